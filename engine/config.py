@@ -1,0 +1,289 @@
+"""`RunConfig`: everything that decides a run, checked before it starts. No torch here.
+
+The web form, the TOML file and the JSON of a run directory are this one class. Each field says what it
+means, in which unit, and what the extremes do: the form shows that text.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from engine.environments import environment_class
+from engine.errors import ConfigError
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EnvironmentConfig(Section):
+    """One environment of a run: its kind and parameters, its words, its budgets."""
+
+    kind: str = Field("frozen_lake", description="Which environment: a kind of the registry.")
+    tag: str = Field("", max_length=60, description="Name in metrics and tables; the kind's title when empty.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="The kind's own parameters.")
+    instruction: str = Field(
+        "", max_length=4000, description="What the model is told to do; the kind's own words when empty."
+    )
+    max_turns: int = Field(5, ge=1, le=200, description="Replies per trajectory. More reach further and cost more.")
+    max_actions_per_turn: int = Field(
+        2, ge=1, le=50, description="Actions read from one reply; the rest are ignored and counted."
+    )
+    max_actions: int = Field(10, ge=1, le=2000, description="Actions per trajectory, over all turns.")
+    max_reply_tokens: int = Field(
+        40, ge=4, le=32768, description="Tokens sampled per turn at most. Too few cut replies before their answer."
+    )
+    format_penalty: float = Field(
+        -0.1, ge=-100, le=0, description="Added to the score for each turn whose reply is malformed or names an "
+        "unknown action. 0 turns it off; the model is never shown it."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_kind(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        try:
+            kind = environment_class(str(data.get("kind", "frozen_lake")))
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        filled = {**kind.default_budget, **data}
+        filled["tag"] = data.get("tag") or kind.title
+        filled["instruction"] = data.get("instruction") or kind.default_instruction
+        return filled
+
+    @model_validator(mode="after")
+    def _check_parameters(self) -> EnvironmentConfig:
+        kind = environment_class(self.kind)
+        try:
+            kind.Config(**self.parameters)
+        except ValidationError as error:
+            raise ValueError(
+                "; ".join(f"parameters.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            ) from None
+        return self
+
+
+class ModelConfig(Section):
+    path: str = Field(
+        "tiny", min_length=1, max_length=500,
+        description="`tiny` (the model that ships), a directory with a Hugging Face causal language model, or a hub id.",
+    )
+
+
+class RolloutConfig(Section):
+    groups: int = Field(16, ge=1, le=4096, description="Different puzzles per step (P). More make the gradient steadier.")
+    group_size: int = Field(
+        8, ge=1, le=1024, description="Trajectories per puzzle (G). At 1 group-relative advantages carry no signal."
+    )
+    temperature: float = Field(1.0, gt=0, le=5, description="Of sampling in training. Lower explores less.")
+    context: Literal["full"] = Field("full", description="What the model sees of earlier turns: all of it.")
+    max_context_tokens: int = Field(
+        1024, ge=32, le=1_000_000, description="Tokens per trajectory; one that would pass it ends, and says so."
+    )
+    think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
+
+
+class AlgorithmConfig(Section):
+    estimator: Literal["grpo", "gae"] = Field(
+        "grpo", description="Advantages: grpo (relative to the group, no critic) or gae (a critic; PPO)."
+    )
+    scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is Dr. GRPO.")
+    gamma: float = Field(1.0, ge=0, le=1, description="gae: discount per token. Below 1 favours early reward.")
+    lam: float = Field(1.0, ge=0, le=1, description="gae: lambda. 1 is unbiased and noisy, 0 trusts the critic.")
+
+
+class LossConfig(Section):
+    clip_low: float = Field(0.2, gt=0, le=1, description="Ratio clip below 1 - this. Smaller steps are safer, slower.")
+    clip_high: float = Field(
+        0.28, gt=0, le=10, description="Ratio clip above 1 + this. Higher than clip_low keeps rare tokens alive (DAPO)."
+    )
+    dual_clip: float = Field(3.0, ge=0, le=100, description="Bound of the loss for negative advantages; 0 turns it off.")
+    aggregation: Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"] = Field(
+        "token_mean", description="How token losses become one number."
+    )
+    entropy_coefficient: float = Field(0.001, ge=0, le=10, description="Bonus for entropy. Too high breaks the format.")
+    kl_coefficient: float = Field(0.0, ge=0, le=100, description="Pull to the starting model; 0 leaves it out.")
+    kl_kind: Literal["k1", "k2", "k3"] = Field("k3", description="Estimator of KL in the loss (k3 is low-variance).")
+    value_clip: float = Field(0.5, gt=0, le=100, description="gae: the critic moves at most this far per update.")
+
+
+class FilterConfig(Section):
+    strategy: Literal["none", "top_p", "top_k", "min_p"] = Field(
+        "none", description="Which groups train: all, or by their uncertainty."
+    )
+    value: float = Field(
+        0.9, gt=0, le=1, description="top_p: share of variance mass kept; top_k: share of groups; min_p: share of the "
+        "best group's score. Smaller keeps less."
+    )
+    metric: Literal["reward_variance"] = Field("reward_variance", description="Score of a group.")
+    largest: bool = Field(True, description="Keep the groups with the largest score.")
+    include_zero: bool = Field(False, description="Keep groups whose members all did the same, as well.")
+    epsilon: float = Field(0.01, ge=0, le=1, description="Slack of top_p; a step with less mass than this is skipped.")
+
+
+class OptimizerConfig(Section):
+    learning_rate: float = Field(
+        2e-4, gt=0, le=1, description="Of the policy. The small model learns near 1e-4 to 3e-4 and breaks near 1e-3; "
+        "billions of parameters want 1e-6."
+    )
+    critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="gae: of the critic.")
+    weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's.")
+    max_grad_norm: float = Field(1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before.")
+    updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
+    epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
+    micro_batch_tokens: int = Field(
+        8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
+    )
+    warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
+    critic_warmup_steps: int = Field(0, ge=0, le=1000, description="gae: first steps that train the critic alone.")
+
+
+class DiagnosticsConfig(Section):
+    every: int = Field(5, ge=0, le=10_000, description="Steps between collapse diagnostics; 0 turns them off.")
+    reasonings: int = Field(32, ge=2, le=4096, description="Thoughts scored (M). More are steadier and cost more.")
+    prompts: int = Field(8, ge=2, le=1024, description="Prompts they are scored under (N). The ceiling of MI is ln N.")
+
+
+class EvaluationConfig(Section):
+    every: int = Field(10, ge=0, le=100_000, description="Steps between evaluations; 0: only the last step.")
+    at_start: bool = Field(True, description="Evaluate before the first update.")
+    episodes: int = Field(128, ge=1, le=100_000, description="Held-out puzzles, one episode each.")
+    final_episodes: int = Field(256, ge=1, le=100_000, description="Held-out puzzles after the last step.")
+    temperature: float = Field(1.0, ge=0, le=5, description="Of sampling in evaluation; 0 is greedy.")
+    first_seed: int = Field(
+        1_000_000_000, ge=1_000_000_000, le=2_000_000_000,
+        description="Seed of the first held-out puzzle. Training seeds stay below 1,000,000,000, so none is shared.",
+    )
+
+
+class CheckpointConfig(Section):
+    every: int = Field(20, ge=0, le=100_000, description="Steps between checkpoints; 0: only the last step.")
+    keep: int = Field(3, ge=1, le=1000, description="Newest checkpoints kept.")
+
+
+class CaptureConfig(Section):
+    every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps, all trajectories of each; 0: none.")
+
+
+class StopConfig(Section):
+    collapsed_after: int = Field(
+        0, ge=0, le=10_000, description="Stop as collapsed after this many steps with zero training success and no "
+        "in-group spread; 0 never stops."
+    )
+    empty_filter_after: int = Field(
+        0, ge=0, le=10_000, description="Stop after this many steps in a row in which the filter kept nothing; 0 never."
+    )
+
+
+TRAINING_SEED_LIMIT = 1_000_000_000
+
+
+class RunConfig(Section):
+    """One run. `RunConfig()` is a good choice: GRPO on FrozenLake with the model that ships."""
+
+    preset: str = Field("custom", max_length=60, description="The preset it started from; a label.")
+    description: str = Field("", max_length=2000, description="What this run is for.")
+    seed: int = Field(1, ge=0, lt=1_000_000, description="Decides puzzles, sampling and shuffling.")
+    steps: int = Field(60, ge=1, le=1_000_000, description="Training steps.")
+    backend: Literal["local"] = Field("local", description="Where it runs: this machine, CPU or one GPU.")
+    threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores.")
+    environments: list[EnvironmentConfig] = Field(
+        default_factory=lambda: [EnvironmentConfig.model_validate({})], min_length=1, max_length=16,
+        description="What it trains on; groups are split evenly."
+    )
+    model: ModelConfig = ModelConfig()  # type: ignore[call-arg]
+    rollout: RolloutConfig = RolloutConfig()  # type: ignore[call-arg]
+    algorithm: AlgorithmConfig = AlgorithmConfig()  # type: ignore[call-arg]
+    loss: LossConfig = LossConfig()  # type: ignore[call-arg]
+    filter: FilterConfig = FilterConfig()  # type: ignore[call-arg]
+    optimizer: OptimizerConfig = OptimizerConfig()  # type: ignore[call-arg]
+    diagnostics: DiagnosticsConfig = DiagnosticsConfig()  # type: ignore[call-arg]
+    evaluation: EvaluationConfig = EvaluationConfig()  # type: ignore[call-arg]
+    checkpoint: CheckpointConfig = CheckpointConfig()  # type: ignore[call-arg]
+    capture: CaptureConfig = CaptureConfig()  # type: ignore[call-arg]
+    stop: StopConfig = StopConfig()  # type: ignore[call-arg]
+
+    @model_validator(mode="after")
+    def _check_across_sections(self) -> RunConfig:
+        tags = [e.tag for e in self.environments]
+        if len(set(tags)) != len(tags):
+            raise ValueError(f"environments: tags must differ, got {', '.join(tags)}. Give each its own tag.")
+        if self.rollout.groups % len(self.environments):
+            raise ValueError(
+                f"rollout.groups: {self.rollout.groups} groups do not split evenly over {len(tags)} environments. "
+                f"Use a multiple of {len(tags)}."
+            )
+        if self.algorithm.estimator == "grpo" and self.rollout.group_size < 2:
+            raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
+        if self.steps * self.rollout.groups + 10_000 > TRAINING_SEED_LIMIT // 1_000:
+            raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
+        for environment in self.environments:
+            if environment.max_reply_tokens >= self.rollout.max_context_tokens:
+                raise ValueError(
+                    f"rollout.max_context_tokens: {self.rollout.max_context_tokens} leaves no room for a prompt before "
+                    f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
+                )
+        return self
+
+
+def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
+    """A TOML or JSON file, with `section.key=value` overrides, as a checked config; `ConfigError` says what is wrong."""
+    import json
+
+    try:
+        text = path.read_text()
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise ConfigError(f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs.") from None
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise ConfigError(f"{path} is not valid: {error}.", remedy="Mend it at the line and column named.") from None
+    for override in overrides or []:
+        _apply_override(data, override)
+    return build_config(data)
+
+
+def build_config(data: dict[str, Any]) -> RunConfig:
+    """`data` as a checked config; a `ConfigError` lists every problem as `field: reason`."""
+    try:
+        return RunConfig.model_validate(data)
+    except ValidationError as error:
+        problems = "\n".join(f"  {field or 'config'}: {reason}" for field, reason in problems_by_field(error))
+        raise ConfigError(f"The configuration cannot be used:\n{problems}", remedy="Mend the fields named.") from None
+
+
+def problems_by_field(error: ValidationError) -> list[tuple[str, str]]:
+    """`(dotted field, reason)` for each problem; cross-field rules begin with the field they concern."""
+    found = []
+    for item in error.errors():
+        field = ".".join(map(str, item["loc"]))
+        reason = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            reason = "unknown key; remove it or mend its spelling"
+        head, separator, rest = reason.partition(": ")
+        if separator and " " not in head:
+            field, reason = f"{field}.{head}" if field else head, rest
+        found.append((field, reason))
+    return found
+
+
+def _apply_override(data: dict[str, Any], override: str) -> None:
+    key, separator, raw = override.partition("=")
+    if not separator:
+        raise ConfigError(f"--set {override!r} has no '='.", remedy="Write --set section.key=value.")
+    try:
+        value: Any = tomllib.loads(f"v = {raw}")["v"]
+    except tomllib.TOMLDecodeError:
+        value = raw
+    target: Any = data
+    *parents, last = key.split(".")
+    for parent in parents:
+        if isinstance(target, list):
+            target = target[int(parent)]
+        else:
+            target = target.setdefault(parent, [{}] if parent == "environments" else {})
+    target[int(last) if isinstance(target, list) else last] = value

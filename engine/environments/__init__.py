@@ -1,0 +1,7 @@
+"""The environments that ship, by kind. Importing this package loads no environment and no torch."""
+
+from __future__ import annotations
+
+from engine.environments.registry import ENVIRONMENTS, environment_class, make_environment
+
+__all__ = ["ENVIRONMENTS", "environment_class", "make_environment"]

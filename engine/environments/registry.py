@@ -1,0 +1,35 @@
+"""Kind to class: the one table a new environment is added to."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import ConfigError
+
+if TYPE_CHECKING:
+    from engine.environments.base import Environment
+
+ENVIRONMENTS: dict[str, str] = {
+    "bandit": "engine.environments.bandit:Bandit",
+    "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "sokoban": "engine.environments.sokoban:Sokoban",
+}
+
+
+def environment_class(kind: str) -> type[Environment]:
+    """The class registered for `kind`; a `ConfigError` names the kinds there are."""
+    try:
+        module_name, class_name = ENVIRONMENTS[kind].split(":")
+    except KeyError:
+        raise ConfigError(
+            f"There is no environment kind {kind!r}.", remedy=f"Choose one of: {', '.join(sorted(ENVIRONMENTS))}."
+        ) from None
+    found: type[Environment] = getattr(import_module(module_name), class_name)
+    return found
+
+
+def make_environment(kind: str, **config: Any) -> Environment:
+    """An environment of `kind`; `config` is checked by the kind's own pydantic class."""
+    cls = environment_class(kind)
+    return cls(cls.Config(**config))

@@ -1,0 +1,35 @@
+"""Errors that a user can act on. Each message says what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+
+class StarboardError(Exception):
+    """Base of every error that is the user's to fix; `remedy` is one imperative sentence."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()
+
+
+class ConfigError(StarboardError):
+    """A run configuration that cannot be used."""
+
+
+class ModelError(StarboardError):
+    """A model directory or id that is missing or not a causal language model."""
+
+
+class EnvironmentFault(StarboardError):
+    """An environment that raised or broke its contract during an episode."""
+
+
+class RunDirectoryError(StarboardError):
+    """A run directory that is locked, damaged or not a run directory."""
+
+
+class CheckpointError(StarboardError):
+    """A checkpoint that is missing, incomplete or from another configuration."""

@@ -1,0 +1,137 @@
+"""The one vocabulary of what happens in a run: file, database, REST and browser all speak it.
+
+Every event is one line of `events.jsonl`. `seq` counts up by one over the whole life of a run directory,
+across attempts; `time` is seconds since the epoch; `step` is the training step it belongs to, 0 before the first.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+Phase = Literal["loading", "rollout", "diagnostics", "update", "evaluation", "checkpoint", "paused"]
+Severity = Literal["watch", "warn", "critical", "dead"]
+Outcome = Literal["completed", "stopped", "converged", "collapsed"]
+Split = Literal["train", "validation"]
+
+
+class EventBase(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seq: int = Field(ge=1)
+    time: float
+    attempt: int = Field(ge=1)
+    epoch: int = Field(ge=0)
+    step: int = Field(ge=0)
+
+
+class RunStarted(EventBase):
+    """An attempt began. Steps above `resumed_from` that an earlier attempt reported no longer count."""
+
+    kind: Literal["run_started"] = "run_started"
+    total_steps: int
+    resumed_from: int | None = None
+    pid: int
+    device: str
+    model: str
+    parameters: int
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+class PhaseChanged(EventBase):
+    kind: Literal["phase_changed"] = "phase_changed"
+    phase: Phase
+    detail: str = ""
+
+
+class StepCompleted(EventBase):
+    """One training step; `metrics` has finite floats only, by the names of `engine.metrics`."""
+
+    kind: Literal["step_completed"] = "step_completed"
+    metrics: dict[str, float]
+    tokens: int  # tokens sampled since the run began
+    seconds: float  # training time since the run began, pauses left out, earlier attempts counted
+    skipped: str = ""  # why no update was made, if none was
+
+
+class TrajectoriesRecorded(EventBase):
+    kind: Literal["trajectories_recorded"] = "trajectories_recorded"
+    split: Split
+    path: str  # relative to the run directory
+    count: int
+
+
+class EvaluationCompleted(EventBase):
+    """Held-out episodes of one environment; the interval is Wilson's, 95%."""
+
+    kind: Literal["evaluation_completed"] = "evaluation_completed"
+    environment: str  # the tag in the config
+    episodes: int
+    successes: int
+    success: float
+    low: float
+    high: float
+    mean_return: float
+    first_seed: int
+    temperature: float
+    seconds: float
+    final: bool = False
+
+
+class CheckpointSaved(EventBase):
+    kind: Literal["checkpoint_saved"] = "checkpoint_saved"
+    path: str  # relative to the run directory
+    bytes: int
+    reason: Literal["schedule", "request", "final", "alert"]
+
+
+class AlertRaised(EventBase):
+    kind: Literal["alert_raised"] = "alert_raised"
+    rule: str
+    severity: Severity
+    message: str
+    metric: str
+    value: float
+    baseline: float | None = None
+    action: Literal["notify", "checkpoint", "pause", "stop"] = "notify"
+
+
+class RunFinished(EventBase):
+    kind: Literal["run_finished"] = "run_finished"
+    outcome: Outcome
+    reason: str
+
+
+class RunFailed(EventBase):
+    kind: Literal["run_failed"] = "run_failed"
+    error: str  # the exception's type
+    message: str
+    remedy: str = ""
+    traceback: str = ""
+
+
+Event = Annotated[
+    RunStarted
+    | PhaseChanged
+    | StepCompleted
+    | TrajectoriesRecorded
+    | EvaluationCompleted
+    | CheckpointSaved
+    | AlertRaised
+    | RunFinished
+    | RunFailed,
+    Field(discriminator="kind"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+TERMINAL_KINDS = frozenset({"run_finished", "run_failed"})
+
+
+def parse_event(line: str | bytes) -> Event:
+    """One line of `events.jsonl` as an event; pydantic's `ValidationError` if it is not one."""
+    return EVENT.validate_json(line)
+
+
+def parse_payload(payload: dict[str, Any]) -> Event:
+    return EVENT.validate_python(payload)
