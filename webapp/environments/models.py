@@ -1,0 +1,53 @@
+"""Environments that users define. A definition's versions never change: runs keep the one they used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from engine.config import EnvironmentConfig
+
+
+class EnvironmentDefinition(models.Model):
+    """A named environment; what it says is in its newest version."""
+
+    name = models.CharField(max_length=60, unique=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def latest(self) -> EnvironmentVersion:
+        return self.versions.latest("number")
+
+
+class EnvironmentVersion(models.Model):
+    """One `engine.config.EnvironmentConfig`, numbered from 1. Edited in place only while no run has used it."""
+
+    definition = models.ForeignKey(EnvironmentDefinition, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField(default=1)
+    config = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["definition__name", "-number"]
+        constraints = [models.UniqueConstraint(fields=["definition", "number"], name="one_row_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.definition.name} v{self.number}"
+
+    def parsed(self) -> EnvironmentConfig:
+        return EnvironmentConfig.model_validate(self.config)
+
+    @property
+    def kind(self) -> str:
+        kind: Any = self.config["kind"]
+        return str(kind)

@@ -1,0 +1,31 @@
+"""Held-out evaluations: the leaderboard's rows."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from webapp.runs.models import Run
+
+
+class Evaluation(models.Model):
+    """One `evaluation_completed` event. Success has a 95% Wilson interval."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluations")
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    environment = models.CharField(max_length=60)  # the tag in the run's config
+    episodes = models.PositiveIntegerField()
+    successes = models.PositiveIntegerField()
+    success = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    mean_return = models.FloatField()
+    first_seed = models.BigIntegerField()
+    temperature = models.FloatField()
+    final = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "step", "environment", "final"], name="one_row_per_evaluation")
+        ]

@@ -1,0 +1,190 @@
+"""A run and what its engine reported. The engine's `events.jsonl` is the record; these rows are its index."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from engine.config import RunConfig
+from webapp.environments.models import EnvironmentVersion
+from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState
+
+ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_run_id() -> str:
+    return "".join(secrets.choice(ID_ALPHABET) for _ in range(10))
+
+
+class Run(models.Model):
+    """One run.
+
+        queued ─▶ starting ─▶ running ⇄ paused, stalled, lost ─▶ stopping ─▶ finished | stopped | failed | crashed
+
+    `states.MOVES` has the whole table; `services.move` is the one door. `epoch` counts take-overs of
+    supervision and `attempt` starts of the engine: writers name both, and older ones change nothing.
+    """
+
+    id = models.CharField(primary_key=True, max_length=10, default=new_run_id, editable=False)
+    name = models.CharField(max_length=80)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    preset = models.CharField(max_length=60, default="custom")
+    environment_version = models.ForeignKey(
+        EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
+    )
+    cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
+    config = models.JSONField()
+
+    state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
+    state_reason = models.TextField(blank=True, default="")
+    state_remedy = models.TextField(blank=True, default="")
+    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued run waits for
+    requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
+    checkpoints_asked = models.PositiveIntegerField(default=0)
+
+    attempt = models.PositiveIntegerField(default=1)
+    epoch = models.PositiveIntegerField(default=0)
+    lease_holder = models.CharField(max_length=120, blank=True, default="")
+    lease_expires = models.DateTimeField(null=True, blank=True)
+    process = models.JSONField(default=dict)  # pid, start_time, boot_id, cookie: an engine's identity
+    stop_proof = models.JSONField(default=dict)  # when no process with the cookie was left, and how it ended
+
+    created_at = models.DateTimeField(default=timezone.now)
+    queued_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    last_heard = models.DateTimeField(null=True, blank=True)  # beat of the engine
+    last_progress = models.DateTimeField(null=True, blank=True)  # newest event
+    finished_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    event_offset = models.BigIntegerField(default=0)  # bytes of events.jsonl already in rows
+    last_seq = models.BigIntegerField(default=0)
+    step = models.PositiveIntegerField(default=0)
+    total_steps = models.PositiveIntegerField(default=0)
+    phase = models.CharField(max_length=20, blank=True, default="")
+    tokens = models.BigIntegerField(default=0)
+    seconds = models.FloatField(default=0.0)  # training time, all attempts
+    metrics = models.JSONField(default=dict)  # of the newest step
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["state", "lease_expires"]),
+            models.Index(fields=["-created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def directory(self) -> Path:
+        return Path(settings.RUNS_DIR) / self.id
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.state in TERMINAL
+
+    @property
+    def is_supervised(self) -> bool:
+        return self.state in SUPERVISED
+
+    def parsed_config(self) -> RunConfig:
+        return RunConfig.model_validate(self.config)
+
+    def eta_seconds(self) -> float | None:
+        """Time left by the mean step so far, or None before the first step or after the end."""
+        if self.is_terminal or not self.step or not self.seconds:
+            return None
+        return max(0.0, (self.total_steps - self.step) * self.seconds / self.step)
+
+    def live_state(self) -> dict[str, Any]:
+        """What a page shows of the run's row, as the socket sends it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "state": self.state,
+            "label": RunState(self.state).label,
+            "reason": self.state_reason,
+            "remedy": self.state_remedy,
+            "wait_reason": self.wait_reason,
+            "requested": self.requested,
+            "step": self.step,
+            "total_steps": self.total_steps,
+            "phase": self.phase,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+            "eta_seconds": self.eta_seconds(),
+            "attempt": self.attempt,
+            "last_seq": self.last_seq,
+            "last_heard": self.last_heard.timestamp() if self.last_heard else None,
+            "stop_proof": self.stop_proof,
+            "metrics": self.metrics,
+        }
+
+
+class RunEvent(models.Model):
+    """Every event but `step_completed`, which is a `StepMetrics` row. `payload` is the whole event."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    seq = models.BigIntegerField()
+    kind = models.CharField(max_length=30)
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    payload = models.JSONField()
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_event")]
+        indexes = [models.Index(fields=["run", "kind", "seq"])]
+
+
+class StepMetrics(models.Model):
+    """One training step's metrics, all in one row: a run has one row a step, whatever its attempts."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    tokens = models.BigIntegerField()
+    seconds = models.FloatField()
+    skipped = models.CharField(max_length=200, blank=True, default="")
+    metrics = models.JSONField()
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_per_step")]
+        indexes = [models.Index(fields=["run", "seq"])]
+
+
+class Checkpoint(models.Model):
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
+    step = models.PositiveIntegerField()
+    path = models.CharField(max_length=200)  # relative to the run's directory
+    bytes = models.BigIntegerField()
+    reason = models.CharField(max_length=10)
+    time = models.FloatField()
+
+    class Meta:
+        ordering = ["-step"]
+        constraints = [models.UniqueConstraint(fields=["run", "path"], name="one_row_per_checkpoint")]
+
+
+class Alert(models.Model):
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
+    seq = models.BigIntegerField()
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    rule = models.CharField(max_length=60)
+    severity = models.CharField(max_length=10)
+    message = models.TextField()
+    payload = models.JSONField()
+
+    class Meta:
+        ordering = ["-seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_alert")]

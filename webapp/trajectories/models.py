@@ -1,0 +1,47 @@
+"""The index of recorded trajectories. The text and tokens stay in the run directory's shards."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from webapp.runs.models import Run
+
+
+class Trajectory(models.Model):
+    """One recorded trajectory: what lists and filters need, and where its record lies."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
+    step = models.PositiveIntegerField()
+    split = models.CharField(max_length=10)
+    environment = models.CharField(max_length=60)
+    kind = models.CharField(max_length=40)
+    group = models.PositiveIntegerField()
+    member = models.PositiveIntegerField()
+    seed = models.BigIntegerField()
+    success = models.BooleanField()
+    episode_return = models.FloatField()
+    score = models.FloatField()
+    advantage = models.FloatField(null=True)
+    group_std = models.FloatField(null=True)
+    kept = models.BooleanField(null=True)
+    turns = models.PositiveIntegerField()
+    reply_tokens = models.PositiveIntegerField()
+    parse_failures = models.PositiveIntegerField()
+    stop = models.CharField(max_length=20)
+    shard = models.CharField(max_length=200)  # relative to the run's directory
+    offset = models.BigIntegerField()
+    length = models.IntegerField()
+
+    class Meta:
+        verbose_name_plural = "trajectories"
+        ordering = ["-step", "split", "group", "member"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "split", "step", "environment", "group", "member"], name="one_row_per_trajectory"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["run", "-step"]),
+            models.Index(fields=["run", "success", "-step"]),
+            models.Index(fields=["run", "kept", "-step"]),
+        ]
