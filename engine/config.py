@@ -220,7 +220,7 @@ class RunConfig(Section):
             )
         if self.algorithm.estimator == "grpo" and self.rollout.group_size < 2:
             raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
-        if self.steps * self.rollout.groups + 10_000 > TRAINING_SEED_LIMIT // 1_000:
+        if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:

@@ -1,0 +1,93 @@
+"""Replies to actions: the `<think>…</think><answer>a || b</answer>` grammar, every way to miss it named.
+
+Owns no environment knowledge: whether an action exists is `EnvStateManager`'s to say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+ParseCase = Literal[
+    "ok",
+    "no_think",
+    "no_answer",
+    "empty_answer",
+    "unclosed",
+    "text_outside",
+    "too_many_actions",
+    "unknown_action",
+    "cut_off",
+]
+PARSE_CASES: tuple[ParseCase, ...] = (
+    "ok", "no_think", "no_answer", "empty_answer", "unclosed", "text_outside", "too_many_actions", "unknown_action",
+    "cut_off",
+)  # fmt: skip
+WELL_FORMED: frozenset[ParseCase] = frozenset({"ok", "too_many_actions"})
+SEPARATOR = "||"
+
+_WHOLE = {
+    True: re.compile(r"\s*<think>(?P<thought>.*?)</think>\s*<answer>(?P<answer>.*?)</answer>\s*", re.DOTALL),
+    False: re.compile(r"\s*<answer>(?P<answer>.*?)</answer>\s*", re.DOTALL),
+}
+_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
+_TAG = re.compile(r"</?(?:think|answer)>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedReply:
+    """What one reply says. `actions` are names as written, trimmed, at most the turn's allowance."""
+
+    thought: str
+    actions: list[str]
+    case: ParseCase
+
+    @property
+    def well_formed(self) -> bool:
+        return self.case in WELL_FORMED
+
+
+def parse_reply(text: str, *, think: bool, max_actions: int, separator: str = SEPARATOR) -> ParsedReply:
+    """`text` (its opener included) as a thought and actions.
+
+    Text outside the tags is a fault of its own, `text_outside`, but its answer is still read, as RAGEN does.
+    Example: `parse_reply("<think>go</think><answer>Up || Left</answer>", think=True, max_actions=2)` has the
+    actions `["Up", "Left"]` and the case `ok`.
+    """
+    whole = _WHOLE[think].fullmatch(text)
+    thought = _first(_THOUGHT, text) if think else ""
+    answer = whole["answer"] if whole else _first(_ANSWER, text)
+    nested = whole is not None and _TAG.search(whole["answer"] + (whole["thought"] if think else ""))
+    if whole is None or nested:
+        case = _fault(text, think=think)
+        actions = _split(answer, separator)[:max_actions] if case == "text_outside" else []
+        return ParsedReply(thought=thought.strip(), actions=actions, case=case)
+    actions = _split(answer, separator)
+    if not actions:
+        return ParsedReply(thought=thought.strip(), actions=[], case="empty_answer")
+    case = "too_many_actions" if len(actions) > max_actions else "ok"
+    return ParsedReply(thought=thought.strip(), actions=actions[:max_actions], case=case)
+
+
+def _fault(text: str, *, think: bool) -> ParseCase:
+    """Why `text` is not one well-formed reply; the first reason in reading order."""
+    if think and "<think>" not in text:
+        return "no_think"
+    if think and "</think>" not in text:
+        return "unclosed"
+    if "<answer>" not in text:
+        return "no_answer"
+    if "</answer>" not in text:
+        return "unclosed"
+    return "text_outside"
+
+
+def _split(answer: str, separator: str) -> list[str]:
+    return [part.strip() for part in answer.split(separator) if part.strip()]
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1] if found else ""

@@ -1,0 +1,49 @@
+"""The words the model reads: system prompt and turns. No tokens here, no torch.
+
+Short on purpose: every word is paid for in each trajectory. What the symbols and actions mean comes from the
+environment itself, so an overridden symbol is described as it really is.
+"""
+
+from __future__ import annotations
+
+from engine.config import EnvironmentConfig
+from engine.environments import make_environment
+from engine.environments.base import Environment
+
+Message = dict[str, str]
+
+
+def opener(*, think: bool) -> str:
+    """The start of every reply, given to the model and not sampled."""
+    return "<think>" if think else "<answer>"
+
+
+def system_prompt(config: EnvironmentConfig, environment: Environment, *, think: bool) -> str:
+    thought = "<think>thought</think>" if think else ""
+    form = "action" if config.max_actions_per_turn == 1 else "action || action"
+    limit = "1 action" if config.max_actions_per_turn == 1 else f"1 to {config.max_actions_per_turn} actions"
+    return f"{config.instruction}\n{environment.describe()}\nReply {thought}<answer>{form}</answer> with {limit}."
+
+
+def first_turn(observation: str, *, actions_left: int) -> str:
+    return f"{observation}\n{_left(actions_left)}"
+
+
+def next_turn(observation: str, *, reward: float, actions_left: int, understood: bool) -> str:
+    """The user's message after a reply: what it earned, whether it was understood, and the state now."""
+    warning = "" if understood else "Not understood.\n"
+    return f"{warning}Reward {reward:g}\n{observation}\n{_left(actions_left)}"
+
+
+def first_prompt(config: EnvironmentConfig, *, think: bool, seed: int) -> list[Message]:
+    """The messages of the first turn, exactly as a run with this configuration sends them."""
+    environment = make_environment(config.kind, **config.parameters)
+    observation, _ = environment.reset(seed=seed)
+    return [
+        {"role": "system", "content": system_prompt(config, environment, think=think)},
+        {"role": "user", "content": first_turn(observation, actions_left=config.max_actions)},
+    ]
+
+
+def _left(actions: int) -> str:
+    return f"{actions} left"
