@@ -46,12 +46,14 @@ class Run(models.Model):
     wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued run waits for
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
     checkpoints_asked = models.PositiveIntegerField(default=0)
+    stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
+    stop_asked_at = models.DateTimeField(null=True, blank=True)
 
     attempt = models.PositiveIntegerField(default=1)
     epoch = models.PositiveIntegerField(default=0)
     lease_holder = models.CharField(max_length=120, blank=True, default="")
     lease_expires = models.DateTimeField(null=True, blank=True)
-    process = models.JSONField(default=dict)  # pid, start_time, boot_id, cookie: an engine's identity
+    process = models.JSONField(default=dict)  # pid, start_time, boot_id, host, cookie: an engine's identity
     stop_proof = models.JSONField(default=dict)  # when no process with the cookie was left, and how it ended
 
     created_at = models.DateTimeField(default=timezone.now)
@@ -149,6 +151,7 @@ class StepMetrics(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     seq = models.BigIntegerField()
     attempt = models.PositiveIntegerField(default=1)
+    epoch = models.PositiveIntegerField(default=0)
     step = models.PositiveIntegerField()
     time = models.FloatField()
     tokens = models.BigIntegerField()

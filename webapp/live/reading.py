@@ -1,0 +1,78 @@
+"""Rows of a run as engine events after a cursor, and as metric series for charts. REST and sockets both use it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from webapp.runs.models import Run, StepMetrics
+
+EventDict = dict[str, Any]
+STEP_FIELDS = ("seq", "time", "attempt", "epoch", "step", "metrics", "tokens", "seconds", "skipped")
+
+
+class MetricSeries(TypedDict):
+    """Columns of equal length, one place per step shown; `series` holds None where a step has no such metric."""
+
+    steps: list[int]
+    tokens: list[int]
+    seconds: list[float]
+    times: list[float]
+    series: dict[str, list[float | None]]
+    last_seq: int
+
+
+def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
+    """At most `limit` events with a greater `seq`, in order, each exactly as the engine wrote it.
+
+    Steps that a resumed attempt took again are missing: the `run_started` that says so is there.
+    """
+    events = run.events.filter(seq__gt=seq).order_by("seq").values_list("seq", "payload")[:limit]
+    steps = run.steps.filter(seq__gt=seq).order_by("seq").values(*STEP_FIELDS)[:limit]
+    merged = heapq.merge(events, ((row["seq"], {"kind": "step_completed", **row}) for row in steps), key=_seq)
+    return [payload for _, payload in merged][:limit]
+
+
+def _seq(pair: tuple[int, EventDict]) -> int:
+    return pair[0]
+
+
+def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSeries:
+    """The metrics `keys` over all steps, thinned to about `points` places.
+
+    Thinning keeps, of each stretch of steps, the place of the smallest and of the largest value of every key, so that
+    a spike of one step is never lost; values are the real ones, never means.
+    """
+    rows = list(
+        StepMetrics.objects.filter(run=run)
+        .order_by("step")
+        .values_list("step", "tokens", "seconds", "time", "metrics", "seq")
+    )
+    columns = {key: [row[4].get(key) for row in rows] for key in keys}
+    kept = _places_to_show(len(rows), list(columns.values()), points)
+    return {
+        "steps": [rows[i][0] for i in kept],
+        "tokens": [rows[i][1] for i in kept],
+        "seconds": [rows[i][2] for i in kept],
+        "times": [rows[i][3] for i in kept],
+        "series": {key: [column[i] for i in kept] for key, column in columns.items()},
+        "last_seq": max((row[5] for row in rows), default=0),
+    }
+
+
+def _places_to_show(count: int, columns: list[list[float | None]], points: int) -> list[int]:
+    if count <= max(2, points) or not columns:
+        return list(range(count)) if columns or count <= points else list(range(0, count, -(-count // points)))
+    stretches = max(1, points // (2 * len(columns)))
+    kept = {0, count - 1}
+    for stretch in range(stretches):
+        places = range(count * stretch // stretches, count * (stretch + 1) // stretches)
+        for column in columns:
+            kept.update(_extremes(column, places))
+    return sorted(kept)
+
+
+def _extremes(column: list[float | None], places: range) -> tuple[int, ...]:
+    present = [(value, place) for place in places if (value := column[place]) is not None]
+    return (min(present)[1], max(present)[1]) if present else ()

@@ -1,0 +1,207 @@
+"""Everything that changes a run from the web: launch, requests and names; and `move`, the one door of its state.
+
+The functions named `request_*` only write what the user asks for. The run's supervisor reads it from the row and
+tells the engine. Each returns whether the run was in a state that allows it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from engine.config import RunConfig, build_config
+from webapp.live.publish import publish_run
+from webapp.runs.models import Run
+from webapp.runs.names import memorable_name
+from webapp.runs.states import TERMINAL, Request, RunState, sources_of
+from workers.app import SUPERVISE, app
+
+if TYPE_CHECKING:
+    from webapp.environments.models import EnvironmentVersion
+
+log = logging.getLogger(__name__)
+
+Owner = AbstractBaseUser | None
+RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
+STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
+NO_WORKER_YET = "Waits for a worker to take it"
+
+
+def submit_run(
+    *,
+    owner: Owner,
+    config: RunConfig | dict[str, Any],
+    name: str = "",
+    preset: str = "",
+    environment_version: EnvironmentVersion | None = None,
+    cloned_from: Run | None = None,
+) -> Run:
+    """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`."""
+    checked = config if isinstance(config, RunConfig) else build_config(config)
+    run = Run.objects.create(
+        owner=owner,
+        name=name.strip() or _unused_name(),
+        preset=preset or checked.preset,
+        environment_version=environment_version,
+        cloned_from=cloned_from,
+        config=checked.model_dump(mode="json"),
+        total_steps=checked.steps,
+        wait_reason=NO_WORKER_YET,
+    )
+    transaction.on_commit(lambda: enqueue(run.pk))
+    transaction.on_commit(lambda: publish_run(run.pk, 0))
+    return run
+
+
+def enqueue(run_id: str) -> bool:
+    """Asks a worker to look at the run. With no broker the row waits: `tend` finds it when there is one again."""
+    try:
+        app.signature(SUPERVISE, args=[run_id]).apply_async(retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("Run %s is queued as a row only, the broker cannot be reached: %s", run_id, error)
+        return False
+    return True
+
+
+def move(
+    run: Run,
+    target: RunState,
+    *,
+    reason: str = "",
+    remedy: str = "",
+    sources: Iterable[RunState] | None = None,
+    epoch: int | None = None,
+    attempt: int | None = None,
+    **fields: Any,
+) -> bool:
+    """Compare-and-set of the state by `MOVES`; True if this call made the move.
+
+    `sources` narrows the states it may come from. `epoch` and `attempt` fence: a writer that names older ones than
+    the row's changes nothing. On success `run` carries the new values.
+    """
+    allowed = Run.objects.filter(pk=run.pk, state__in=sources_of(target))
+    if sources is not None:
+        allowed = allowed.filter(state__in=list(sources))
+    if epoch is not None:
+        allowed = allowed.filter(epoch=epoch)
+    if attempt is not None:
+        allowed = allowed.filter(attempt=attempt)
+    values: dict[str, Any] = {"state": target, "state_reason": reason, "state_remedy": remedy, **fields}
+    if target != RunState.QUEUED:
+        values.setdefault("wait_reason", "")
+    if target in TERMINAL:
+        values |= {"lease_holder": "", "lease_expires": None}
+        values.setdefault("finished_at", timezone.now())
+    if not allowed.update(**values):
+        return False
+    for field, value in values.items():
+        setattr(run, field, value)
+    transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
+    return True
+
+
+def request_stop(run: Run, user: Owner = None) -> bool:
+    """Stops the run; a queued one at once. Pressed again it goes one stage faster: asked, terminated, killed."""
+    who = _who(user)
+    if move(run, RunState.STOPPED, reason=f"Stopped before it started, by {who}.", sources=[RunState.QUEUED]):
+        return True
+    live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
+    if not live.update(
+        requested=Request.STOP,
+        stops_asked=F("stops_asked") + 1,
+        stop_asked_at=Coalesce(F("stop_asked_at"), Value(timezone.now())),
+    ):
+        return False
+    move(run, RunState.STOPPING, reason=f"Stop asked for by {who}.")
+    return _told(run)
+
+
+def request_pause(run: Run, user: Owner = None) -> bool:
+    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
+    return bool(asked.update(requested=Request.PAUSE)) and _told(run)
+
+
+def request_resume(run: Run, user: Owner = None) -> bool:
+    """Goes on: a paused run where it paused, an ended one as a new attempt from its newest checkpoint."""
+    if run.state in RESUMABLE:
+        return resume_ended(run)
+    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
+    return bool(asked.update(requested=Request.RUN)) and _told(run)
+
+
+def request_checkpoint(run: Run, user: Owner = None) -> bool:
+    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
+    return bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and _told(run)
+
+
+def resume_ended(run: Run) -> bool:
+    """Queues a stopped, failed or crashed run again as its next attempt."""
+    resumed = move(
+        run,
+        RunState.QUEUED,
+        attempt=run.attempt,
+        **_next_attempt(run.attempt + 1, queued_at=timezone.now()),
+    )
+    if resumed:
+        transaction.on_commit(lambda: enqueue(run.pk))
+        run.refresh_from_db()
+    return resumed
+
+
+def rename(run: Run, name: str, user: Owner = None) -> bool:
+    """False for an empty name; a longer one than 80 characters is cut."""
+    if not (kept := name.strip()[:80]):
+        return False
+    Run.objects.filter(pk=run.pk).update(name=kept)
+    return _told(run)
+
+
+def archive(run: Run, user: Owner = None) -> bool:
+    """Takes an ended run out of the lists; nothing is deleted."""
+    ended = Run.objects.filter(pk=run.pk, state__in=TERMINAL, archived_at=None)
+    return bool(ended.update(archived_at=timezone.now())) and _told(run)
+
+
+def unarchive(run: Run, user: Owner = None) -> bool:
+    return bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and _told(run)
+
+
+def _told(run: Run) -> bool:
+    run.refresh_from_db()
+    transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
+    return True
+
+
+def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
+    return {
+        "attempt": attempt,
+        "queued_at": queued_at,
+        "requested": Request.RUN,
+        "stops_asked": 0,
+        "stop_asked_at": None,
+        "process": {},
+        "stop_proof": {},
+        "finished_at": None,
+        "archived_at": None,
+        "wait_reason": NO_WORKER_YET,
+    }
+
+
+def _unused_name() -> str:
+    name = memorable_name()
+    while Run.objects.filter(name=name).exists():
+        name = memorable_name()
+    return name
+
+
+def _who(user: Owner) -> str:
+    return user.get_username() if user is not None else "Starboard"

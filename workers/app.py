@@ -1,0 +1,59 @@
+"""The Celery application object and its settings. It names tasks and imports none, so the web may import it."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import parse_qs, urlsplit
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+
+SUPERVISE = "workers.supervise_run"
+TEND = "workers.tend"
+HOUSEKEEP = "workers.housekeep"
+TEND_SECONDS = 5.0
+HOUSEKEEP_SECONDS = 60.0
+SPARE_THREADS = 3  # for tend, housekeep and runs that only look whether it is their turn
+
+
+def broker_url(redis_url: str) -> str:
+    """A Redis address as kombu writes it: `unix:///run/redis.sock?db=1` is `redis+socket:///…?virtual_host=1`."""
+    parts = urlsplit(redis_url)
+    if parts.scheme != "unix":
+        return redis_url
+    database = parse_qs(parts.query).get("db", ["0"])[0]
+    return f"redis+socket://{parts.path}?virtual_host={database}"
+
+
+app = Celery("starboard", include=["workers.tasks"])
+app.conf.update(
+    broker_url=broker_url(settings.REDIS_URL),
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={"socket_connect_timeout": 2, "global_keyprefix": "starboard."},
+    task_default_queue="supervision",
+    # JSON only: whoever can write to the broker must not be able to run code here.
+    accept_content=["json"],
+    task_serializer="json",
+    result_serializer="json",
+    result_backend=None,
+    task_ignore_result=True,
+    # Early acknowledgement: Redis would hand an unacknowledged task out again after an hour, and runs last days.
+    # A task that is lost costs nothing, since the lease row says who is supervised and `tend` looks at it.
+    task_acks_late=False,
+    worker_prefetch_multiplier=1,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    # Threads: supervision waits for files and rows, and a live run occupies one thread.
+    worker_pool="threads",
+    worker_concurrency=int(getattr(settings, "STARBOARD_MAX_PARALLEL_RUNS", 1)) + SPARE_THREADS,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    beat_scheduler="celery.beat:Scheduler",  # keeps no file: every entry is due at start anyway
+    beat_schedule={
+        "tend": {"task": TEND, "schedule": TEND_SECONDS, "options": {"expires": 2 * TEND_SECONDS}},
+        "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
+    },
+    timezone="UTC",
+)

@@ -1,0 +1,79 @@
+"""The lease of a run: who supervises it. Every take-over adds one to `epoch`, and older epochs write nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import timedelta
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from webapp.runs.models import Run
+from webapp.runs.states import SUPERVISED
+from workers.limits import Limits, current_limits
+from workers.process import host, read_stat
+
+
+class Fenced(Exception):
+    """Another supervisor has taken the run over: write nothing more and leave."""
+
+
+def this_holder() -> str:
+    """This worker process by pid and start time, so that others on the machine can see whether it still lives."""
+    stat = read_stat(os.getpid())
+    start_time = stat.start_time if stat else 0
+    return f"{host()} {os.getpid()} {start_time} {threading.get_native_id()}"[-120:]
+
+
+def holder_is_dead(holder: str) -> bool:
+    """True only with proof: a holder of this machine whose process is gone."""
+    parts = holder.split(" ")
+    if len(parts) != 4 or parts[0] != host():
+        return False
+    stat = read_stat(int(parts[1]))
+    return stat is None or stat.state == "Z" or str(stat.start_time) != parts[2]
+
+
+def unheld() -> Q:
+    return Q(lease_expires=None) | Q(lease_expires__lt=timezone.now())
+
+
+def take(run_id: str, limits: Limits | None = None) -> int | None:
+    """Takes a live run that nobody supervises; its new epoch, or None if it is held or has ended."""
+    run = Run.objects.filter(pk=run_id, state__in=SUPERVISED).first()
+    if run is None:
+        return None
+    free = Q() if holder_is_dead(run.lease_holder) else unheld()
+    return _take_over(Q(pk=run_id, state__in=SUPERVISED, epoch=run.epoch) & free, run.epoch, limits)
+
+
+def seize(run_id: str, limits: Limits | None = None) -> int:
+    """Takes the run whoever holds it, in any state; the holder is fenced off. For repairs."""
+    while True:
+        epoch = Run.objects.values_list("epoch", flat=True).get(pk=run_id)
+        taken = _take_over(Q(pk=run_id, epoch=epoch), epoch, limits)
+        if taken is not None:
+            return taken
+
+
+def _take_over(condition: Q, epoch: int, limits: Limits | None) -> int | None:
+    taken = Run.objects.filter(condition).update(
+        epoch=F("epoch") + 1, lease_holder=this_holder(), lease_expires=_expiry(limits)
+    )
+    return epoch + 1 if taken else None
+
+
+def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
+    """Holds the run for another lease; `Fenced` if it is no longer ours."""
+    if not Run.objects.filter(pk=run_id, epoch=epoch).update(lease_expires=_expiry(limits)):
+        raise Fenced(run_id)
+
+
+def release(run_id: str, epoch: int) -> None:
+    """Lets the next worker take the run at once."""
+    Run.objects.filter(pk=run_id, epoch=epoch).update(lease_holder="", lease_expires=None)
+
+
+def _expiry(limits: Limits | None) -> object:
+    return timezone.now() + timedelta(seconds=(limits or current_limits()).lease)

@@ -1,0 +1,195 @@
+"""Processes by identity: who an engine is, whether it lives, how it is started, signalled and swept.
+
+A pid alone names nothing, since pids are used again: an identity also has the start time, the boot, the pid namespace
+and the cookie `STARBOARD_RUN` of the environment. Linux only (`/proc`, pidfd).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+PROC = Path("/proc")
+COOKIE_VARIABLE = "STARBOARD_RUN"
+REPOSITORY = Path(__file__).resolve().parent.parent
+# What an engine has no use for, and what would open a way into it.
+WITHHELD = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "VLLM_ALLOW_INSECURE_SERIALIZATION")
+
+
+class Liveness(Enum):
+    ALIVE = "alive"
+    GONE = "gone"
+    UNKNOWN = "unknown"  # on a machine that this process cannot see
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    pid: int
+    start_time: int  # /proc/<pid>/stat, field 22: ticks since boot
+    boot_id: str
+    host: str
+    cookie: str
+
+    def as_row(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    state: str
+    session: int
+    start_time: int
+
+
+def identity_from_row(row: dict[str, Any]) -> Identity | None:
+    """The identity stored in a run's row, or None where only a cookie, or nothing, is stored yet."""
+    return Identity(**row) if "pid" in row else None
+
+
+@cache
+def boot_id() -> str:
+    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+@cache
+def host() -> str:
+    """Names the pid namespace: two containers on one machine are two hosts."""
+    return f"{socket.gethostname()}/{os.readlink('/proc/self/ns/pid')}"
+
+
+def identify(pid: int, cookie: str) -> Identity | None:
+    stat = read_stat(pid)
+    if stat is None or stat.state == "Z":
+        return None
+    return Identity(pid=pid, start_time=stat.start_time, boot_id=boot_id(), host=host(), cookie=cookie)
+
+
+def read_stat(pid: int) -> Stat | None:
+    """None when there is no such process."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # the name in parentheses may itself hold spaces and parentheses
+    fields = text[text.rindex(")") + 2 :].split()
+    return Stat(state=fields[0], session=int(fields[3]), start_time=int(fields[19]))
+
+
+def liveness(identity: Identity) -> Liveness:
+    if identity.host != host():
+        same_machine = identity.host.split("/")[0] == host().split("/")[0]
+        return Liveness.GONE if same_machine and identity.boot_id != boot_id() else Liveness.UNKNOWN
+    if identity.boot_id != boot_id():
+        return Liveness.GONE
+    stat = read_stat(identity.pid)
+    if stat is None or stat.state in "ZX" or stat.start_time != identity.start_time:
+        return Liveness.GONE
+    return Liveness.ALIVE
+
+
+def send_signal(identity: Identity, number: signal.Signals) -> bool:
+    """Signals exactly that process, through a pidfd whose identity was read again; False if it is gone."""
+    try:
+        descriptor = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if liveness(identity) is not Liveness.ALIVE:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def processes_with_cookie(cookie: str) -> list[Identity]:
+    """Every living process of ours whose environment carries the cookie, whoever its parent is now."""
+    wanted = f"{COOKIE_VARIABLE}={cookie}".encode()
+    found = []
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and _has_variable(entry, wanted):
+            found.append(identify(int(entry.name), cookie))
+    return [identity for identity in found if identity is not None]
+
+
+def _has_variable(entry: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in (entry / "environ").read_bytes().split(b"\0")
+    except OSError:  # gone meanwhile, or another user's
+        return False
+
+
+def find_leader(cookie: str) -> Identity | None:
+    """The engine itself among the processes with the cookie: the leader of its session."""
+    for identity in processes_with_cookie(cookie):
+        stat = read_stat(identity.pid)
+        if stat is not None and stat.session == identity.pid:
+            return identity
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    killed: list[int]
+    left: list[int]  # processes that SIGKILL did not end in time
+
+
+def sweep(cookie: str, *, seconds: float) -> Sweep:
+    """SIGKILLs everything that carries the cookie until nothing does, seen twice; that is the proof of a stop."""
+    killed: set[int] = set()
+    deadline = time.monotonic() + seconds
+    empty = 0
+    while empty < 2:
+        found = processes_with_cookie(cookie)
+        empty = 0 if found else empty + 1
+        if found and time.monotonic() > deadline:
+            return Sweep(killed=sorted(killed), left=sorted(identity.pid for identity in found))
+        for identity in found:
+            if send_signal(identity, signal.SIGKILL):
+                killed.add(identity.pid)
+        time.sleep(0.05)
+    return Sweep(killed=sorted(killed), left=[])
+
+
+def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
+    start = getattr(settings, "STARBOARD_ENGINE_COMMAND", None) or [sys.executable, "-m", "engine"]
+    command = [*start, "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
+    return [*command, "--resume"] if resume else command
+
+
+def start_engine(
+    run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool
+) -> subprocess.Popen[bytes]:
+    """Starts the engine in a session of its own, its output appended to `engine.log`: nothing ties it to us."""
+    environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
+    environment |= {
+        COOKIE_VARIABLE: cookie,
+        "STARBOARD_ATTEMPT": str(attempt),
+        "STARBOARD_EPOCH": str(epoch),
+        "PYTHONUNBUFFERED": "1",
+        "SPT_NOENV": "1",  # setproctitle must leave the environment, and so the cookie, readable
+    }
+    with (run_dir / "engine.log").open("ab") as log:
+        return subprocess.Popen(
+            engine_command(run_dir, resume=resume),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=REPOSITORY,
+            env=environment,
+            start_new_session=True,
+            close_fds=True,
+        )
