@@ -35,7 +35,7 @@ def write_shard(path: Path, records: list[Record]) -> None:
 
 def read_records(path: Path) -> Iterator[tuple[int, int, Record]]:
     """`(offset, length, record)` of each trajectory, in order; `RunDirectoryError` at the first damaged frame."""
-    data = path.read_bytes()
+    data = memoryview(path.read_bytes())
     offset = 0
     while offset < len(data):
         decompressor = zstandard.ZstdDecompressor().decompressobj()

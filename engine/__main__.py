@@ -1,0 +1,84 @@
+"""`python -m engine`: train, evaluate, play and check from a shell. Exit status 0 only when it did what was asked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.errors import ConfigError, StarboardError
+from engine.events import Event
+
+USAGE_ERROR = 2
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] not in COMMANDS:
+        print(f"usage: python -m engine {{{','.join(COMMANDS)}}} …", file=sys.stderr)  # noqa: T201
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else USAGE_ERROR
+    try:
+        return COMMANDS[arguments[0]](arguments[1:])
+    except StarboardError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return USAGE_ERROR if isinstance(error, ConfigError) else 1
+
+
+def train_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m engine train", description="Run StarPO training.")
+    parser.add_argument("config", type=Path, help="a TOML file, or the config.json of a run directory")
+    parser.add_argument("--run-dir", type=Path, required=True, help="where events, trajectories and checkpoints go")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    parser.add_argument("--resume", action="store_true", help="go on from the newest good checkpoint")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+    options = parser.parse_args(argv)
+
+    from engine.config import read_config
+
+    config = read_config(options.config, options.set)
+
+    from engine.sinks import print_event
+    from engine.training.session import train
+
+    return train(config, options.run_dir, resume=options.resume, sinks=[] if options.quiet else [print_event])
+
+
+def evaluate_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m engine evaluate", description="Play held-out puzzles.")
+    parser.add_argument("config", type=Path, help="a TOML file with the environments and evaluation settings")
+    parser.add_argument("--model", help="a checkpoint's model directory or a Hugging Face directory; default: config's")
+    parser.add_argument("--episodes", type=int, help="held-out puzzles per environment")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    options = parser.parse_args(argv)
+
+    from engine.config import read_config
+    from engine.training.standalone_evaluation import print_evaluations
+
+    config = read_config(options.config, options.set)
+    return print_evaluations(config, model=options.model, episodes=options.episodes)
+
+
+def check_main(argv: list[str]) -> int:
+    from engine.play import check_env_main
+
+    return check_env_main(argv)
+
+
+def play_main(argv: list[str]) -> int:
+    from engine.play import play_main as play
+
+    return play(argv)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "train": train_main,
+    "evaluate": evaluate_main,
+    "play": play_main,
+    "check-env": check_main,
+}
+
+__all__ = ["Event", "main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

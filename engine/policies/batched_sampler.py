@@ -1,0 +1,184 @@
+"""Samples replies for many trajectories at once with a Hugging Face model and a ragged key-value cache.
+
+Rows wait for nobody: a row that has a reply gets its next prompt while others go on decoding. Each row draws from its
+own random stream, so what it samples does not depend on who else is in the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from engine.policies.loading import LanguageModel, logits_of
+from engine.policies.ragged_cache import RaggedCache
+from engine.rollout.types import Reply
+
+PREFILL_SHARE = 4  # prefill once a quarter of the rows wait for it
+
+
+@dataclass(slots=True)
+class Row:
+    """One trajectory's place in the batch."""
+
+    slot: int
+    noise: np.random.Generator
+    length: int = 0  # tokens in the cache
+    waiting: list[int] = field(default_factory=list)  # to be fed before the next sampled token
+    decoding: bool = False
+    budget: int = 0
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+
+
+class BatchedSampler:
+    """`ReplySampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
+
+    def __init__(
+        self, model: LanguageModel, *, rows: int, stop_ids: set[int], temperature: float, seeds: list[int],
+        prefill_tokens: int = 16384,
+    ) -> None:  # fmt: skip
+        self.model = model
+        self.stop_ids = stop_ids
+        self.temperature = temperature
+        self.prefill_tokens = prefill_tokens
+        self.device = next(model.parameters()).device
+        self.cache = RaggedCache(rows)
+        streams = np.random.SeedSequence(seeds).spawn(rows)
+        self.rows = [Row(slot=slot, noise=np.random.default_rng(stream)) for slot, stream in enumerate(streams)]
+        self.row_at = list(range(rows))  # slot to row; active rows fill the first slots
+        self.sampled_tokens = 0
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        state = self.rows[row]
+        # the token that ended the last reply was sampled but never fed
+        state.waiting = state.ids[-1:] + ids
+        state.budget = max_tokens
+        state.ids, state.logprobs, state.entropies = [], [], []
+
+    def release(self, row: int) -> None:
+        """Frees the row's slot by moving the last active row into it."""
+        slot, last = self.rows[row].slot, len(self.row_at) - 1
+        moved = self.row_at[last]
+        if slot != last and self.cache.keys:
+            self.cache.copy_row(last, slot)
+        self.row_at[slot] = moved
+        self.rows[moved].slot = slot
+        self.row_at.pop()
+
+    @torch.inference_mode()
+    def advance(self) -> list[Reply]:
+        while True:
+            waiting = [row for row in self.row_at if self.rows[row].waiting]
+            decoding = sum(self.rows[row].decoding for row in self.row_at)
+            if not waiting and not decoding:
+                return []
+            if waiting and (not decoding or len(waiting) * PREFILL_SHARE >= len(self.row_at)):
+                finished = self._prefill(waiting)
+            else:
+                finished = self._decode()
+            if finished:
+                return finished
+
+    def _prefill(self, waiting: list[int]) -> list[Reply]:
+        """Feeds prompts. New rows with the same prompt are computed once and copied."""
+        twins: dict[tuple[int, ...], list[int]] = {}
+        for row in waiting:
+            state = self.rows[row]
+            key = (-1, row) if state.length else tuple(state.waiting)
+            twins.setdefault(key, []).append(row)
+        finished: list[Reply] = []
+        batch: list[list[int]] = []
+        widest = 0
+        for same in sorted(twins.values(), key=lambda rows: len(self.rows[rows[0]].waiting)):
+            widest = max(widest, len(self.rows[same[0]].waiting))
+            if batch and widest * (len(batch) + 1) > self.prefill_tokens:
+                finished += self._prefill_batch(batch)
+                batch, widest = [], len(self.rows[same[0]].waiting)
+            batch.append(same)
+        return finished + self._prefill_batch(batch)
+
+    def _prefill_batch(self, twins: list[list[int]]) -> list[Reply]:
+        leaders = [self.rows[same[0]] for same in twins]
+        widths = torch.tensor([len(state.waiting) for state in leaders])
+        starts = torch.tensor([state.length for state in leaders])
+        ids = torch.zeros((len(leaders), int(widths.max())), dtype=torch.long)
+        for index, state in enumerate(leaders):
+            ids[index, : len(state.waiting)] = torch.tensor(state.waiting)
+        slots = torch.tensor([state.slot for state in leaders])
+        hidden = self._forward(ids, starts, slots=slots)
+        last = hidden[torch.arange(len(leaders)), (widths - 1).to(hidden.device)]
+        logits = logits_of(self.model, last)
+        repeats = torch.tensor([len(same) for same in twins])
+        sources = slots.repeat_interleave(repeats)
+        rows = [row for same in twins for row in same]
+        targets = torch.tensor([self.rows[row].slot for row in rows])
+        followers = sources != targets
+        if followers.any():
+            self.cache.copy_rows(sources[followers].to(self.device), targets[followers].to(self.device))
+        for row in rows:
+            state = self.rows[row]
+            state.length += len(state.waiting)
+            state.waiting, state.decoding = [], True
+        return self._sample(rows, logits.repeat_interleave(repeats.to(logits.device), dim=0))
+
+    def _decode(self) -> list[Reply]:
+        """One more token for every decoding row. Rows that wait are carried along; what they write is overwritten."""
+        states = [self.rows[row] for row in self.row_at]
+        ids = torch.tensor([[state.ids[-1] if state.decoding else 0] for state in states])
+        starts = torch.tensor([state.length for state in states])
+        hidden = self._forward(ids, starts)[:, -1]
+        chosen = [slot for slot, state in enumerate(states) if state.decoding]
+        for slot in chosen:
+            states[slot].length += 1
+        if len(chosen) < len(states):
+            hidden = hidden[chosen]
+        return self._sample([self.row_at[slot] for slot in chosen], logits_of(self.model, hidden))
+
+    def _forward(self, ids: Tensor, starts: Tensor, *, slots: Tensor | None = None) -> Tensor:
+        """Hidden states (N, Q, D) of `ids` (N, Q), which come after `starts` (N,) cached tokens."""
+        positions = starts[:, None] + torch.arange(ids.shape[1])  # (N, Q)
+        width = int(positions.max()) + 1
+        mask = torch.arange(width) <= positions[:, :, None]  # (N, Q, columns)
+        positions = positions.to(self.device)
+        self.cache.aim(
+            positions=positions, width=width, slots=None if slots is None else slots.to(self.device), active=len(ids)
+        )
+        output = self.model.base_model(
+            input_ids=ids.to(self.device), attention_mask=mask[:, None].to(self.device), position_ids=positions,
+            past_key_values=self.cache, use_cache=True,
+        )  # fmt: skip
+        hidden: Tensor = output.last_hidden_state
+        return hidden
+
+    def _sample(self, rows: list[int], logits: Tensor) -> list[Reply]:
+        """Draws one token per row from `logits` (N, V) by inverse transform sampling; returns replies that ended."""
+        logits = logits.float() / (self.temperature or 1.0)
+        logprobs = torch.log_softmax(logits, dim=-1)  # (N, V)
+        probs = logprobs.exp()
+        entropies = -(probs * logprobs).sum(-1)  # (N,)
+        if self.temperature:
+            noise = torch.tensor([self.rows[row].noise.random() for row in rows], device=logits.device)
+            cumulative = probs.double().cumsum(-1)
+            tokens = torch.searchsorted(cumulative, (noise * cumulative[:, -1])[:, None], right=True).squeeze(-1)
+            tokens = tokens.clamp(max=logits.shape[-1] - 1)
+        else:
+            tokens = logits.argmax(-1)
+        chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
+        self.sampled_tokens += len(rows)
+        drawn = zip(rows, tokens.tolist(), chosen.tolist(), entropies.tolist(), strict=True)
+        return [reply for row, *draw in drawn if (reply := self._take(row, *draw)) is not None]
+
+    def _take(self, row: int, token: int, logprob: float, entropy: float) -> Reply | None:
+        state = self.rows[row]
+        state.ids.append(token)
+        state.logprobs.append(logprob)
+        state.entropies.append(entropy)
+        ended = token in self.stop_ids
+        if not ended and len(state.ids) < state.budget:
+            return None
+        state.decoding = False
+        return Reply(row=row, ids=state.ids, logprobs=state.logprobs, entropies=state.entropies, ended=ended)

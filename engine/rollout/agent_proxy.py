@@ -1,0 +1,149 @@
+"""AgentProxy: the turn loop, nothing more. Environments play, the policy replies, until every episode is over.
+
+No trajectory waits for another: whoever has a reply steps its environment and asks for the next one at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.errors import EnvironmentFault
+from engine.rollout import prompts
+from engine.rollout.action_parser import ParsedReply, parse_reply
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
+from engine.rollout.types import Reply, Trajectory, Turn
+
+
+class ReplySampler(Protocol):
+    """A policy at work on many rows at once; a row is one trajectory."""
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        """Appends `ids` to the row's context and asks for a reply of at most `max_tokens`."""
+
+    def advance(self) -> list[Reply]:
+        """Works until some rows have a reply; an empty list when no row awaits one."""
+
+    def release(self, row: int) -> None:
+        """Forgets the row: its trajectory is over."""
+
+
+class AgentProxy:
+    def __init__(self, context: ContextManager, *, think: bool, max_context_tokens: int) -> None:
+        self.context = context
+        self.think = think
+        self.max_context_tokens = max_context_tokens
+
+    def rollout(
+        self, sampler: ReplySampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
+    ) -> list[Trajectory]:
+        """One trajectory per spec, in order. `checkpoint` is called between batches of work and may raise to stop.
+
+        An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised.
+        """
+        return self.play(sampler, self.players(specs), checkpoint=checkpoint)
+
+    def players(self, specs: list[EpisodeSpec]) -> list[Player]:
+        return [Player(row, spec, self) for row, spec in enumerate(specs)]
+
+    def play(
+        self, sampler: ReplySampler, players: list[Player], *, checkpoint: Callable[[], None] = lambda: None
+    ) -> list[Trajectory]:
+        for player in players:
+            player.begin(sampler)
+        while replies := sampler.advance():
+            for reply in replies:
+                players[reply.row].receive(reply, sampler)
+            checkpoint()
+        faults = [player.fault for player in players if player.fault]
+        if len(faults) == len(players):
+            raise faults[0]
+        return [player.trajectory for player in players]
+
+
+class Player:
+    """One episode and its growing trajectory."""
+
+    def __init__(self, row: int, spec: EpisodeSpec, proxy: AgentProxy) -> None:
+        self.row = row
+        self.proxy = proxy
+        self.episode = Episode(spec)
+        self.fault: EnvironmentFault | None = None
+        self.prompt_start = 0
+        self.trajectory = Trajectory(
+            environment=spec.environment.tag, kind=spec.environment.kind, group=spec.group, member=spec.member,
+            seed=spec.seed,
+        )  # fmt: skip
+
+    def begin(self, sampler: ReplySampler) -> None:
+        episode, trajectory = self.episode, self.trajectory
+        try:
+            observation = episode.reset()
+        except EnvironmentFault as fault:
+            self._end_by_fault(fault, sampler)
+            return
+        trajectory.initial_observation = observation
+        trajectory.initial_drawing = episode.environment.drawing()
+        solution = episode.environment.solution()
+        trajectory.optimal_length = len(solution) if solution is not None else None
+        system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
+        user = prompts.first_turn(observation, actions_left=episode.actions_left)
+        self._ask(list(self.proxy.context.first(system, user)), sampler)
+
+    def receive(self, reply: Reply, sampler: ReplySampler) -> None:
+        """Appends the sampled tokens, plays the actions, and asks for the next reply or ends."""
+        trajectory, episode = self.trajectory, self.episode
+        start = len(trajectory.ids)
+        trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
+        text = self.proxy.context.reply_text(reply.ids)
+        parsed = parse_reply(text, think=self.proxy.think, max_actions=episode.config.max_actions_per_turn)
+        if not reply.ended and not parsed.well_formed:
+            parsed = ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
+        try:
+            outcome = episode.play(parsed)
+        except EnvironmentFault as fault:
+            self._record(start, text, TurnOutcome(
+                executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault"))  # fmt: skip
+            self._end_by_fault(fault, sampler)
+            return
+        self._record(start, text, outcome)
+        trajectory.success = episode.success
+        if outcome.stop is not None:
+            trajectory.stop = outcome.stop
+            sampler.release(self.row)
+            return
+        user = prompts.next_turn(
+            episode.observation, reward=outcome.reward, actions_left=episode.actions_left, understood=outcome.penalty == 0
+        )
+        self._ask(list(self.proxy.context.following(user, reply_ended=reply.ended)), sampler)
+
+    def _ask(self, ids: list[int], sampler: ReplySampler) -> None:
+        """Submits the next prompt, unless prompt and reply could pass the context limit."""
+        needed = len(self.trajectory.ids) + len(ids) + self.episode.config.max_reply_tokens
+        if needed > self.proxy.max_context_tokens:
+            self.trajectory.stop = "context_full"
+            if self.trajectory.turns:
+                sampler.release(self.row)
+            return
+        self.prompt_start = len(self.trajectory.ids)
+        self.trajectory.append(ids)
+        sampler.submit(self.row, ids, max_tokens=self.episode.config.max_reply_tokens)
+
+    def _record(self, start: int, text: str, outcome: TurnOutcome) -> None:
+        trajectory = self.trajectory
+        trajectory.turns.append(
+            Turn(
+                prompt_start=self.prompt_start, reply_start=start, reply_end=len(trajectory.ids),
+                prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]), reply=text,
+                parsed=outcome.parsed, executed=outcome.executed, reward=outcome.reward, penalty=outcome.penalty,
+                frames=outcome.frames, info=outcome.info,
+            )  # fmt: skip
+        )
+
+    def _end_by_fault(self, fault: EnvironmentFault, sampler: ReplySampler) -> None:
+        self.fault = fault
+        self.trajectory.stop = "fault"
+        self.trajectory.fault = str(fault)
+        if self.trajectory.ids:
+            sampler.release(self.row)

@@ -1,0 +1,158 @@
+"""EnvStateManager: groups x members of environments, their seeds, budgets, penalties and faults.
+
+It steps environments with parsed actions and says when an episode is over and why. It knows no tokens and no prompts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.config import EnvironmentConfig
+from engine.environments import make_environment
+from engine.environments.base import Environment
+from engine.errors import EnvironmentFault
+from engine.rollout.action_parser import ParsedReply
+from engine.rollout.types import Frame, StopReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeSpec:
+    """One episode to play: which environment, which puzzle (`seed`), which luck (`chance_seed`)."""
+
+    environment: EnvironmentConfig
+    group: int
+    member: int
+    seed: int
+    chance_seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """What one reply did."""
+
+    executed: list[str]
+    frames: list[Frame]
+    reward: float
+    penalty: float
+    parsed: ParsedReply
+    info: dict[str, Any]
+    stop: StopReason | None  # None while the episode goes on
+
+
+class Episode:
+    """One environment being played within its budgets."""
+
+    def __init__(self, spec: EpisodeSpec) -> None:
+        self.spec = spec
+        self.config = spec.environment
+        self.turns = 0
+        self.actions = 0
+        self.success = False
+        self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
+        self.observation = ""
+
+    def reset(self) -> str:
+        """The first observation; `EnvironmentFault` names the environment and seed when it raises."""
+        try:
+            self.observation, _ = self.environment.reset(
+                seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed}
+            )
+        except Exception as error:
+            raise self._fault("reset", error) from error
+        return self.observation
+
+    @property
+    def actions_left(self) -> int:
+        return self.config.max_actions - self.actions
+
+    def play(self, parsed: ParsedReply) -> TurnOutcome:
+        """Executes the known actions of one reply, in order, until the episode ends or the budget is spent."""
+        self.turns += 1
+        known, unknown = self._resolve(parsed.actions)
+        if unknown and parsed.well_formed:
+            parsed = ParsedReply(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
+        penalty = 0.0 if parsed.well_formed and known else self.config.format_penalty
+        frames: list[Frame] = []
+        reward, over, info = 0.0, False, {}
+        for action_id, name in known[: self.actions_left]:
+            frame, over, info = self._step(action_id, name)
+            frames.append(frame)
+            reward += frame.reward
+            if over:
+                break
+        self.actions += len(frames)
+        return TurnOutcome(
+            executed=[frame.action for frame in frames], frames=frames, reward=reward, penalty=penalty, parsed=parsed,
+            info=_scalars(info), stop=self._stop(over),
+        )  # fmt: skip
+
+    def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
+        """Names as `(id, name)` pairs, case-insensitively, and the names that are no action here."""
+        lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
+        known = [lookup[name.lower()] for name in names if name.lower() in lookup]
+        return known, [name for name in names if name.lower() not in lookup]
+
+    def _step(self, action_id: int, name: str) -> tuple[Frame, bool, dict[str, Any]]:
+        try:
+            observation, reward, terminated, truncated, info = self.environment.step(action_id)
+            drawing = self.environment.drawing()
+        except Exception as error:
+            raise self._fault("step", error) from error
+        self.observation = observation
+        self.success = self.success or bool(info["success"])
+        frame = Frame(
+            action=name, reward=float(reward), effective=bool(info["action_is_effective"]), observation=observation,
+            drawing=drawing,
+        )  # fmt: skip
+        return frame, terminated or truncated, info
+
+    def _stop(self, over: bool) -> StopReason | None:
+        if over:
+            return "success" if self.success else "terminated"
+        if self.actions_left <= 0:
+            return "max_actions"
+        return "max_turns" if self.turns >= self.config.max_turns else None
+
+    def _fault(self, where: str, error: Exception) -> EnvironmentFault:
+        return EnvironmentFault(
+            f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed {self.spec.seed}: "
+            f"{type(error).__name__}: {error}",
+            remedy=f"Run `python -m engine check-env {self.config.kind}` and mend the environment.",
+        )
+
+
+def _scalars(info: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
+
+
+class EnvStateManager:
+    """Lays out a batch: which puzzles, how many members each, with which seeds."""
+
+    def __init__(self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int) -> None:
+        self.environments = environments
+        self.groups = groups
+        self.group_size = group_size
+        self.seed = seed
+
+    def training_batch(self, step: int) -> list[EpisodeSpec]:
+        """Groups x members of step `step` (from 1). Puzzle seeds never repeat within a run and stay below 10^9."""
+        from engine.config import TRAINING_SEED_LIMIT
+
+        first = (self.seed * 7_919_017 + (step - 1) * self.groups) % TRAINING_SEED_LIMIT
+        per_environment = self.groups // len(self.environments)
+        return [
+            self._spec(
+                self.environments[group // per_environment], group, member, (first + group) % TRAINING_SEED_LIMIT
+            )
+            for group in range(self.groups)
+            for member in range(self.group_size)
+        ]
+
+    def held_out_batch(self, environment: EnvironmentConfig, *, first_seed: int, episodes: int) -> list[EpisodeSpec]:
+        return [self._spec(environment, index, 0, first_seed + index) for index in range(episodes)]
+
+    def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:
+        return EpisodeSpec(
+            environment=environment, group=group, member=member, seed=seed, chance_seed=seed * 1009 + member + 1
+        )

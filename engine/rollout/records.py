@@ -1,0 +1,90 @@
+"""Trajectories as the JSON records that shards keep and the reader shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.rollout.types import Trajectory, Turn
+
+
+def record_of(
+    trajectory: Trajectory, *, step: int, split: str, piece: Callable[[int], str],
+    advantages: list[float] | None = None, kept: bool | None = None, group_std: float | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """One record; `piece` is a token's text, `advantages` one number per token where they were computed."""
+    return {
+        "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",
+        "step": step,
+        "split": split,
+        "environment": trajectory.environment,
+        "kind": trajectory.kind,
+        "group": trajectory.group,
+        "member": trajectory.member,
+        "seed": trajectory.seed,
+        "success": trajectory.success,
+        "return": trajectory.raw_return,
+        "penalty": trajectory.penalty,
+        "score": trajectory.score,
+        "advantage": _mean_where_sampled(trajectory, advantages, 0, len(trajectory.ids)),
+        "kept": kept,
+        "group_std": group_std,
+        "stop": trajectory.stop,
+        "fault": trajectory.fault,
+        "optimal_length": trajectory.optimal_length,
+        "tokens": {
+            "ids": trajectory.ids,
+            "text": [piece(token) for token in trajectory.ids],
+            "sampled": trajectory.sampled,
+            "logprobs": _rounded(trajectory.logprobs),
+            "entropies": _rounded(trajectory.entropies),
+            "advantages": _rounded(advantages[: len(trajectory.ids)]) if advantages is not None else None,
+        },
+        "initial": {"observation": trajectory.initial_observation, "drawing": trajectory.initial_drawing},
+        "turns": [_turn(trajectory, index, turn, advantages) for index, turn in enumerate(trajectory.turns)],
+    }
+
+
+def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float] | None) -> dict[str, Any]:
+    start, end = turn.reply_start, turn.reply_end
+    count = max(1, end - start)
+    return {
+        "index": index,
+        "prompt": turn.prompt,
+        "reply": turn.reply,
+        "prompt_start": turn.prompt_start,
+        "reply_start": start,
+        "reply_end": end,
+        "thought": turn.parsed.thought,
+        "parse": turn.parsed.case,
+        "parsed": turn.parsed.actions,
+        "executed": turn.executed,
+        "reward": turn.reward,
+        "penalty": turn.penalty,
+        "return_to_go": sum(later.reward + later.penalty for later in trajectory.turns[index:]),
+        "advantage": _mean_where_sampled(trajectory, advantages, start, end),
+        "entropy": sum(trajectory.entropies[start:end]) / count,
+        "logprob": sum(trajectory.logprobs[start:end]) / count,
+        "frames": [
+            {
+                "action": frame.action,
+                "reward": frame.reward,
+                "effective": frame.effective,
+                "drawing": frame.drawing,
+                "observation": frame.observation,
+            }
+            for frame in turn.frames
+        ],
+        "info": turn.info,
+    }
+
+
+def _mean_where_sampled(trajectory: Trajectory, values: list[float] | None, start: int, end: int) -> float | None:
+    if values is None:
+        return None
+    chosen = [values[t] for t in range(start, end) if trajectory.sampled[t]]
+    return sum(chosen) / len(chosen) if chosen else None
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [round(value, 5) for value in values]

@@ -1,0 +1,104 @@
+"""The nouns of a rollout: trajectory, turn, frame. Plain data; no behaviour beyond sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine.rollout.action_parser import ParsedReply
+
+StopReason = Literal["success", "terminated", "max_turns", "max_actions", "context_full", "fault"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One executed action and the state after it."""
+
+    action: str
+    reward: float
+    effective: bool
+    observation: str
+    drawing: dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One prompt and one reply. Token positions index the trajectory's `ids`: `[prompt_start, reply_start)` was
+    given, `[reply_start, reply_end)` was sampled."""
+
+    prompt_start: int
+    reply_start: int
+    reply_end: int
+    prompt: str
+    reply: str
+    parsed: ParsedReply
+    executed: list[str]
+    reward: float
+    penalty: float
+    frames: list[Frame]
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Trajectory:
+    """One episode as it was sampled: the exact token ids, what was sampled of them, and what came of it.
+
+    `logprobs` and `entropies` are natural-log values under the sampling distribution, 0 where nothing was sampled.
+    """
+
+    environment: str  # tag
+    kind: str
+    group: int
+    member: int
+    seed: int
+    ids: list[int] = field(default_factory=list)
+    sampled: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    initial_observation: str = ""
+    initial_drawing: dict[str, Any] = field(default_factory=dict)
+    optimal_length: int | None = None
+    stop: StopReason = "max_turns"
+    success: bool = False
+    fault: str = ""
+
+    @property
+    def raw_return(self) -> float:
+        """Sum of the environment's rewards: what filters read."""
+        return sum(turn.reward for turn in self.turns)
+
+    @property
+    def penalty(self) -> float:
+        return sum(turn.penalty for turn in self.turns)
+
+    @property
+    def score(self) -> float:
+        """Return plus format penalties: what advantages are made of."""
+        return self.raw_return + self.penalty
+
+    @property
+    def reply_tokens(self) -> int:
+        return sum(self.sampled)
+
+    @property
+    def actions(self) -> int:
+        return sum(len(turn.executed) for turn in self.turns)
+
+    def append(self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None) -> None:
+        """Adds given tokens, or sampled ones when `logprobs` and `entropies` come with them."""
+        self.ids += ids
+        self.sampled += [int(logprobs is not None)] * len(ids)
+        self.logprobs += logprobs if logprobs is not None else [0.0] * len(ids)
+        self.entropies += entropies if entropies is not None else [0.0] * len(ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a policy sampled for one trajectory's turn. `ended` is False when the token limit cut it off."""
+
+    row: int
+    ids: list[int]
+    logprobs: list[float]
+    entropies: list[float]
+    ended: bool

@@ -1,0 +1,41 @@
+"""Where events go besides the file. A sink is a function of one event."""
+
+from __future__ import annotations
+
+import sys
+
+from engine.events import Event
+
+SHOWN = ("rollout/success", "reward/mean", "reward/in_group_std", "policy/entropy", "optim/grad_norm", "time/step")
+
+
+def print_event(event: Event) -> None:
+    """One line of progress on standard output for what a person at a shell wants to see."""
+    if line := describe(event):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def describe(event: Event) -> str:
+    match event.kind:
+        case "run_started":
+            since = f", resumed from step {event.resumed_from}" if event.resumed_from is not None else ""
+            return f"started: {event.model}, {event.parameters:,} parameters on {event.device}{since}"
+        case "step_completed":
+            shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
+            return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"
+        case "evaluation_completed":
+            return (
+                f"evaluation at step {event.step}: {event.environment} success {event.success:.3f} "
+                f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}"
+            )
+        case "alert_raised":
+            return f"{event.severity} at step {event.step}: {event.message}"
+        case "checkpoint_saved":
+            return f"checkpoint at step {event.step}: {event.path}"
+        case "run_finished":
+            return f"{event.outcome}: {event.reason}"
+        case "run_failed":
+            return f"failed: {event.error}: {event.message} {event.remedy}"
+        case _:
+            return ""

@@ -1,0 +1,101 @@
+"""Checkpoints: model, learner, counters. Written whole or not at all, checked by digest when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.errors import CheckpointError
+from engine.policies.loading import LanguageModel
+from engine.training.learner import Learner
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """The counters of a run. Random streams are derived from the seed and `step`, so these are all their state."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    detectors: dict[str, Any] = field(default_factory=dict)
+
+
+def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
+    """Writes `step_<n>` below `directory`; under that name it is always complete."""
+    target = directory / f"step_{progress.step}"
+    part = directory / f".step_{progress.step}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    model.save_pretrained(part / "model", safe_serialization=True)
+    tokenizer.save_pretrained(part / "model")
+    torch.save(learner.state_dict(), part / "learner.pt")
+    (part / "progress.json").write_text(json.dumps(asdict(progress)))
+    digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
+    (part / "manifest.json").write_text(json.dumps(digests, indent=1))
+    for file in part.rglob("*"):
+        _sync(file)
+    shutil.rmtree(target, ignore_errors=True)
+    part.replace(target)
+    _sync(directory)
+    return target
+
+
+def prune(directory: Path, *, keep: int) -> None:
+    for old in checkpoints(directory)[:-keep]:
+        shutil.rmtree(old)
+
+
+def checkpoints(directory: Path) -> list[Path]:
+    """Complete checkpoints, oldest first."""
+    return sorted(directory.glob("step_*"), key=lambda path: int(path.name.removeprefix("step_")))
+
+
+def newest_good(directory: Path) -> Path | None:
+    """The newest checkpoint whose files have the digests that were written with them."""
+    for path in reversed(checkpoints(directory)):
+        if is_good(path):
+            return path
+    return None
+
+
+def is_good(path: Path) -> bool:
+    try:
+        digests: dict[str, str] = json.loads((path / "manifest.json").read_text())
+        return all(_digest(path / name) == digest for name, digest in digests.items())
+    except (OSError, ValueError):
+        return False
+
+
+def restore(path: Path, learner: Learner) -> Progress:
+    """Loads the learner's state in place. The model itself is loaded from `path / "model"` before the learner is made."""
+    try:
+        learner.load_state_dict(torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device))
+        return Progress(**json.loads((path / "progress.json").read_text()))
+    except (KeyError, ValueError, RuntimeError, TypeError) as error:
+        raise CheckpointError(
+            f"The checkpoint {path.name} does not fit this configuration: {error}",
+            remedy="Resume with the configuration that the run began with.",
+        ) from error
+
+
+def size_of(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

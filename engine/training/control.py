@@ -1,0 +1,73 @@
+"""What the outside asks of a running engine: stop, pause, checkpoint. Read from `control.json` and from signals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+
+POLL_SECONDS = 0.25
+
+
+class StopAsked(Exception):
+    """The user asked the run to stop; the step in progress is abandoned and counts for nothing."""
+
+
+class Interrupted(StopAsked):
+    """The machine asks the engine to leave (SIGTERM): save, and go on later."""
+
+
+class Control:
+    def __init__(self, path: Path, *, epoch: int) -> None:
+        self.path = path
+        self.epoch = epoch
+        self.request = "run"
+        self.checkpoint_asked = 0
+        self._checkpoint_done: int | None = None
+        self._interrupted = False
+        self._next_look = 0.0
+
+    def listen_to_signals(self) -> None:
+        """SIGTERM and SIGINT end the run at the next look, with a checkpoint."""
+        signal.signal(signal.SIGTERM, self._interrupt)
+        signal.signal(signal.SIGINT, self._interrupt)
+
+    def check(self) -> None:
+        """Raises `StopAsked` when it is time to leave. Cheap: the file is read four times a second at most."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + POLL_SECONDS
+            self._read()
+        if self._interrupted:
+            raise Interrupted
+        if self.request == "stop":
+            raise StopAsked
+
+    @property
+    def paused(self) -> bool:
+        self.check()
+        return self.request == "pause"
+
+    def take_checkpoint_request(self) -> bool:
+        """True once for each rise of the counter since the engine started."""
+        due = self._checkpoint_done is not None and self.checkpoint_asked > self._checkpoint_done
+        self._checkpoint_done = self.checkpoint_asked
+        return due
+
+    def _read(self) -> None:
+        try:
+            asked = json.loads(self.path.read_text())
+        except (FileNotFoundError, ValueError):
+            asked = {}
+        if int(asked.get("epoch", self.epoch)) < self.epoch:
+            return  # an older supervisor's wish
+        self.epoch = int(asked.get("epoch", self.epoch))
+        self.request = str(asked.get("request", "run"))
+        self.checkpoint_asked = int(asked.get("checkpoint", 0))
+        if self._checkpoint_done is None:
+            self._checkpoint_done = self.checkpoint_asked
+
+    def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        self._interrupted = True

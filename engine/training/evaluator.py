@@ -1,0 +1,64 @@
+"""Held-out evaluation: one episode for each of a fixed list of seeds, success with a Wilson interval."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.config import EnvironmentConfig, RunConfig
+from engine.diagnostics.statistics import wilson_interval
+from engine.policies.batched_sampler import BatchedSampler
+from engine.policies.loading import LanguageModel
+from engine.rollout.agent_proxy import AgentProxy
+from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.types import Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """Result on one environment."""
+
+    environment: str
+    trajectories: list[Trajectory]
+    first_seed: int
+    temperature: float
+    seconds: float
+
+    def fields(self) -> dict[str, float | int | str]:
+        """The fields of an `evaluation_completed` event."""
+        episodes = len(self.trajectories)
+        successes = sum(trajectory.success for trajectory in self.trajectories)
+        low, high = wilson_interval(successes, episodes)
+        return {
+            "environment": self.environment,
+            "episodes": episodes,
+            "successes": successes,
+            "success": successes / episodes,
+            "low": low,
+            "high": high,
+            "mean_return": sum(trajectory.raw_return for trajectory in self.trajectories) / episodes,
+            "first_seed": self.first_seed,
+            "temperature": self.temperature,
+            "seconds": self.seconds,
+        }
+
+
+def evaluate(
+    model: LanguageModel, proxy: AgentProxy, manager: EnvStateManager, environment: EnvironmentConfig,
+    config: RunConfig, *, episodes: int, stop_ids: set[int], checkpoint: Callable[[], None] = lambda: None,
+) -> Evaluation:  # fmt: skip
+    """Plays held-out puzzles `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
+    settings = config.evaluation
+    began = time.monotonic()
+    specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
+    sampler = BatchedSampler(
+        model, rows=len(specs), stop_ids=stop_ids, temperature=settings.temperature, seeds=[settings.first_seed, 2]
+    )
+    return Evaluation(
+        environment=environment.tag,
+        trajectories=proxy.rollout(sampler, specs, checkpoint=checkpoint),
+        first_seed=settings.first_seed,
+        temperature=settings.temperature,
+        seconds=time.monotonic() - began,
+    )

@@ -1,0 +1,197 @@
+"""The learner: one step's kept trajectories to gradient steps of the policy, and of the critic when there is one.
+
+It owns the optimizers. What an advantage is, and which groups are kept, is decided before it is called.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.algorithms import losses
+from engine.config import RunConfig
+from engine.policies.loading import LanguageModel
+from engine.rollout.batching import Batch, micro_batches
+from engine.training.token_values import Critic, logprobs_and_entropies
+
+
+class Learner:
+    def __init__(self, model: LanguageModel, config: RunConfig) -> None:
+        self.config = config
+        self.model = model
+        optimizer = config.optimizer
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
+        )
+        self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
+        self.critic: Critic | None = None
+        self.critic_optimizer: torch.optim.AdamW | None = None
+        if config.algorithm.estimator == "gae":
+            self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
+            self.critic_optimizer = torch.optim.AdamW(
+                self.critic.parameters(), lr=optimizer.critic_learning_rate, weight_decay=optimizer.weight_decay
+            )
+
+    @torch.no_grad()
+    def values(self, batch: Batch) -> Tensor:
+        """The critic's values (B, T) of a batch."""
+        assert self.critic is not None
+        values = torch.zeros_like(batch.mask)
+        for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
+            part = batch.rows(rows)
+            values[rows, : part.ids.shape[1]] = self.critic(part.ids, part.mask)
+        return values
+
+    def update(
+        self, batch: Batch, advantages: Tensor, *, step: int, shuffle: torch.Generator,
+        values: Tensor | None = None, returns: Tensor | None = None,
+    ) -> dict[str, float]:  # fmt: skip
+        """All mini-batches of one step; metrics are means over them, weighted by sampled tokens."""
+        meter = Meter()
+        rate = self._set_learning_rate(step)
+        self.model.train()
+        first = True
+        for rows in self._mini_batches(len(batch), shuffle):
+            if self.critic is not None and values is not None and returns is not None:
+                self._update_critic(batch, rows, values, returns, meter)
+            if self.critic is None or step > self.config.optimizer.critic_warmup_steps:
+                self._update_policy(batch, rows, advantages, meter, first=first)
+            first = False
+        self.model.eval()
+        metrics = meter.means()
+        metrics["optim/learning_rate"] = rate
+        metrics.setdefault("optim/nonfinite", 0.0)
+        return metrics
+
+    def _mini_batches(self, rows: int, shuffle: torch.Generator) -> Iterator[Tensor]:
+        parts = min(self.config.optimizer.updates_per_step, rows)
+        for _ in range(self.config.optimizer.epochs):
+            yield from torch.randperm(rows, generator=shuffle).tensor_split(parts)
+
+    def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
+        loss_config = self.config.loss
+        total = self._normalizer(batch.mask[rows])
+        tokens = batch.mask[rows].sum().clamp(min=1)
+        sums: dict[str, float] = defaultdict(float)
+        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
+            index = rows[micro]
+            part = batch.rows(index)
+            wide = part.ids.shape[1]
+            if not part.mask.any():
+                continue
+            logprobs, entropies = logprobs_and_entropies(
+                self.model, part.ids, part.mask, temperature=self.config.rollout.temperature
+            )
+            policy = losses.policy_loss(
+                logprobs, part.logprobs, advantages[index, :wide], part.mask, clip_low=loss_config.clip_low,
+                clip_high=loss_config.clip_high, dual_clip=loss_config.dual_clip, aggregation=loss_config.aggregation,
+                normalizer=total,
+            )  # fmt: skip
+            loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
+            if self.start_model is not None:
+                loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
+            loss.backward()
+            share = float(part.mask.sum() / tokens)
+            sums["policy/loss"] += float(policy.loss.detach())
+            sums["policy/kl"] += policy.approx_kl * share
+            sums["policy/clip_fraction"] += policy.clip_fraction * share
+            sums["policy/clip_fraction_low"] += policy.clip_fraction_low * share
+            sums["policy/ratio_max"] = max(sums["policy/ratio_max"], policy.ratio_max)
+            if first:
+                # nothing has been updated yet, so a difference is the sampler's and learner's own
+                sums["policy/sampler_kl"] += float(
+                    ((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens
+                )
+        norm = self._step(self.model, self.optimizer)
+        meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
+
+    def _kl_to_start(self, part: Batch, logprobs: Tensor, tokens: Tensor, sums: dict[str, float]) -> Tensor:
+        with torch.no_grad():
+            start, _ = logprobs_and_entropies(
+                self.start_model, part.ids, part.mask, temperature=self.config.rollout.temperature
+            )
+        kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
+        mean: Tensor = (kl * part.mask).sum() / tokens
+        sums["policy/kl_to_start"] += float(mean.detach())
+        return mean
+
+    def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
+        assert self.critic is not None and self.critic_optimizer is not None
+        tokens = batch.mask[rows].sum().clamp(min=1)
+        total = 0.0
+        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
+            index = rows[micro]
+            part = batch.rows(index)
+            wide = part.ids.shape[1]
+            if not part.mask.any():
+                continue
+            loss = losses.value_loss(
+                self.critic(part.ids, part.mask), values[index, :wide], returns[index, :wide], part.mask,
+                clip=self.config.loss.value_clip, normalizer=tokens,
+            )  # fmt: skip
+            loss.backward()
+            total += float(loss.detach())
+        norm = self._step(self.critic, self.critic_optimizer)
+        meter.add({"value/loss": total, "optim/critic_grad_norm": norm}, weight=float(tokens))
+
+    def _normalizer(self, mask: Tensor) -> Tensor:
+        """What the losses of a mini-batch's parts are divided by, so that they add up to the whole's."""
+        if self.config.loss.aggregation == "token_mean":
+            return mask.sum().clamp(min=1)
+        return (mask.sum(dim=1) > 0).sum().clamp(min=1).to(mask.dtype)
+
+    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:
+        """Clips and steps; a non-finite gradient is dropped and counted. Returns the norm before clipping."""
+        norm = torch.nn.utils.clip_grad_norm_(module.parameters(), self.config.optimizer.max_grad_norm)
+        finite = bool(torch.isfinite(norm))
+        if finite:
+            optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return float(norm) if finite else float("nan")
+
+    def _set_learning_rate(self, step: int) -> float:
+        config = self.config.optimizer
+        share = min(1.0, step / config.warmup_steps) if config.warmup_steps else 1.0
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate * share
+        return config.learning_rate * share
+
+    def state_dict(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
+        if self.critic is not None and self.critic_optimizer is not None:
+            state |= {"critic": self.critic.state_dict(), "critic_optimizer": self.critic_optimizer.state_dict()}
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.critic is not None and self.critic_optimizer is not None:
+            self.critic.load_state_dict(state["critic"])
+            self.critic_optimizer.load_state_dict(state["critic_optimizer"])
+
+
+class Meter:
+    """Weighted means of metrics; `…_max` keeps the largest, a NaN norm counts as one non-finite update."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, float] = defaultdict(float)
+        self.weights: dict[str, float] = defaultdict(float)
+        self.nonfinite = 0
+
+    def add(self, metrics: dict[str, float], *, weight: float) -> None:
+        for name, value in metrics.items():
+            if value != value:
+                self.nonfinite += 1
+            elif name.endswith("_max"):
+                self.sums[name], self.weights[name] = max(self.sums[name], value), 1.0
+            else:
+                self.sums[name] += value * weight
+                self.weights[name] += weight
+
+    def means(self) -> dict[str, float]:
+        means = {name: total / self.weights[name] for name, total in self.sums.items() if self.weights[name]}
+        return {**means, "optim/nonfinite": float(self.nonfinite)}

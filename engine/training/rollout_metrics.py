@@ -1,0 +1,73 @@
+"""What a step's trajectories say, before any update: rewards, success, lengths, parsing, the filter."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from engine.rollout.action_parser import PARSE_CASES, WELL_FORMED
+from engine.rollout.types import Trajectory
+
+
+def rollout_metrics(trajectories: list[Trajectory]) -> dict[str, float]:
+    """Metrics of all trajectories of a step, kept by the filter or not."""
+    metrics = {**_rewards(trajectories), **_replies(trajectories)}
+    for tag in dict.fromkeys(trajectory.environment for trajectory in trajectories):
+        metrics |= _environment(tag, [t for t in trajectories if t.environment == tag])
+    return metrics
+
+
+def group_spreads(trajectories: list[Trajectory]) -> dict[int, float]:
+    """Unbiased standard deviation of raw returns in each group; 0 for a group of one."""
+    groups: dict[int, list[float]] = {}
+    for trajectory in trajectories:
+        groups.setdefault(trajectory.group, []).append(trajectory.raw_return)
+    return {group: float(np.std(returns, ddof=1)) if len(returns) > 1 else 0.0 for group, returns in groups.items()}
+
+
+def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
+    scores = np.array([trajectory.score for trajectory in trajectories])
+    spreads = list(group_spreads(trajectories).values())
+    return {
+        "reward/mean": float(scores.mean()),
+        "reward/std": float(scores.std()),
+        "reward/min": float(scores.min()),
+        "reward/max": float(scores.max()),
+        "reward/penalty": float(np.mean([trajectory.penalty for trajectory in trajectories])),
+        "reward/in_group_std": float(np.mean(spreads)),
+        "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),
+    }
+
+
+def _replies(trajectories: list[Trajectory]) -> dict[str, float]:
+    turns = [turn for trajectory in trajectories for turn in trajectory.turns]
+    count = max(1, len(turns))
+    cases = Counter(turn.parsed.case for turn in turns)
+    named = sum(len(turn.parsed.actions) for turn in turns)
+    invalid = sum(turn.parsed.case == "unknown_action" for turn in turns)
+    entropies = sum(sum(trajectory.entropies) for trajectory in trajectories)
+    sampled = sum(trajectory.reply_tokens for trajectory in trajectories)
+    metrics = {
+        "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
+        "rollout/reply_tokens": sampled / count,
+        "rollout/trajectory_tokens": float(np.mean([len(trajectory.ids) for trajectory in trajectories])),
+        "rollout/turns": len(turns) / len(trajectories),
+        "rollout/parse_ok_rate": sum(cases[case] for case in WELL_FORMED) / count,
+        "rollout/invalid_action_rate": invalid / count,
+        "rollout/cut_off_rate": cases["cut_off"] / count,
+        "rollout/actions_per_turn": named / count,
+        "policy/entropy": entropies / max(1, sampled),
+    }
+    return metrics | {f"rollout/parse/{case}": cases[case] / count for case in PARSE_CASES}
+
+
+def _environment(tag: str, trajectories: list[Trajectory]) -> dict[str, float]:
+    frames = [frame for trajectory in trajectories for turn in trajectory.turns for frame in turn.frames]
+    return {
+        f"env/{tag}/success": float(np.mean([trajectory.success for trajectory in trajectories])),
+        f"env/{tag}/return": float(np.mean([trajectory.raw_return for trajectory in trajectories])),
+        f"env/{tag}/turns": float(np.mean([len(trajectory.turns) for trajectory in trajectories])),
+        f"env/{tag}/actions": float(np.mean([trajectory.actions for trajectory in trajectories])),
+        f"env/{tag}/effective_rate": float(np.mean([frame.effective for frame in frames])) if frames else 0.0,
+    }

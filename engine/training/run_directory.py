@@ -1,0 +1,104 @@
+"""A run directory: its files, its lock, and the append-only record of events."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.config import RunConfig
+from engine.errors import RunDirectoryError
+from engine.events import EVENT, Event
+
+Sink = Callable[[Event], None]
+
+
+class RunDirectory:
+    """Opened by one engine at a time; a second one is refused by the kernel's file lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = (path / "lock").open("a")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"Another engine is working in {path}.", remedy="Wait for it, stop it, or give another --run-dir."
+            ) from None
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def control(self) -> Path:
+        return self.path / "control.json"
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.path / "heartbeat.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def shard(self, split: str, step: int) -> Path:
+        return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
+
+    def write_config(self, config: RunConfig) -> None:
+        write_json(self.path / "config.json", config.model_dump(mode="json"))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Replaces `path` in one move: a reader sees the old file or the new one, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(data, indent=1))
+    temporary.replace(path)
+
+
+class EventLog:
+    """Appends events to `events.jsonl`, numbering on from what is there. A torn last line is cut off first."""
+
+    def __init__(self, path: Path, *, attempt: int, epoch: int, sinks: list[Sink] | None = None) -> None:
+        self.attempt = attempt
+        self.epoch = epoch
+        self.sinks = sinks or []
+        self.seq = _mend(path)
+        self._file = path.open("ab")
+
+    def emit(self, kind: str, *, step: int, **fields: Any) -> Event:
+        event = EVENT.validate_python(
+            {
+                "kind": kind, "seq": self.seq + 1, "time": time.time(), "attempt": self.attempt, "epoch": self.epoch,
+                "step": step, **fields,
+            }  # fmt: skip
+        )
+        self._file.write(event.model_dump_json().encode() + b"\n")
+        self._file.flush()
+        self.seq = event.seq
+        for sink in self.sinks:
+            sink(event)
+        return event
+
+    def close(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+
+def _mend(path: Path) -> int:
+    """Cuts a line that was never finished; returns the last `seq` of the file, 0 if there is none."""
+    if not path.exists():
+        return 0
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+    lines = whole.splitlines()
+    return EVENT.validate_json(lines[-1]).seq if lines else 0

@@ -1,0 +1,110 @@
+"""One attempt at a run, from its run directory to its last event: load, resume, train, and say how it ended."""
+
+from __future__ import annotations
+
+import os
+import platform
+import traceback
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.config import RunConfig
+from engine.errors import StarboardError
+from engine.policies.loading import load_model
+from engine.training import checkpoint
+from engine.training.checkpoint import Progress
+from engine.training.control import Control, Interrupted
+from engine.training.heartbeat import Heartbeat
+from engine.training.learner import Learner
+from engine.training.run_directory import EventLog, RunDirectory, Sink
+from engine.training.trainer import Trainer
+
+EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
+
+
+def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks: list[Sink] | None = None) -> int:
+    """Trains in `run_directory`; returns the exit status.
+
+    0: the run did what was asked. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT came, a checkpoint
+    was written and `resume` goes on from it.
+    """
+    attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
+    epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
+    directory = RunDirectory(run_directory)
+    events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks)
+    control = Control(directory.control, epoch=epoch)
+    control.listen_to_signals()
+    state: dict[str, Any] = {"step": 0, "phase": "loading"}
+
+    def progress() -> dict[str, Any]:
+        trainer = state.get("trainer")
+        if trainer is not None:
+            state.update(step=trainer.progress.step, phase=trainer.phase)
+        return {"step": state["step"], "phase": state["phase"], "seq": events.seq}
+
+    with Heartbeat(directory.heartbeat, attempt=attempt, epoch=epoch, progress=progress):
+        try:
+            trainer = prepare(config, directory, events, control, resume=resume)
+            state["trainer"] = trainer
+            trainer.run()
+            return EXIT_DONE
+        except Interrupted:
+            return EXIT_INTERRUPTED
+        except Exception as error:
+            step = int(progress()["step"])
+            events.emit("run_failed", step=step, **_failure(error))
+            return EXIT_FAILED
+        finally:
+            events.close()
+
+
+def prepare(
+    config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool
+) -> Trainer:
+    """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
+    torch.manual_seed(config.seed)
+    torch.set_num_threads(config.threads or os.cpu_count() or 1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    found = checkpoint.newest_good(directory.checkpoints) if resume else None
+    directory.write_config(config)
+    model, tokenizer = load_model(str(found / "model") if found else config.model.path, device=device)
+    learner = _learner(config, model, resumed=found is not None, device=device)
+    progress = checkpoint.restore(found, learner) if found else Progress()
+    events.emit(
+        "run_started", step=progress.step, total_steps=config.steps, resumed_from=progress.step if found else None,
+        pid=os.getpid(), device=device, model=config.model.path,
+        parameters=sum(parameter.numel() for parameter in model.parameters()), versions=_versions(),
+    )  # fmt: skip
+    return Trainer(config, directory, events, control, model, tokenizer, learner, progress)
+
+
+def _learner(config: RunConfig, model: Any, *, resumed: bool, device: str) -> Learner:
+    learner = Learner(model, config)
+    if resumed and learner.start_model is not None:
+        # the pull is to where the run began, not to where it was interrupted
+        learner.start_model, _ = load_model(config.model.path, device=device)
+        learner.start_model.requires_grad_(False)
+    return learner
+
+
+def _failure(error: Exception) -> dict[str, str]:
+    if isinstance(error, StarboardError):
+        return {
+            "error": type(error).__name__,
+            "message": error.message,
+            "remedy": error.remedy,
+            "traceback": traceback.format_exc(),
+        }
+    return {
+        "error": type(error).__name__,
+        "message": str(error) or type(error).__name__,
+        "remedy": "The traceback and engine.log say where it happened.",
+        "traceback": traceback.format_exc(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in ("torch", "transformers")}}

@@ -1,0 +1,302 @@
+"""The StarPO loop: roll out whole trajectories, filter groups, assign credit, update, measure, record.
+
+Read `Trainer.run` and `Trainer._train_step` from top to bottom to know the algorithm. What each part does is in its
+own file; what the outside sees is events in a run directory.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.algorithms.filtering import select_groups
+from engine.config import RunConfig
+from engine.diagnostics.collapse import build_detectors
+from engine.policies.batched_sampler import BatchedSampler
+from engine.policies.loading import LanguageModel, stop_ids
+from engine.rollout.agent_proxy import AgentProxy
+from engine.rollout.batching import Batch, collate
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.records import record_of
+from engine.rollout.shards import write_shard
+from engine.rollout.types import Trajectory
+from engine.training import checkpoint
+from engine.training.checkpoint import Progress
+from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.credit import assign_credit
+from engine.training.evaluator import evaluate
+from engine.training.learner import Learner
+from engine.training.rollout_metrics import group_spreads, rollout_metrics
+from engine.training.run_directory import EventLog, RunDirectory
+from engine.training.step_diagnostics import collapse_metrics
+
+Metrics = dict[str, float]
+
+
+class Trainer:
+    """One attempt at a run: from `progress.step` to `config.steps`."""
+
+    def __init__(
+        self, config: RunConfig, directory: RunDirectory, events: EventLog, control: Control,
+        model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress,
+    ) -> None:  # fmt: skip
+        self.config, self.directory, self.events, self.control = config, directory, events, control
+        self.model, self.tokenizer, self.learner, self.progress = model, tokenizer, learner, progress
+        self.phase = "loading"
+        self.stop_ids = stop_ids(model, tokenizer)
+        self.context = ContextManager(tokenizer, think=config.rollout.think)
+        self.proxy = AgentProxy(
+            self.context, think=config.rollout.think, max_context_tokens=config.rollout.max_context_tokens
+        )
+        self.manager = EnvStateManager(
+            config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
+        )
+        self.detectors = build_detectors(config.stop)
+        self.detectors.load_state_dict(progress.detectors)
+        self.saved_step = progress.step if progress.step else -1
+
+    def run(self) -> None:
+        """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
+        try:
+            if self.progress.step == 0 and self.config.evaluation.at_start:
+                self._evaluate(self.config.evaluation.episodes)
+            while self.progress.step < self.config.steps:
+                self._obey()
+                ended = self._train_step(self.progress.step + 1)
+                last = self.progress.step == self.config.steps
+                self._evaluate_if_due(last=last or ended is not None)
+                self._save_if_due()
+                if ended is not None:
+                    self._finish("collapsed", ended)
+                    return
+            self._finish("completed", f"All {self.config.steps} steps are done.")
+        except Interrupted:
+            self._save("final")
+            raise
+        except StopAsked:
+            self._finish("stopped", "Stopped on request.")
+
+    def _train_step(self, step: int) -> str | None:
+        """One step of StarPO. Returns why the run must end, if it must."""
+        began = time.monotonic()
+        times: Metrics = {}
+
+        # 1. roll out: groups of whole multi-turn trajectories from the current policy
+        with self._timed("rollout", times, step):
+            trajectories, sampled = self._rollout(step)
+        metrics = rollout_metrics(trajectories)
+
+        # 2. diagnose, on everything that was sampled
+        if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
+            with self._timed("diagnostics", times, step):
+                metrics |= collapse_metrics(self.model, self.context, trajectories, self.config, step=step)
+
+        # 3. filter: train on the groups whose outcomes differ enough to teach something
+        batch = collate(trajectories)
+        kept, filter_metrics = self._filter(batch)
+        metrics |= filter_metrics
+        rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
+
+        # 4. credit and update
+        advantages: Tensor | None = None
+        skipped = "" if len(rows) else "The filter kept no group: no group's returns differ enough."
+        with self._timed("update", times, step):
+            if len(rows):
+                advantages, update_metrics = self._update(batch.rows(rows), step)
+                metrics |= update_metrics
+
+        # 5. record
+        with self._timed("capture", times, step, announce=False):
+            self._capture(step, trajectories, rows.tolist(), advantages)
+        seconds = time.monotonic() - began
+        self.progress.step = step
+        self.progress.tokens += sampled
+        self.progress.seconds += seconds
+        metrics |= {f"time/{name}": value for name, value in times.items()}
+        metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
+        self._emit_step(step, metrics, skipped)
+        return self._detect(step, metrics)
+
+    def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
+        specs = self.manager.training_batch(step)
+        sampler = BatchedSampler(
+            self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=self.config.rollout.temperature,
+            seeds=[self.config.seed, step, 1],
+        )  # fmt: skip
+        trajectories = self.proxy.rollout(sampler, specs, checkpoint=self.control.check)
+        return trajectories, sampler.sampled_tokens
+
+    def _filter(self, batch: Batch) -> tuple[list[int], Metrics]:
+        """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
+        config = self.config.filter
+        spreads = _spreads(batch)
+        groups = sorted(spreads)
+        scores = torch.tensor([spreads[group] for group in groups])
+        chosen = select_groups(
+            scores, strategy=config.strategy, value=config.value, mode="variance", largest=config.largest,
+            include_zero=config.include_zero or config.strategy == "none", epsilon=config.epsilon,
+        )  # fmt: skip
+        kept = [groups[index] for index in chosen]
+        return kept, {
+            "filter/kept_groups": float(len(kept)),
+            "filter/kept_ratio": len(kept) / len(groups),
+            "filter/zero_groups": float((scores < 1e-9).sum()),
+            "filter/threshold": float(scores[chosen].min()) if chosen else 0.0,
+        }
+
+    def _update(self, batch: Batch, step: int) -> tuple[Tensor, Metrics]:
+        values = self.learner.values(batch) if self.learner.critic is not None else None
+        credit = assign_credit(self.config.algorithm, batch, values)
+        shuffle = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
+        metrics = self.learner.update(
+            batch, credit.advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
+        )
+        if values is not None and credit.returns is not None:
+            metrics["value/explained_variance"] = _explained_variance(values, credit.returns, batch.mask)
+        return credit.advantages, metrics
+
+    def _detect(self, step: int, metrics: Metrics) -> str | None:
+        """Raises alerts; returns the reason when a detector ends the run."""
+        verdict = self.detectors.observe(step, metrics)
+        for draft in verdict.alerts:
+            self.events.emit("alert_raised", step=step, **draft.fields())
+        self.progress.detectors = self.detectors.state_dict()
+        return verdict.stop
+
+    def _capture(self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None) -> None:
+        if not self.config.capture.every or (step - 1) % self.config.capture.every:
+            return
+        place = {row: index for index, row in enumerate(kept)}
+        spreads = group_spreads(trajectories)
+        records = [
+            record_of(
+                trajectory, step=step, split="train", piece=self._piece, kept=row in place,
+                group_std=spreads[trajectory.group],
+                advantages=_padded(advantages[place[row]], len(trajectory.ids))
+                if advantages is not None and row in place else None,
+            )
+            for row, trajectory in enumerate(trajectories)
+        ]  # fmt: skip
+        self._write_records("train", step, records)
+
+    def _evaluate_if_due(self, *, last: bool) -> None:
+        every = self.config.evaluation.every
+        if last:
+            self._evaluate(self.config.evaluation.final_episodes, final=True)
+        elif every and self.progress.step % every == 0:
+            self._evaluate(self.config.evaluation.episodes)
+
+    def _evaluate(self, episodes: int, *, final: bool = False) -> None:
+        step = self.progress.step
+        with self._timed("evaluation", {}, step):
+            results = [
+                evaluate(
+                    self.model, self.proxy, self.manager, environment, self.config, episodes=episodes,
+                    stop_ids=self.stop_ids, checkpoint=self.control.check,
+                )
+                for environment in self.config.environments
+            ]  # fmt: skip
+        records = [
+            record_of(trajectory, step=step, split="validation", piece=self._piece)
+            for result in results
+            for trajectory in result.trajectories
+        ]
+        if self.config.capture.every:
+            self._write_records("validation", step, records)
+        for result in results:
+            self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
+
+    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> None:
+        path = self.directory.shard(split, step)
+        write_shard(path, records)
+        relative = str(path.relative_to(self.directory.path))
+        self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=len(records))
+
+    def _obey(self) -> None:
+        """Between steps: waits while paused, saves when asked, leaves when asked."""
+        if self.control.take_checkpoint_request():
+            self._save("request")
+        if self.control.paused:
+            self._announce("paused", self.progress.step)
+            while self.control.paused:
+                if self.control.take_checkpoint_request():
+                    self._save("request")
+                time.sleep(0.1)
+
+    def _save_if_due(self) -> None:
+        every = self.config.checkpoint.every
+        if every and self.progress.step % every == 0:
+            self._save("schedule")
+
+    def _save(self, reason: str) -> None:
+        if self.saved_step == self.progress.step:
+            return
+        with self._timed("checkpoint", {}, self.progress.step):
+            path = checkpoint.save(self.directory.checkpoints, self.model, self.tokenizer, self.learner, self.progress)
+            checkpoint.prune(self.directory.checkpoints, keep=self.config.checkpoint.keep)
+        self.saved_step = self.progress.step
+        self.events.emit(
+            "checkpoint_saved", step=self.progress.step, path=str(path.relative_to(self.directory.path)),
+            bytes=checkpoint.size_of(path), reason=reason,
+        )  # fmt: skip
+
+    def _finish(self, outcome: str, reason: str) -> None:
+        self._save("final")
+        self.events.emit("run_finished", step=self.progress.step, outcome=outcome, reason=reason)
+
+    def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:
+        finite = {name: float(value) for name, value in metrics.items() if math.isfinite(value)}
+        self.events.emit(
+            "step_completed", step=step, metrics=finite, tokens=self.progress.tokens, seconds=self.progress.seconds,
+            skipped=skipped,
+        )  # fmt: skip
+
+    def _performance(self, seconds: float, times: Metrics, sampled: int, trained: int) -> Metrics:
+        return {
+            "time/step": seconds,
+            "perf/sampled_tokens_per_second": sampled / max(times["rollout"], 1e-9),
+            "perf/trained_tokens_per_second": trained / max(times["update"], 1e-9),
+            "perf/memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+
+    def _piece(self, token: int) -> str:
+        return self.context.text([token])
+
+    @contextmanager
+    def _timed(self, phase: str, times: Metrics, step: int, *, announce: bool = True) -> Iterator[None]:
+        if announce:
+            self._announce(phase, step)
+        began = time.monotonic()
+        yield
+        times[phase] = time.monotonic() - began
+
+    def _announce(self, phase: str, step: int) -> None:
+        self.phase = phase
+        self.events.emit("phase_changed", step=step, phase=phase)
+
+
+def _spreads(batch: Batch) -> dict[int, float]:
+    return {
+        int(group): float(batch.returns[batch.groups == group].std()) if (batch.groups == group).sum() > 1 else 0.0
+        for group in batch.groups.unique()
+    }
+
+
+def _padded(advantages: Tensor, length: int) -> list[float]:
+    values: list[float] = advantages[:length].tolist()
+    return values + [0.0] * (length - len(values))
+
+
+def _explained_variance(values: Tensor, returns: Tensor, mask: Tensor) -> float:
+    """1 - Var(returns - values) / Var(returns) over sampled tokens; 0 when returns do not vary."""
+    chosen = mask.bool()
+    spread = returns[chosen].var()
+    return float(1 - (returns[chosen] - values[chosen]).var() / spread) if spread > 1e-12 else 0.0
