@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import ConfigError, StarboardError
-from engine.events import Event
 
 USAGE_ERROR = 2
 
@@ -77,8 +76,6 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "play": play_main,
     "check-env": check_main,
 }
-
-__all__ = ["Event", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())

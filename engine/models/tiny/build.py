@@ -1,0 +1,112 @@
+"""Builds the model that ships: `python -m engine.models.tiny.build --out DIR`. The same seed gives the same data.
+
+1. Learn a tokenizer from what players and environments say.  2. Play imperfectly by script.  3. Imitate with
+cross-entropy on the reply tokens alone.  4. Measure on held-out puzzles and write the model card.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+from engine.models.tiny import imitation_data, tokenizer
+from engine.rollout.batching import Batch, collate, micro_batches
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.types import Trajectory
+from engine.training.token_values import logprobs_and_entropies
+
+VOCABULARY, WIDTH, LAYERS, HEADS = 1024, 128, 2, 4
+CHUNK, ROWS_PER_UPDATE, PEAK_RATE = 4096, 64, 3e-3
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m engine.models.tiny.build", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--episodes", type=int, default=49152, help="scripted episodes to imitate")
+    options = parser.parse_args(argv)
+    torch.manual_seed(options.seed)
+    words = learn_tokenizer(options.seed)
+    model = new_model(words)
+    imitate(model, words, episodes=options.episodes, seed=options.seed)
+    model.save_pretrained(options.out, safe_serialization=True)
+    words.save_pretrained(options.out)
+    return 0
+
+
+def learn_tokenizer(seed: int) -> PreTrainedTokenizerFast:
+    """From 2,000 episodes written with a tokenizer of single bytes."""
+    plain = tokenizer.learn([], vocabulary=300)
+    context = ContextManager(plain, think=True)
+    texts = [context.text(episode.ids) for episode in imitation_data.play(context, episodes=2000, seed=seed)]
+    return tokenizer.learn(texts, vocabulary=VOCABULARY)
+
+
+def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
+    """Untied embeddings: vLLM's CPU build keeps the old output layer of tied ones when weights are reloaded."""
+    config = Qwen2Config(
+        vocab_size=len(words), hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS, num_key_value_heads=HEADS, max_position_embeddings=2048, tie_word_embeddings=False,
+        eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, bos_token_id=None, rope_theta=10000.0,
+    )  # fmt: skip
+    return Qwen2ForCausalLM(config)
+
+
+def imitate(model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, *, episodes: int, seed: int) -> None:
+    """One pass over `episodes` scripted episodes, cosine learning rate."""
+    context = ContextManager(words, think=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.05, betas=(0.9, 0.98))
+    updates = episodes // ROWS_PER_UPDATE
+    began, done = time.monotonic(), 0
+    for batch in _batches(context, episodes, seed):
+        for group in optimizer.param_groups:
+            group["lr"] = PEAK_RATE * _schedule(done / updates)
+        loss = _update(model, optimizer, batch)
+        done += 1
+        if done % 50 == 0:
+            sys.stdout.write(f"update {done}/{updates}: loss {loss:.3f}, {time.monotonic() - began:.0f} s\n")
+            sys.stdout.flush()
+
+
+def _batches(context: ContextManager, episodes: int, seed: int) -> Iterator[Batch]:
+    for chunk in range(math.ceil(episodes / CHUNK)):
+        played: list[Trajectory] = imitation_data.play(context, episodes=CHUNK, seed=seed * 1000 + chunk)
+        order = np.random.default_rng([seed, chunk]).permutation(len(played))
+        for start in range(0, len(order), ROWS_PER_UPDATE):
+            yield collate([played[index] for index in order[start : start + ROWS_PER_UPDATE]])
+
+
+def _update(model: Any, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+    model.train()
+    tokens = batch.mask.sum()
+    total = 0.0
+    for rows in micro_batches(batch.lengths, max_tokens=4096):
+        part = batch.rows(rows)
+        logprobs, _ = logprobs_and_entropies(model, part.ids, part.mask, temperature=1.0)
+        loss: Tensor = -(logprobs * part.mask).sum() / tokens
+        loss.backward()
+        total += float(loss.detach())
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    model.eval()
+    return total
+
+
+def _schedule(share: float) -> float:
+    warm = min(1.0, share / 0.03)
+    return warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, share))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Imperfect scripted play as trajectories of exact token ids: what the small model imitates before any RL.
+
+The players go through the same AgentProxy, prompts and parser as a training run, so the small model meets nothing new
+when StarPO begins. A share of their moves is random: they reason truly about the state and often act badly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.config import EnvironmentConfig
+from engine.models.tiny.thoughts import THINKERS
+from engine.rollout.agent_proxy import AgentProxy, Player
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import Reply, Trajectory
+
+RANDOM_SHARE = 0.4
+FIRST_SEED = 2_100_000_000  # beyond training and held-out seeds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingredient:
+    """An environment of the imitation data and how much of it there is."""
+
+    share: float
+    config: dict[str, Any]
+
+
+def _lake(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
+    return Ingredient(
+        share=share,
+        config={"kind": "frozen_lake", "parameters": parameters, "max_actions_per_turn": turn, "max_reply_tokens": 60},
+    )
+
+
+def _sokoban(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
+    return Ingredient(
+        share=share,
+        config={"kind": "sokoban", "parameters": parameters, "max_actions_per_turn": turn, "max_reply_tokens": 60},
+    )
+
+
+MIX: tuple[Ingredient, ...] = (
+    _lake(0.44),
+    _lake(0.08, turn=1),
+    _lake(0.04, turn=3),
+    _lake(0.04, success_rate=0.8),
+    _lake(0.03, format="grid_and_coordinates"),
+    _lake(0.03, format="coordinates"),
+    _sokoban(0.20),
+    _sokoban(0.04, turn=1),
+    _sokoban(0.03, turn=4),
+    _sokoban(0.02, format="grid_and_coordinates"),
+    Ingredient(share=0.04, config={"kind": "bandit"}),
+    Ingredient(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
+)
+
+
+class ScriptedSampler:
+    """A `ReplySampler` that writes replies by script instead of sampling them from a model."""
+
+    def __init__(self, players: list[Player], context: ContextManager, chance: np.random.Generator) -> None:
+        self.players = players
+        self.context = context
+        self.chance = chance
+        self.asked: list[int] = []
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        self.asked.append(row)
+
+    def advance(self) -> list[Reply]:
+        asked, self.asked = self.asked, []
+        return [self._reply(row) for row in asked]
+
+    def release(self, row: int) -> None:
+        pass
+
+    def _reply(self, row: int) -> Reply:
+        ids = [*self.context.encode(self._write(self.players[row])), self.context.tokenizer.eos_token_id]
+        zeros = [0.0] * len(ids)
+        return Reply(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
+
+    def _write(self, player: Player) -> str:
+        episode = player.episode
+        names = episode.environment.action_names()
+        plan = [names[action] for action in self._plan(player, len(names))]
+        thought = THINKERS[episode.config.kind](episode.environment.drawing(), plan, self.chance)
+        return f"{thought}</think><answer>{' || '.join(plan)}</answer>"
+
+    def _plan(self, player: Player, count: int) -> list[int]:
+        """The next moves of a shortest solution, each replaced by a random one with `RANDOM_SHARE`."""
+        episode = player.episode
+        best = episode.environment.solution() or []
+        length = min(episode.config.max_actions_per_turn, max(1, len(best)))
+        return [
+            best[i] if i < len(best) and self.chance.random() > RANDOM_SHARE else int(self.chance.integers(count))
+            for i in range(length)
+        ]
+
+
+def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajectory]:
+    """`episodes` trajectories over the mix, in random order; the same for the same seed."""
+    chance = np.random.default_rng([seed, 17])
+    shares = np.array([ingredient.share for ingredient in MIX])
+    kinds = chance.choice(len(MIX), size=episodes, p=shares / shares.sum())
+    configs = [EnvironmentConfig.model_validate(ingredient.config) for ingredient in MIX]
+    specs = [
+        EpisodeSpec(environment=configs[kind], group=i, member=0, seed=FIRST_SEED + seed * 1_000_000 + i, chance_seed=i)
+        for i, kind in enumerate(kinds)
+    ]
+    proxy = AgentProxy(context, think=True, max_context_tokens=1024)
+    players = proxy.players(specs)
+    return proxy.play(ScriptedSampler(players, context, chance), players)

@@ -1,0 +1,84 @@
+"""What the scripted players think aloud: short, true sentences about the drawn state, in several wordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.environments.base import Drawing
+
+Thinker = Callable[[Drawing, list[str], np.random.Generator], str]
+
+GRID_WORDINGS = (
+    "I am at {me} and the goal is at {goal} so {plan}",
+    "me {me} goal {goal} go {plan}",
+    "goal {goal} me {me} {plan}",
+    "from {me} to {goal} I go {plan}",
+    "{way} to the goal so {plan}",
+    "I stand at {me} the goal is {way} {plan}",
+)
+PUSH_WORDINGS = (
+    "I am at {me} box {box} target {target} so {plan}",
+    "box {box} to {target} from {me} {plan}",
+    "me {me} box {box} target {target} go {plan}",
+    "the box must go {way} I am at {me} {plan}",
+)
+ARM_WORDINGS = (
+    "{first} sounds safe and {second} sounds risky I take {plan}",
+    "{first} or {second} I choose {plan}",
+    "I try {plan}",
+    "{plan} may pay more",
+)
+
+
+def frozen_lake(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+    me, goal = tuple(drawing["agent"]), _find(drawing, "goal")[0]
+    return _say(GRID_WORDINGS, chance, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
+
+
+def sokoban(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+    me = tuple(drawing["agent"])
+    boxes, targets = _find(drawing, "box"), _find(drawing, "target")
+    box = min(boxes or [me], key=lambda place: _distance(place, me))
+    target = min(targets or [me], key=lambda place: _distance(place, box))
+    return _say(
+        PUSH_WORDINGS, chance, me=_at(me), box=_at(box), target=_at(target), way=_way(box, target), plan=" ".join(plan)
+    )
+
+
+def bandit(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+    first, second = (arm["name"] for arm in drawing["arms"])
+    return _say(ARM_WORDINGS, chance, first=first, second=second, plan=" ".join(plan))
+
+
+THINKERS: dict[str, Thinker] = {"frozen_lake": frozen_lake, "sokoban": sokoban, "bandit": bandit}
+
+
+def _say(wordings: tuple[str, ...], chance: np.random.Generator, **words: Any) -> str:
+    return wordings[int(chance.integers(len(wordings)))].format(**words)
+
+
+def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:
+    return [
+        (row, column)
+        for row, cells in enumerate(drawing["cells"])
+        for column, cell in enumerate(cells)
+        if cell == name
+    ]
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return f"{place[0]} {place[1]}"
+
+
+def _distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+def _way(start: tuple[int, ...], end: tuple[int, ...]) -> str:
+    down, right = end[0] - start[0], end[1] - start[1]
+    vertical = f"{abs(down)} {'down' if down > 0 else 'up'}" if down else ""
+    horizontal = f"{abs(right)} {'right' if right > 0 else 'left'}" if right else ""
+    return " ".join(part for part in (vertical, horizontal) if part) or "here"
