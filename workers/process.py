@@ -65,7 +65,7 @@ def boot_id() -> str:
 @cache
 def host() -> str:
     """Names the pid namespace: two containers on one machine are two hosts."""
-    return f"{socket.gethostname()}/{os.readlink('/proc/self/ns/pid')}"
+    return f"{socket.gethostname()}/{(PROC / 'self/ns/pid').readlink()}"
 
 
 def identify(pid: int, cookie: str) -> Identity | None:
@@ -170,9 +170,7 @@ def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
     return [*command, "--resume"] if resume else command
 
 
-def start_engine(
-    run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool
-) -> subprocess.Popen[bytes]:
+def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> subprocess.Popen[bytes]:
     """Starts the engine in a session of its own, its output appended to `engine.log`: nothing ties it to us."""
     environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
     environment |= {

@@ -144,6 +144,9 @@ class RunEvent(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_event")]
         indexes = [models.Index(fields=["run", "kind", "seq"])]
 
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.seq}"
+
 
 class StepMetrics(models.Model):
     """One training step's metrics, all in one row: a run has one row a step, whatever its attempts."""
@@ -164,6 +167,9 @@ class StepMetrics(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_per_step")]
         indexes = [models.Index(fields=["run", "seq"])]
 
+    def __str__(self) -> str:
+        return f"step {self.step}"
+
 
 class Checkpoint(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
@@ -176,6 +182,9 @@ class Checkpoint(models.Model):
     class Meta:
         ordering = ["-step"]
         constraints = [models.UniqueConstraint(fields=["run", "path"], name="one_row_per_checkpoint")]
+
+    def __str__(self) -> str:
+        return self.path
 
 
 class Alert(models.Model):
@@ -191,3 +200,6 @@ class Alert(models.Model):
     class Meta:
         ordering = ["-seq"]
         constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_alert")]
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.rule}"

@@ -1,0 +1,24 @@
+"""Who may hold a socket open. The session is read again and again, since a socket outlives a sign-out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user
+
+SIGNED_OUT = 4401  # the close code that tells a page to go to the sign-in page
+NOT_FOUND = 4404
+
+
+@database_sync_to_async
+def is_signed_in(scope: dict[str, Any]) -> bool:
+    """From the database, not from the scope: that one is as old as the socket."""
+    session = scope.get("session")
+    if session is None or not session.session_key:
+        return False
+    store = import_module(settings.SESSION_ENGINE).SessionStore(session.session_key)
+    return bool(get_user(SimpleNamespace(session=store)).is_authenticated)  # type: ignore[arg-type]

@@ -1,0 +1,224 @@
+"""The sockets' servers. News only wakes them: what they send they read from the rows after their cursor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
+from webapp.live.publish import RUNS_GROUP, run_group
+from webapp.live.reading import EventDict, events_after
+from webapp.runs.models import Run
+from webapp.runs.states import TERMINAL, RunState
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 15.0
+REJOIN_SECONDS = 3600.0  # a group forgets its members after a day
+COALESCE_SECONDS = 0.05
+EVENTS_PER_MESSAGE = 500
+LONGEST_MESSAGE = 1024
+LIVE_STATES = [state for state in RunState if state not in TERMINAL]
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """What both sockets share: signing in, beating, answering pings, and waking up for news.
+
+    1. `connect` refuses strangers, joins the group, then says hello: nothing between the two is missed.
+    2. A pump waits for news, or for the next heartbeat, and lets the subclass send what is new.
+    3. Every heartbeat reads too, so that lost news is made good, and closes the socket of a session that ended.
+    """
+
+    heartbeat_seconds = HEARTBEAT_SECONDS
+    rejoin_seconds = REJOIN_SECONDS
+    group = ""
+
+    async def connect(self) -> None:
+        self.news = asyncio.Event()
+        self.pump_task: asyncio.Task[None] | None = None
+        self.joined_at = 0.0
+        if not await is_signed_in(self.scope):
+            await self._refuse(SIGNED_OUT)
+            return
+        if not await self.prepare():
+            await self._refuse(NOT_FOUND)
+            return
+        await self.accept()
+        await self._join()
+        self.pump_task = asyncio.create_task(self._pump())
+
+    async def disconnect(self, code: int) -> None:
+        if self.pump_task is not None:
+            self.pump_task.cancel()
+        if self.group:
+            with contextlib.suppress(Exception):  # the layer may be gone too
+                await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        message = _parsed(text_data)
+        if message.get("kind") == "ping":
+            await self.say({"kind": "pong", "time": message.get("time"), "server_time": time.time()})
+
+    async def say(self, message: dict[str, Any]) -> None:
+        await self.send(text_data=json.dumps(message, separators=(",", ":")))
+
+    async def prepare(self) -> bool:
+        """Reads what the socket is about and names its group; False if there is no such thing."""
+        raise NotImplementedError
+
+    async def hello(self) -> None:
+        raise NotImplementedError
+
+    async def catch_up(self) -> None:
+        """Sends everything that is new in the rows."""
+        raise NotImplementedError
+
+    async def beat(self) -> None:
+        raise NotImplementedError
+
+    async def _refuse(self, code: int) -> None:
+        await self.accept()  # a close code reaches a browser only on an open socket
+        await self.close(code=code)
+
+    async def _join(self) -> None:
+        """Again every hour. With no layer the heartbeats alone bring news."""
+        if time.monotonic() - self.joined_at < self.rejoin_seconds and self.joined_at:
+            return
+        try:
+            await self.channel_layer.group_add(self.group, self.channel_name)
+            self.joined_at = time.monotonic()
+        except Exception as error:
+            log.info("%s gets no news, only heartbeats: %s", self.group, error)
+
+    async def _pump(self) -> None:
+        try:
+            await self.hello()
+            await self.catch_up()
+            beat_at = time.monotonic() + self.heartbeat_seconds
+            while True:
+                await self._wait_for_news(beat_at - time.monotonic())
+                await self.catch_up()
+                if time.monotonic() >= beat_at:
+                    beat_at = time.monotonic() + self.heartbeat_seconds
+                    await self._heartbeat()
+        except Exception:
+            log.exception("The socket of %s failed; its browser will connect again", self.group)
+            await self.close(code=1011)
+
+    async def _wait_for_news(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.news.wait(), max(0.0, seconds))
+            await asyncio.sleep(COALESCE_SECONDS)
+        self.news.clear()
+
+    async def _heartbeat(self) -> None:
+        if not await is_signed_in(self.scope):
+            await self.close(code=SIGNED_OUT)
+            return
+        await self._join()
+        await self.beat()
+
+
+class RunConsumer(LiveConsumer):
+    """One run: its events after the cursor, without a gap, and its state whenever that changes."""
+
+    async def prepare(self) -> bool:
+        self.run_id = self.scope["url_route"]["kwargs"]["run_id"]
+        self.group = run_group(self.run_id)
+        self.cursor = _after(self.scope["query_string"])
+        self.state: dict[str, Any] = {}
+        run = await Run.objects.filter(pk=self.run_id).afirst()
+        return run is not None
+
+    async def hello(self) -> None:
+        run = await Run.objects.aget(pk=self.run_id)
+        self.state = run.live_state()
+        self.cursor = min(self.cursor, run.last_seq)
+        await self.say({"kind": "hello", "last_seq": run.last_seq, "state": self.state})
+
+    async def catch_up(self) -> None:
+        while events := await self._read():
+            self.cursor = events[-1]["seq"]
+            await self.say({"kind": "events", "events": events, "last_seq": self.cursor})
+            if len(events) < EVENTS_PER_MESSAGE:
+                break
+        await self._send_state()
+
+    async def beat(self) -> None:
+        await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
+
+    async def run_news(self, message: dict[str, Any]) -> None:
+        self.news.set()
+
+    async def _send_state(self) -> None:
+        run = await Run.objects.filter(pk=self.run_id).afirst()
+        if run is None:
+            await self.close(code=NOT_FOUND)
+            return
+        if (state := run.live_state()) != self.state:
+            self.state = state
+            await self.say({"kind": "state", "state": state})
+
+    @database_sync_to_async
+    def _read(self) -> list[EventDict]:
+        return events_after(Run(pk=self.run_id), self.cursor, EVENTS_PER_MESSAGE)
+
+
+class RunsConsumer(LiveConsumer):
+    """The list of runs: the state of each run that changed, as `{"kind": "state", "state": {...}}`."""
+
+    group = RUNS_GROUP
+
+    async def prepare(self) -> bool:
+        self.changed: set[str] = set()
+        self.states: dict[str, dict[str, Any]] = {}
+        return True
+
+    async def hello(self) -> None:
+        await self.say({"kind": "hello", "states": await self._changes(None)})
+
+    async def catch_up(self) -> None:
+        ids, self.changed = self.changed, set()
+        for state in await self._changes(ids):
+            await self.say({"kind": "state", "state": state})
+
+    async def beat(self) -> None:
+        """Looks at every live run too, for the news that was lost."""
+        self.changed |= set(self.states)
+        await self.catch_up()
+        await self.say({"kind": "heartbeat", "time": time.time()})
+
+    async def runs_news(self, message: dict[str, Any]) -> None:
+        self.changed.add(message["run"])
+        self.news.set()
+
+    @database_sync_to_async
+    def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:
+        """The states that differ from what was sent, of the runs `ids`, or of all live runs."""
+        runs = Run.objects.filter(state__in=LIVE_STATES) if ids is None else Run.objects.filter(pk__in=ids)
+        found = [run.live_state() for run in runs]
+        changed = [state for state in found if self.states.get(state["id"]) != state]
+        self.states |= {state["id"]: state for state in changed}
+        return changed
+
+
+def _parsed(text: str | None) -> dict[str, Any]:
+    """A small JSON object of the browser's, or an empty one: nothing else is ever listened to."""
+    try:
+        message = json.loads(text or "") if len(text or "") <= LONGEST_MESSAGE else {}
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _after(query: bytes) -> int:
+    text = parse_qs(query.decode("latin-1")).get("after", ["0"])[0]
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

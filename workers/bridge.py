@@ -1,0 +1,174 @@
+"""Events into rows: each chunk is one transaction that also moves the run's offset, guarded by the epoch.
+
+So an event is in the rows exactly if the offset is past it, whoever crashed when; and the rows are what
+`events.jsonl` says, which `rebuild` makes use of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import transaction
+
+from engine.events import Event
+from webapp.evaluations.models import Evaluation
+from webapp.live.publish import publish_run
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.runs.services import move
+from webapp.runs.states import Request, RunState
+from webapp.trajectories.models import Trajectory
+from workers.lease import Fenced, seize
+from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
+from workers.tail import Chunk, read_chunk
+
+STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
+INSERT_BATCH = 500
+
+
+class Bridge:
+    """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over."""
+
+    def __init__(self, run: Run, epoch: int) -> None:
+        self.run = run
+        self.epoch = epoch
+        self.attempt = _newest_attempt(run)
+        self.path = run.directory / "events.jsonl"
+
+    def drain(self, *, moves: bool = True) -> bool:
+        """Everything whole in the file into rows; True if there was anything. `Fenced` if the run is not ours."""
+        advanced = False
+        while (chunk := read_chunk(self.path, self.run.event_offset)).end != self.run.event_offset:
+            self.ingest(chunk, moves=moves)
+            advanced = True
+        return advanced
+
+    def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
+        fresh = [event for event in chunk.events if self._is_news(event)]
+        rows = Rows(self.run)
+        for event in fresh:
+            rows.add(event)
+        with transaction.atomic():
+            self._advance(rows, chunk)
+            _save(rows)
+            if moves:
+                _move_state(self.run, fresh, self.epoch)
+            transaction.on_commit(lambda: publish_run(self.run.pk, self.run.last_seq))
+
+    def _is_news(self, event: Event) -> bool:
+        """Not seen before, and not of an engine that a newer attempt has replaced."""
+        if event.seq <= self.run.last_seq or event.attempt < self.attempt:
+            return False
+        self.attempt = event.attempt
+        self.run.last_seq = event.seq
+        return True
+
+    def _advance(self, rows: Rows, chunk: Chunk) -> None:
+        fields = {**rows.fields, "event_offset": chunk.end}
+        ours = Run.objects.filter(pk=self.run.pk, epoch=self.epoch, event_offset=self.run.event_offset)
+        if not ours.update(**fields):
+            raise Fenced(self.run.pk)
+        for name, value in fields.items():
+            setattr(self.run, name, value)
+
+
+def _newest_attempt(run: Run) -> int:
+    started = run.events.filter(kind="run_started").order_by("-seq").first()
+    return int(started.payload["attempt"]) if started else 1
+
+
+def _save(rows: Rows) -> None:
+    if rows.cut is not None:
+        _forget(rows.run, rows.cut)
+    RunEvent.objects.bulk_create(rows.events, INSERT_BATCH, ignore_conflicts=True)
+    StepMetrics.objects.bulk_create(
+        rows.steps.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", "step"],
+        update_fields=STEP_FIELDS,
+    )
+    for shard, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+        Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+    Evaluation.objects.bulk_create(
+        rows.evaluations.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", *EVALUATION_KEYS],
+        update_fields=EVALUATION_VALUES,
+    )
+    Alert.objects.bulk_create(rows.alerts, INSERT_BATCH, ignore_conflicts=True)
+    _save_checkpoints(rows)
+
+
+def _save_checkpoints(rows: Rows) -> None:
+    if not rows.checkpoints:
+        return
+    Checkpoint.objects.bulk_create(
+        rows.checkpoints.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", "path"],
+        update_fields=["step", "bytes", "reason", "time"],
+    )
+    drop_lost_checkpoints(rows.run)
+
+
+def drop_lost_checkpoints(run: Run) -> int:
+    """Takes away the rows of checkpoints that the engine has pruned; how many."""
+    lost = [c.pk for c in run.checkpoints.all() if not (run.directory / c.path).exists()]
+    return Checkpoint.objects.filter(pk__in=lost).delete()[0] if lost else 0
+
+
+def _forget(run: Run, step: int) -> None:
+    """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
+    StepMetrics.objects.filter(run=run, step__gt=step).delete()
+    Trajectory.objects.filter(run=run, step__gt=step).delete()
+    Evaluation.objects.filter(run=run, step__gt=step).delete()
+    Evaluation.objects.filter(run=run, final=True).delete()
+
+
+def _move_state(run: Run, events: list[Event], epoch: int) -> None:
+    """What the newest events say of the state. The end is not moved here: that needs the proof that nothing is left."""
+    telling = next((event for event in reversed(events) if event.kind in STATE_OF), None)
+    if telling is not None:
+        state, sources = STATE_OF[telling.kind](telling)
+        move(run, state, sources=sources, epoch=epoch, reason=_reason(run, state))
+
+
+LIVE_AGAIN = [RunState.STARTING, RunState.STALLED, RunState.LOST]
+
+
+def _state_of_phase(event: Event) -> tuple[RunState, list[RunState]]:
+    if getattr(event, "phase", "") == "paused":
+        return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
+    return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
+
+
+STATE_OF: dict[str, Callable[[Event], tuple[RunState, list[RunState]]]] = {
+    "run_started": lambda event: (RunState.RUNNING, LIVE_AGAIN),
+    "phase_changed": _state_of_phase,
+    "step_completed": lambda event: (RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]),
+}
+
+
+def _reason(run: Run, state: RunState) -> str:
+    return "Paused on request." if state == RunState.PAUSED and run.requested == Request.PAUSE else ""
+
+
+def rebuild(run_id: str) -> Run:
+    """All rows of a run anew from its `events.jsonl`. Its supervisor, if any, is fenced off and another adopts it."""
+    epoch = seize(run_id)
+    run = Run.objects.get(pk=run_id)
+    with transaction.atomic():
+        _forget(run, BEFORE_ALL_STEPS)
+        for rows in (RunEvent, Checkpoint, Alert):
+            rows.objects.filter(run=run).delete()
+        blank = {
+            "event_offset": 0, "last_seq": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0, "metrics": {},
+            "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
+        }  # fmt: skip
+        Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
+        run.refresh_from_db()
+        Bridge(run, epoch).drain(moves=False)
+    return Run.objects.get(pk=run_id)

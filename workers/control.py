@@ -1,0 +1,22 @@
+"""Writes `control.json`, by which a supervisor tells its engine what the user asks for."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def write_control(run_dir: Path, *, request: str, checkpoint: int, epoch: int) -> None:
+    """Replaces the file whole, so that the engine never reads half of it; an engine obeys no older epoch."""
+    write_json(run_dir / "control.json", {"request": request, "checkpoint": checkpoint, "epoch": epoch})
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with temporary.open("w") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

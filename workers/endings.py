@@ -1,0 +1,85 @@
+"""How a run ended, and why, from its last word, its exit and what was asked of it."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.runs.states import RunState
+from workers.process import Sweep
+
+USAGE_EXIT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    state: RunState
+    reason: str
+    remedy: str = ""
+
+
+def ending_of(last_word: dict[str, Any] | None, exit_status: int | None, *, stop_asked: bool, log: str) -> Ending:
+    """From the attempt's `run_finished` or `run_failed` event, and the exit status as of `Popen` (None: unknown)."""
+    if last_word is not None:
+        return _as_it_said(last_word)
+    if stop_asked:
+        return Ending(
+            state=RunState.STOPPED,
+            reason=f"Stopped by force: the engine had not ended by itself and {exit_in_words(exit_status)}.",
+            remedy="Resume goes on from the newest checkpoint; steps after it are lost.",
+        )
+    if exit_status == USAGE_EXIT:
+        return Ending(
+            state=RunState.FAILED,
+            reason=f"The engine refused to start. It said:\n{log}",
+            remedy="Mend what it names and launch a clone.",
+        )
+    return _without_a_word(exit_status, log)
+
+
+def _as_it_said(event: dict[str, Any]) -> Ending:
+    if event["kind"] == "run_failed":
+        return Ending(
+            state=RunState.FAILED, reason=f"{event['error']}: {event['message']}", remedy=event.get("remedy", "")
+        )
+    state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
+    return Ending(state=state, reason=event["reason"])
+
+
+def _without_a_word(exit_status: int | None, log: str) -> Ending:
+    reason = f"The engine ended without a word: it {exit_in_words(exit_status)}."
+    remedy = "Read the end of its log, then resume from the newest checkpoint."
+    if exit_status == -signal.SIGKILL:
+        reason += " Nobody here asked for that; most often the kernel ended it because memory ran out."
+        remedy = "Lower rollout.groups or optimizer.micro_batch_tokens, or free memory, and resume."
+    if log:
+        reason += f"\nThe end of its log:\n{log}"
+    return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy)
+
+
+def exit_in_words(exit_status: int | None) -> str:
+    if exit_status is None:
+        return "is gone, with an exit status that nobody saw since another worker had started it"
+    if exit_status < 0:
+        return f"was killed by signal {-exit_status} ({_signal_name(-exit_status)})"
+    return f"exited with code {exit_status}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+def proof_of(sweep: Sweep, *, how: str, exit_status: int | None, time: float) -> dict[str, Any]:
+    """The row's `stop_proof`: when no process with the cookie was left, and what it took."""
+    return {
+        "time": time,
+        "how": how,
+        "exit": exit_in_words(exit_status),
+        "swept": sweep.killed,
+        "left": sweep.left,
+        "proven": not sweep.left,
+    }

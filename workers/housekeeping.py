@@ -1,0 +1,36 @@
+"""What keeps rows and files tidy: rows of pruned checkpoints, the write-ahead log, sessions that are over."""
+
+from __future__ import annotations
+
+import logging
+
+from django.core.management import call_command
+from django.db import OperationalError, connection
+
+from webapp.runs.models import Run
+from webapp.runs.states import SUPERVISED
+from workers.bridge import drop_lost_checkpoints
+
+log = logging.getLogger(__name__)
+
+
+def keep_house() -> None:
+    for run in Run.objects.filter(state__in=SUPERVISED):
+        drop_lost_checkpoints(run)
+    call_command("clearsessions")
+    empty_write_ahead_log()
+
+
+def empty_write_ahead_log() -> None:
+    """Brings SQLite's log into its database. Readers may hold it up: then the next round does it."""
+    if connection.vendor != "sqlite":
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy, pages, moved = cursor.fetchone()
+    except OperationalError as error:
+        log.info("The write-ahead log is in use: %s", error)
+        return
+    if busy:
+        log.info("The write-ahead log keeps %d of %d pages: a reader holds them", pages - moved, pages)

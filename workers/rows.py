@@ -1,0 +1,170 @@
+"""Engine events as rows, not yet saved. It knows what each kind of event becomes; `bridge` writes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.errors import RunDirectoryError
+from engine.events import Event
+from engine.rollout.shards import read_records
+from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.trajectories.models import Trajectory
+
+log = logging.getLogger(__name__)
+
+BEFORE_ALL_STEPS = -1
+
+
+@dataclass(slots=True)
+class Rows:
+    """What a chunk of events changes. `cut` is the step above which earlier rows no longer count, if any."""
+
+    run: Run
+    events: list[RunEvent] = field(default_factory=list)
+    steps: dict[int, StepMetrics] = field(default_factory=dict)
+    trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
+    evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
+    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
+    alerts: list[Alert] = field(default_factory=list)
+    cut: int | None = None
+    fields: dict[str, Any] = field(default_factory=dict)  # of the run's own row
+
+    def add(self, event: Event) -> None:
+        payload = event.model_dump(mode="json")
+        self.fields |= {"last_seq": event.seq, "last_progress": moment(event.time)}
+        if event.kind != "step_completed":
+            self.events.append(
+                RunEvent(
+                    run=self.run, seq=event.seq, kind=event.kind, step=event.step, time=event.time, payload=payload
+                )
+            )
+        if (handle := HANDLERS.get(event.kind)) is not None:
+            handle(self, payload)
+
+
+def moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _run_started(rows: Rows, payload: dict[str, Any]) -> None:
+    if payload["attempt"] > 1:
+        rows.cut = _forget_above(rows, payload["resumed_from"])
+    rows.fields["total_steps"] = payload["total_steps"]
+    if rows.run.started_at is None:
+        rows.fields.setdefault("started_at", moment(payload["time"]))
+
+
+def _forget_above(rows: Rows, resumed_from: int | None) -> int:
+    """Drops what earlier attempts reported above the checkpoint; with none, everything they reported."""
+    kept = BEFORE_ALL_STEPS if resumed_from is None else resumed_from
+    rows.steps = {step: row for step, row in rows.steps.items() if step <= kept}
+    rows.trajectories = {
+        shard: members for shard, members in rows.trajectories.items() if members and members[0].step <= kept
+    }
+    rows.evaluations = {key: row for key, row in rows.evaluations.items() if row.step <= kept and not row.final}
+    rows.fields["step"] = max(kept, 0)
+    return kept if rows.cut is None else min(kept, rows.cut)
+
+
+def _phase_changed(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.fields["phase"] = payload["phase"]
+
+
+def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:
+    values = {name: value for name, value in payload.items() if name != "kind"}
+    rows.steps[payload["step"]] = StepMetrics(run=rows.run, **values)
+    rows.fields |= {name: payload[name] for name in ("step", "tokens", "seconds", "metrics")}
+
+
+def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
+    shard = payload["path"]
+    try:
+        path = inside(rows.run.directory, shard)
+        rows.trajectories[shard] = list(_trajectories(rows.run, shard, path))
+    except (RunDirectoryError, OSError, KeyError, TypeError, ValueError) as error:
+        log.warning("Run %s: the trajectories of %s cannot be listed: %s", rows.run.pk, shard, error)
+
+
+def inside(directory: Path, relative: str) -> Path:
+    """The file `relative` of the run directory; `RunDirectoryError` for one that lies elsewhere."""
+    path = (directory / relative).resolve()
+    if not path.is_relative_to(directory.resolve()):
+        raise RunDirectoryError(f"The path {relative!r} leads out of the run directory.")
+    return path
+
+
+def _trajectories(run: Run, shard: str, path: Path) -> Iterator[Trajectory]:
+    for offset, length, record in read_records(path):
+        yield Trajectory(
+            run=run,
+            step=record["step"],
+            split=record["split"],
+            environment=record["environment"],
+            kind=record["kind"],
+            group=record["group"],
+            member=record["member"],
+            seed=record["seed"],
+            success=record["success"],
+            episode_return=record["return"],
+            score=record["score"],
+            advantage=record["advantage"],
+            group_std=record["group_std"],
+            kept=record["kept"],
+            turns=len(record["turns"]),
+            reply_tokens=sum(record["tokens"]["sampled"]),
+            parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
+            stop=record["stop"],
+            shard=shard,
+            offset=offset,
+            length=length,
+        )
+
+
+EVALUATION_KEYS = ("step", "environment", "final")
+EVALUATION_VALUES = (
+    "time",
+    "episodes",
+    "successes",
+    "success",
+    "low",
+    "high",
+    "mean_return",
+    "first_seed",
+    "temperature",
+)
+
+
+def _evaluation_completed(rows: Rows, payload: dict[str, Any]) -> None:
+    row = Evaluation(run=rows.run, **{name: payload[name] for name in (*EVALUATION_KEYS, *EVALUATION_VALUES)})
+    rows.evaluations[row.step, row.environment, row.final] = row
+
+
+CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time")
+
+
+def _checkpoint_saved(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.checkpoints[payload["path"]] = Checkpoint(run=rows.run, **{name: payload[name] for name in CHECKPOINT_FIELDS})
+
+
+ALERT_FIELDS = ("seq", "step", "time", "rule", "severity", "message")
+
+
+def _alert_raised(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.alerts.append(Alert(run=rows.run, payload=payload, **{name: payload[name] for name in ALERT_FIELDS}))
+
+
+HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
+    "run_started": _run_started,
+    "phase_changed": _phase_changed,
+    "step_completed": _step_completed,
+    "trajectories_recorded": _trajectories_recorded,
+    "evaluation_completed": _evaluation_completed,
+    "checkpoint_saved": _checkpoint_saved,
+    "alert_raised": _alert_raised,
+}

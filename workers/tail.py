@@ -1,0 +1,90 @@
+"""Reads `events.jsonl` by byte offset. A last line without its newline is not yet an event."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from engine.events import Event, parse_event
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 4 << 20
+# PostgreSQL keeps no NUL in text or JSON; what a model or an environment writes may hold one.
+NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """The events of whole lines between two offsets; `damaged` counts lines that are no events."""
+
+    events: list[Event]
+    start: int
+    end: int
+    damaged: int
+
+
+def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
+    """The next whole lines after `offset`, about `limit` bytes of them and at least one line if one is whole.
+
+    A file that is shorter than `offset` was truncated: it is read again from its beginning, and the `seq` of events
+    that are known already makes them pass without effect.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return Chunk(events=[], start=offset, end=offset, damaged=0)
+    with file:
+        if file.seek(0, 2) < offset:
+            log.warning("%s is shorter than what was read of it; reading it again", path)
+            offset = 0
+        file.seek(offset)
+        data = file.read(limit)
+        if b"\n" not in data and len(data) == limit:
+            data += file.readline()
+    whole = data[: data.rfind(b"\n") + 1]
+    return _parsed(whole, offset, path)
+
+
+def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
+    events: list[Event] = []
+    damaged = 0
+    for line in whole.split(b"\n")[:-1]:
+        try:
+            events.append(parse_event(line.replace(NUL_ESCAPE, REPLACEMENT_ESCAPE)))
+        except ValidationError:
+            damaged += 1
+    if damaged:
+        log.warning("%s: %d damaged lines between bytes %d and %d", path, damaged, offset, offset + len(whole))
+    return Chunk(events=events, start=offset, end=offset + len(whole), damaged=damaged)
+
+
+def mend(path: Path) -> int:
+    """Cuts a torn last line, that a killed engine left, before another attempt appends; the bytes cut.
+
+    Only for the holder of the lease while no engine of the run lives.
+    """
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return 0
+    with file:
+        data = file.read()
+        whole = data.rfind(b"\n") + 1
+        file.truncate(whole)
+    return len(data) - whole
+
+
+def log_tail(path: Path, lines: int = 12, limit: int = 16_384) -> str:
+    """The last lines of `engine.log`, for the reason of an end that the engine could not explain itself."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - limit))
+            text = file.read().decode(errors="replace").replace("\0", "�")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.rstrip().splitlines()[-lines:])

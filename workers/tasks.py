@@ -1,0 +1,68 @@
+"""The Celery tasks: short, idempotent, and of no account: an emptied broker loses nothing, since rows are looked at."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from celery.signals import worker_ready, worker_shutting_down
+
+from webapp.runs.models import Run
+from webapp.runs.services import enqueue
+from webapp.runs.states import SUPERVISED
+from workers import housekeeping, lease, turns
+from workers.app import HOUSEKEEP, SUPERVISE, TEND, app
+from workers.supervisor import supervise
+
+log = logging.getLogger(__name__)
+
+SHUTDOWN = threading.Event()
+
+
+@app.task(name=SUPERVISE)
+def supervise_run(run_id: str) -> None:
+    """Takes the run's lease if nobody has it and it is the run's turn, and supervises it; else does nothing."""
+    if SHUTDOWN.is_set():
+        return
+    epoch = turns.take_turn(run_id) or lease.take(run_id)
+    if epoch is None:
+        turns.tell_waiting()
+        return
+    supervise(run_id, epoch, SHUTDOWN)
+    turns.call_next()
+
+
+@app.task(name=TEND)
+def tend() -> None:
+    """Sends for a supervisor for each live run that has none, and for each queued run whose turn has come."""
+    for run_id, holder, held in _live_runs():
+        if not held or lease.holder_is_dead(holder):
+            enqueue(run_id)
+    turns.call_next()
+
+
+def _live_runs() -> list[tuple[str, str, bool]]:
+    unheld = set(Run.objects.filter(lease.unheld(), state__in=SUPERVISED).values_list("pk", flat=True))
+    rows = Run.objects.filter(state__in=SUPERVISED).values_list("pk", "lease_holder")
+    return [(run_id, holder, run_id not in unheld) for run_id, holder in rows]
+
+
+@app.task(name=HOUSEKEEP)
+def housekeep() -> None:
+    housekeeping.keep_house()
+
+
+@worker_shutting_down.connect
+def let_go(**_: Any) -> None:
+    """Supervisors leave within a round; their engines go on."""
+    SHUTDOWN.set()
+
+
+@worker_ready.connect
+def look_at_once(**_: Any) -> None:
+    """A new worker adopts what it finds without waiting for the clock."""
+    try:
+        app.signature(TEND).apply_async(retry=False)
+    except Exception as error:
+        log.warning("The first look has to wait for the clock: %s", error)

@@ -1,0 +1,76 @@
+"""Whose turn it is: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, first come, first served.
+
+A queued run is a row and occupies nothing. What it waits for is written in the row, for people.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import transaction
+
+from webapp.live.publish import publish_run
+from webapp.runs.models import Run
+from webapp.runs.services import NO_WORKER_YET, enqueue, move
+from webapp.runs.states import SUPERVISED, RunState
+from workers import lease
+
+MANY = 20
+REASON_LENGTH = 200
+
+
+def slots() -> int:
+    return int(getattr(settings, "STARBOARD_MAX_PARALLEL_RUNS", 1))
+
+
+def take_turn(run_id: str) -> int | None:
+    """Moves a queued run whose turn it is to *starting* under our lease; its epoch, or None if it has to wait."""
+    with transaction.atomic():
+        # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and taking one act
+        list(Run.objects.select_for_update().filter(state__in=SUPERVISED).values_list("pk"))
+        if run_id not in due():
+            return None
+        run = Run.objects.get(pk=run_id)
+        process = {"cookie": str(uuid.uuid4())}
+        if not move(run, RunState.STARTING, sources=[RunState.QUEUED], attempt=run.attempt, process=process):
+            return None
+        return lease.take(run_id)
+
+
+def due() -> list[str]:
+    """The queued runs that a free slot waits for, oldest first."""
+    free = slots() - Run.objects.filter(state__in=SUPERVISED).count()
+    queue = Run.objects.filter(state=RunState.QUEUED).order_by("queued_at", "pk")
+    return list(queue.values_list("pk", flat=True)[: max(0, free)])
+
+
+def call_next() -> None:
+    """Sends for a worker for each run whose turn it is, and tells the others what they wait for."""
+    for run_id in due():
+        enqueue(run_id)
+    tell_waiting()
+
+
+def tell_waiting() -> None:
+    live = list(Run.objects.filter(state__in=SUPERVISED).order_by("queued_at").values_list("name", flat=True))
+    free = slots() - len(live)
+    queue = Run.objects.filter(state=RunState.QUEUED).order_by("queued_at", "pk").only("pk", "wait_reason", "last_seq")
+    for place, run in enumerate(queue):
+        reason = wait_reason(ahead=place - max(0, free), live=live, slots=slots())
+        if reason != run.wait_reason:
+            Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(wait_reason=reason)
+            publish_run(run.pk, run.last_seq)
+
+
+def wait_reason(*, ahead: int, live: list[str], slots: int) -> str:
+    """What a queued run waits for; `ahead` is how many queued runs go before it once a slot is free, below 0: none."""
+    if ahead < 0:
+        return NO_WORKER_YET
+    usage = f"({len(live)} of {slots} engine slots in use)"
+    if ahead:
+        others = "1 queued run" if ahead == 1 else f"{ahead if ahead <= MANY else f'more than {MANY}'} queued runs"
+        return f"Waits for {others} before it {usage}"
+    names = " or ".join(f"'{name}'" for name in live[:3])
+    names = names if len(names) <= REASON_LENGTH - 60 else names[: REASON_LENGTH - 60] + "…"
+    return f"Waits for {names} to finish {usage}"
