@@ -38,8 +38,11 @@ class EnvironmentConfig(Section):
         40, ge=4, le=32768, description="Tokens sampled per turn at most. Too few cut replies before their answer."
     )
     format_penalty: float = Field(
-        -0.1, ge=-100, le=0, description="Added to the score for each turn whose reply is malformed or names an "
-        "unknown action. 0 turns it off; the model is never shown it."
+        -0.1,
+        ge=-100,
+        le=0,
+        description="Added to the score for each turn whose reply is malformed or names an "
+        "unknown action. 0 turns it off; the model is never shown it.",
     )
 
     @model_validator(mode="before")
@@ -70,13 +73,17 @@ class EnvironmentConfig(Section):
 
 class ModelConfig(Section):
     path: str = Field(
-        "tiny", min_length=1, max_length=500,
-        description="`tiny` (the model that ships), a directory with a Hugging Face causal language model, or a hub id.",
+        "tiny",
+        min_length=1,
+        max_length=500,
+        description="`tiny` (the model that ships), a directory with a Hugging Face language model, or a hub id.",
     )
 
 
 class RolloutConfig(Section):
-    groups: int = Field(16, ge=1, le=4096, description="Different puzzles per step (P). More make the gradient steadier.")
+    groups: int = Field(
+        16, ge=1, le=4096, description="Different puzzles per step (P). More make the gradient steadier."
+    )
     group_size: int = Field(
         8, ge=1, le=1024, description="Trajectories per puzzle (G). At 1 group-relative advantages carry no signal."
     )
@@ -102,7 +109,9 @@ class LossConfig(Section):
     clip_high: float = Field(
         0.28, gt=0, le=10, description="Ratio clip above 1 + this. Higher than clip_low keeps rare tokens alive (DAPO)."
     )
-    dual_clip: float = Field(3.0, ge=0, le=100, description="Bound of the loss for negative advantages; 0 turns it off.")
+    dual_clip: float = Field(
+        3.0, ge=0, le=100, description="Bound of the loss for negative advantages; 0 turns it off."
+    )
     aggregation: Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"] = Field(
         "token_mean", description="How token losses become one number."
     )
@@ -117,8 +126,11 @@ class FilterConfig(Section):
         "none", description="Which groups train: all, or by their uncertainty."
     )
     value: float = Field(
-        0.9, gt=0, le=1, description="top_p: share of variance mass kept; top_k: share of groups; min_p: share of the "
-        "best group's score. Smaller keeps less."
+        0.9,
+        gt=0,
+        le=1,
+        description="top_p: share of variance mass kept; top_k: share of groups; min_p: share of the "
+        "best group's score. Smaller keeps less.",
     )
     metric: Literal["reward_variance"] = Field("reward_variance", description="Score of a group.")
     largest: bool = Field(True, description="Keep the groups with the largest score.")
@@ -128,12 +140,17 @@ class FilterConfig(Section):
 
 class OptimizerConfig(Section):
     learning_rate: float = Field(
-        2e-4, gt=0, le=1, description="Of the policy. The small model learns near 1e-4 to 3e-4 and breaks near 1e-3; "
-        "billions of parameters want 1e-6."
+        2e-4,
+        gt=0,
+        le=1,
+        description="Of the policy. The small model learns near 1e-4 to 3e-4 and breaks near 1e-3; "
+        "billions of parameters want 1e-6.",
     )
     critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="gae: of the critic.")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's.")
-    max_grad_norm: float = Field(1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before.")
+    max_grad_norm: float = Field(
+        1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
+    )
     updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
     epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
     micro_batch_tokens: int = Field(
@@ -156,7 +173,9 @@ class EvaluationConfig(Section):
     final_episodes: int = Field(256, ge=1, le=100_000, description="Held-out puzzles after the last step.")
     temperature: float = Field(1.0, ge=0, le=5, description="Of sampling in evaluation; 0 is greedy.")
     first_seed: int = Field(
-        1_000_000_000, ge=1_000_000_000, le=2_000_000_000,
+        1_000_000_000,
+        ge=1_000_000_000,
+        le=2_000_000_000,
         description="Seed of the first held-out puzzle. Training seeds stay below 1,000,000,000, so none is shared.",
     )
 
@@ -167,13 +186,18 @@ class CheckpointConfig(Section):
 
 
 class CaptureConfig(Section):
-    every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps, all trajectories of each; 0: none.")
+    every: int = Field(
+        1, ge=0, le=10_000, description="Steps between recorded steps, all trajectories of each; 0: none."
+    )
 
 
 class StopConfig(Section):
     collapsed_after: int = Field(
-        0, ge=0, le=10_000, description="Stop as collapsed after this many steps with zero training success and no "
-        "in-group spread; 0 never stops."
+        0,
+        ge=0,
+        le=10_000,
+        description="Stop as collapsed after this many steps with zero training success and no "
+        "in-group spread; 0 never stops.",
     )
     empty_filter_after: int = Field(
         0, ge=0, le=10_000, description="Stop after this many steps in a row in which the filter kept nothing; 0 never."
@@ -193,8 +217,10 @@ class RunConfig(Section):
     backend: Literal["local"] = Field("local", description="Where it runs: this machine, CPU or one GPU.")
     threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores.")
     environments: list[EnvironmentConfig] = Field(
-        default_factory=lambda: [EnvironmentConfig.model_validate({})], min_length=1, max_length=16,
-        description="What it trains on; groups are split evenly."
+        default_factory=lambda: [EnvironmentConfig.model_validate({})],
+        min_length=1,
+        max_length=16,
+        description="What it trains on; groups are split evenly.",
     )
     model: ModelConfig = ModelConfig()  # type: ignore[call-arg]
     rollout: RolloutConfig = RolloutConfig()  # type: ignore[call-arg]
@@ -232,14 +258,16 @@ class RunConfig(Section):
 
 
 def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
-    """A TOML or JSON file, with `section.key=value` overrides, as a checked config; `ConfigError` says what is wrong."""
+    """A TOML or JSON file, with `section.key=value` overrides, as a checked config; else a `ConfigError`."""
     import json
 
     try:
         text = path.read_text()
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except FileNotFoundError:
-        raise ConfigError(f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs.") from None
+        raise ConfigError(
+            f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs."
+        ) from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise ConfigError(f"{path} is not valid: {error}.", remedy="Mend it at the line and column named.") from None
     for override in overrides or []:

@@ -38,9 +38,15 @@ class BatchedSampler:
     """`ReplySampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
 
     def __init__(
-        self, model: LanguageModel, *, rows: int, stop_ids: set[int], temperature: float, seeds: list[int],
+        self,
+        model: LanguageModel,
+        *,
+        rows: int,
+        stop_ids: set[int],
+        temperature: float,
+        seeds: list[int],
         prefill_tokens: int = 16384,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model = model
         self.stop_ids = stop_ids
         self.temperature = temperature
@@ -148,9 +154,12 @@ class BatchedSampler:
             positions=positions, width=width, slots=None if slots is None else slots.to(self.device), active=len(ids)
         )
         output = self.model.base_model(
-            input_ids=ids.to(self.device), attention_mask=mask[:, None].to(self.device), position_ids=positions,
-            past_key_values=self.cache, use_cache=True,
-        )  # fmt: skip
+            input_ids=ids.to(self.device),
+            attention_mask=mask[:, None].to(self.device),
+            position_ids=positions,
+            past_key_values=self.cache,
+            use_cache=True,
+        )
         hidden: Tensor = output.last_hidden_state
         return hidden
 

@@ -33,7 +33,7 @@ def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {_first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or the id of a model "
+            remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a model's id "
             "that is in the local Hugging Face cache or can be downloaded.",
         ) from error
     if getattr(tokenizer, "chat_template", None) is None:

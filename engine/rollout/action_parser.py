@@ -21,9 +21,16 @@ ParseCase = Literal[
     "cut_off",
 ]
 PARSE_CASES: tuple[ParseCase, ...] = (
-    "ok", "no_think", "no_answer", "empty_answer", "unclosed", "text_outside", "too_many_actions", "unknown_action",
+    "ok",
+    "no_think",
+    "no_answer",
+    "empty_answer",
+    "unclosed",
+    "text_outside",
+    "too_many_actions",
+    "unknown_action",
     "cut_off",
-)  # fmt: skip
+)
 WELL_FORMED: frozenset[ParseCase] = frozenset({"ok", "too_many_actions"})
 SEPARATOR = "||"
 

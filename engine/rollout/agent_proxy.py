@@ -72,9 +72,12 @@ class Player:
         self.fault: EnvironmentFault | None = None
         self.prompt_start = 0
         self.trajectory = Trajectory(
-            environment=spec.environment.tag, kind=spec.environment.kind, group=spec.group, member=spec.member,
+            environment=spec.environment.tag,
+            kind=spec.environment.kind,
+            group=spec.group,
+            member=spec.member,
             seed=spec.seed,
-        )  # fmt: skip
+        )
 
     def begin(self, sampler: ReplySampler) -> None:
         episode, trajectory = self.episode, self.trajectory
@@ -103,8 +106,11 @@ class Player:
         try:
             outcome = episode.play(parsed)
         except EnvironmentFault as fault:
-            self._record(start, text, TurnOutcome(
-                executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault"))  # fmt: skip
+            self._record(
+                start,
+                text,
+                TurnOutcome(executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault"),
+            )
             self._end_by_fault(fault, sampler)
             return
         self._record(start, text, outcome)
@@ -114,7 +120,10 @@ class Player:
             sampler.release(self.row)
             return
         user = prompts.next_turn(
-            episode.observation, reward=outcome.reward, actions_left=episode.actions_left, understood=outcome.penalty == 0
+            episode.observation,
+            reward=outcome.reward,
+            actions_left=episode.actions_left,
+            understood=outcome.penalty == 0,
         )
         self._ask(list(self.proxy.context.following(user, reply_ended=reply.ended)), sampler)
 
@@ -134,11 +143,18 @@ class Player:
         trajectory = self.trajectory
         trajectory.turns.append(
             Turn(
-                prompt_start=self.prompt_start, reply_start=start, reply_end=len(trajectory.ids),
-                prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]), reply=text,
-                parsed=outcome.parsed, executed=outcome.executed, reward=outcome.reward, penalty=outcome.penalty,
-                frames=outcome.frames, info=outcome.info,
-            )  # fmt: skip
+                prompt_start=self.prompt_start,
+                reply_start=start,
+                reply_end=len(trajectory.ids),
+                prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]),
+                reply=text,
+                parsed=outcome.parsed,
+                executed=outcome.executed,
+                reward=outcome.reward,
+                penalty=outcome.penalty,
+                frames=outcome.frames,
+                info=outcome.info,
+            )
         )
 
     def _end_by_fault(self, fault: EnvironmentFault, sampler: ReplySampler) -> None:

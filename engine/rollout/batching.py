@@ -29,10 +29,14 @@ class Batch:
         """The chosen rows, cut to their longest."""
         longest = int(self.lengths[index].max()) if len(index) else 0
         return Batch(
-            ids=self.ids[index, :longest], mask=self.mask[index, :longest], logprobs=self.logprobs[index, :longest],
-            lengths=self.lengths[index], scores=self.scores[index], returns=self.returns[index],
+            ids=self.ids[index, :longest],
+            mask=self.mask[index, :longest],
+            logprobs=self.logprobs[index, :longest],
+            lengths=self.lengths[index],
+            scores=self.scores[index],
+            returns=self.returns[index],
             groups=self.groups[index],
-        )  # fmt: skip
+        )
 
 
 def collate(trajectories: list[Trajectory]) -> Batch:
@@ -45,12 +49,14 @@ def collate(trajectories: list[Trajectory]) -> Batch:
         mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
         logprobs[row, :length] = torch.tensor(trajectory.logprobs)
     return Batch(
-        ids=ids, mask=mask, logprobs=logprobs,
+        ids=ids,
+        mask=mask,
+        logprobs=logprobs,
         lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories]),
         scores=torch.tensor([trajectory.score for trajectory in trajectories]),
         returns=torch.tensor([trajectory.raw_return for trajectory in trajectories]),
         groups=torch.tensor([trajectory.group for trajectory in trajectories]),
-    )  # fmt: skip
+    )
 
 
 def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:

@@ -83,9 +83,14 @@ class Episode:
                 break
         self.actions += len(frames)
         return TurnOutcome(
-            executed=[frame.action for frame in frames], frames=frames, reward=reward, penalty=penalty, parsed=parsed,
-            info=_scalars(info), stop=self._stop(over),
-        )  # fmt: skip
+            executed=[frame.action for frame in frames],
+            frames=frames,
+            reward=reward,
+            penalty=penalty,
+            parsed=parsed,
+            info=_scalars(info),
+            stop=self._stop(over),
+        )
 
     def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
         """Names as `(id, name)` pairs, case-insensitively, and the names that are no action here."""
@@ -102,9 +107,12 @@ class Episode:
         self.observation = observation
         self.success = self.success or bool(info["success"])
         frame = Frame(
-            action=name, reward=float(reward), effective=bool(info["action_is_effective"]), observation=observation,
+            action=name,
+            reward=float(reward),
+            effective=bool(info["action_is_effective"]),
+            observation=observation,
             drawing=drawing,
-        )  # fmt: skip
+        )
         return frame, terminated or truncated, info
 
     def _stop(self, over: bool) -> StopReason | None:

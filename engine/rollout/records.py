@@ -9,9 +9,15 @@ from engine.rollout.types import Trajectory, Turn
 
 
 def record_of(
-    trajectory: Trajectory, *, step: int, split: str, piece: Callable[[int], str],
-    advantages: list[float] | None = None, kept: bool | None = None, group_std: float | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    trajectory: Trajectory,
+    *,
+    step: int,
+    split: str,
+    piece: Callable[[int], str],
+    advantages: list[float] | None = None,
+    kept: bool | None = None,
+    group_std: float | None = None,
+) -> dict[str, Any]:
     """One record; `piece` is a token's text, `advantages` one number per token where they were computed."""
     return {
         "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",

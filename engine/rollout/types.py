@@ -85,7 +85,9 @@ class Trajectory:
     def actions(self) -> int:
         return sum(len(turn.executed) for turn in self.turns)
 
-    def append(self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None) -> None:
+    def append(
+        self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None
+    ) -> None:
         """Adds given tokens, or sampled ones when `logprobs` and `entropies` come with them."""
         self.ids += ids
         self.sampled += [int(logprobs is not None)] * len(ids)

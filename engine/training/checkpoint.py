@@ -74,7 +74,7 @@ def is_good(path: Path) -> bool:
 
 
 def restore(path: Path, learner: Learner) -> Progress:
-    """Loads the learner's state in place. The model itself is loaded from `path / "model"` before the learner is made."""
+    """Loads the learner's state in place. The model is loaded from `path / "model"` before that."""
     try:
         learner.load_state_dict(torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device))
         return Progress(**json.loads((path / "progress.json").read_text()))

@@ -45,9 +45,16 @@ class Evaluation:
 
 
 def evaluate(
-    model: LanguageModel, proxy: AgentProxy, manager: EnvStateManager, environment: EnvironmentConfig,
-    config: RunConfig, *, episodes: int, stop_ids: set[int], checkpoint: Callable[[], None] = lambda: None,
-) -> Evaluation:  # fmt: skip
+    model: LanguageModel,
+    proxy: AgentProxy,
+    manager: EnvStateManager,
+    environment: EnvironmentConfig,
+    config: RunConfig,
+    *,
+    episodes: int,
+    stop_ids: set[int],
+    checkpoint: Callable[[], None] = lambda: None,
+) -> Evaluation:
     """Plays held-out puzzles `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
     settings = config.evaluation
     began = time.monotonic()

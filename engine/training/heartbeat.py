@@ -15,7 +15,7 @@ PERIOD_SECONDS = 5.0
 
 
 def process_start_time(pid: int) -> int:
-    """Field 22 of `/proc/<pid>/stat`: clock ticks since boot, which tells a reused pid from the old one; 0 elsewhere."""
+    """Field 22 of `/proc/<pid>/stat`: clock ticks since boot, which tells a reused pid from the old; 0 elsewhere."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):

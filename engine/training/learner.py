@@ -48,9 +48,15 @@ class Learner:
         return values
 
     def update(
-        self, batch: Batch, advantages: Tensor, *, step: int, shuffle: torch.Generator,
-        values: Tensor | None = None, returns: Tensor | None = None,
-    ) -> dict[str, float]:  # fmt: skip
+        self,
+        batch: Batch,
+        advantages: Tensor,
+        *,
+        step: int,
+        shuffle: torch.Generator,
+        values: Tensor | None = None,
+        returns: Tensor | None = None,
+    ) -> dict[str, float]:
         """All mini-batches of one step; metrics are means over them, weighted by sampled tokens."""
         meter = Meter()
         rate = self._set_learning_rate(step)
@@ -88,10 +94,16 @@ class Learner:
                 self.model, part.ids, part.mask, temperature=self.config.rollout.temperature
             )
             policy = losses.policy_loss(
-                logprobs, part.logprobs, advantages[index, :wide], part.mask, clip_low=loss_config.clip_low,
-                clip_high=loss_config.clip_high, dual_clip=loss_config.dual_clip, aggregation=loss_config.aggregation,
+                logprobs,
+                part.logprobs,
+                advantages[index, :wide],
+                part.mask,
+                clip_low=loss_config.clip_low,
+                clip_high=loss_config.clip_high,
+                dual_clip=loss_config.dual_clip,
+                aggregation=loss_config.aggregation,
                 normalizer=total,
-            )  # fmt: skip
+            )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
             if self.start_model is not None:
                 loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
@@ -104,9 +116,7 @@ class Learner:
             sums["policy/ratio_max"] = max(sums["policy/ratio_max"], policy.ratio_max)
             if first:
                 # nothing has been updated yet, so a difference is the sampler's and learner's own
-                sums["policy/sampler_kl"] += float(
-                    ((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens
-                )
+                sums["policy/sampler_kl"] += float(((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens)
         norm = self._step(self.model, self.optimizer)
         meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
 
@@ -131,9 +141,13 @@ class Learner:
             if not part.mask.any():
                 continue
             loss = losses.value_loss(
-                self.critic(part.ids, part.mask), values[index, :wide], returns[index, :wide], part.mask,
-                clip=self.config.loss.value_clip, normalizer=tokens,
-            )  # fmt: skip
+                self.critic(part.ids, part.mask),
+                values[index, :wide],
+                returns[index, :wide],
+                part.mask,
+                clip=self.config.loss.value_clip,
+                normalizer=tokens,
+            )
             loss.backward()
             total += float(loss.detach())
         norm = self._step(self.critic, self.critic_optimizer)

@@ -74,9 +74,14 @@ class EventLog:
     def emit(self, kind: str, *, step: int, **fields: Any) -> Event:
         event = EVENT.validate_python(
             {
-                "kind": kind, "seq": self.seq + 1, "time": time.time(), "attempt": self.attempt, "epoch": self.epoch,
-                "step": step, **fields,
-            }  # fmt: skip
+                "kind": kind,
+                "seq": self.seq + 1,
+                "time": time.time(),
+                "attempt": self.attempt,
+                "epoch": self.epoch,
+                "step": step,
+                **fields,
+            }
         )
         self._file.write(event.model_dump_json().encode() + b"\n")
         self._file.flush()

@@ -61,9 +61,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             events.close()
 
 
-def prepare(
-    config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool
-) -> Trainer:
+def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
     """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
     torch.manual_seed(config.seed)
     torch.set_num_threads(config.threads or os.cpu_count() or 1)
@@ -74,10 +72,16 @@ def prepare(
     learner = _learner(config, model, resumed=found is not None, device=device)
     progress = checkpoint.restore(found, learner) if found else Progress()
     events.emit(
-        "run_started", step=progress.step, total_steps=config.steps, resumed_from=progress.step if found else None,
-        pid=os.getpid(), device=device, model=config.model.path,
-        parameters=sum(parameter.numel() for parameter in model.parameters()), versions=_versions(),
-    )  # fmt: skip
+        "run_started",
+        step=progress.step,
+        total_steps=config.steps,
+        resumed_from=progress.step if found else None,
+        pid=os.getpid(),
+        device=device,
+        model=config.model.path,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        versions=_versions(),
+    )
     return Trainer(config, directory, events, control, model, tokenizer, learner, progress)
 
 

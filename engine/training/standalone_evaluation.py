@@ -26,11 +26,16 @@ def evaluate_model(config: RunConfig, *, model: str | None = None, episodes: int
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=config.seed)
     return [
         evaluate(
-            loaded, proxy, manager, environment, config, episodes=episodes or config.evaluation.final_episodes,
+            loaded,
+            proxy,
+            manager,
+            environment,
+            config,
+            episodes=episodes or config.evaluation.final_episodes,
             stop_ids=stop_ids(loaded, tokenizer),
         )
         for environment in config.environments
-    ]  # fmt: skip
+    ]
 
 
 def print_evaluations(config: RunConfig, *, model: str | None, episodes: int | None) -> int:

@@ -15,7 +15,7 @@ from engine.rollout.types import Trajectory
 def collapse_metrics(
     model: LanguageModel, context: ContextManager, trajectories: list[Trajectory], config: RunConfig, *, step: int
 ) -> dict[str, float]:
-    """Mutual information of prompt and first thought, by scoring M thoughts under N prompts; empty below two prompts."""
+    """Mutual information of prompt and first thought: M thoughts scored under N prompts; empty below two prompts."""
     chooser = np.random.default_rng([config.seed, step, 3])
     prompts = _distinct_prompts(trajectories, config.diagnostics.prompts, chooser)
     thoughts = _thoughts(trajectories, prompts, context)

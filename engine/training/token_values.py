@@ -34,7 +34,7 @@ def spread(values: Tensor, mask: Tensor) -> Tensor:
 
 
 class Critic(nn.Module):
-    """A value of the state before each sampled token: a copy of the policy's body and one linear head, zero at first."""
+    """The value of the state before each sampled token: a copy of the policy's body and a head, zero at first."""
 
     def __init__(self, body: nn.Module, width: int) -> None:
         super().__init__()

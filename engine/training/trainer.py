@@ -45,9 +45,16 @@ class Trainer:
     """One attempt at a run: from `progress.step` to `config.steps`."""
 
     def __init__(
-        self, config: RunConfig, directory: RunDirectory, events: EventLog, control: Control,
-        model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress,
-    ) -> None:  # fmt: skip
+        self,
+        config: RunConfig,
+        directory: RunDirectory,
+        events: EventLog,
+        control: Control,
+        model: LanguageModel,
+        tokenizer: Any,
+        learner: Learner,
+        progress: Progress,
+    ) -> None:
         self.config, self.directory, self.events, self.control = config, directory, events, control
         self.model, self.tokenizer, self.learner, self.progress = model, tokenizer, learner, progress
         self.phase = "loading"
@@ -128,9 +135,12 @@ class Trainer:
     def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
         specs = self.manager.training_batch(step)
         sampler = BatchedSampler(
-            self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=self.config.rollout.temperature,
+            self.model,
+            rows=len(specs),
+            stop_ids=self.stop_ids,
+            temperature=self.config.rollout.temperature,
             seeds=[self.config.seed, step, 1],
-        )  # fmt: skip
+        )
         trajectories = self.proxy.rollout(sampler, specs, checkpoint=self.control.check)
         return trajectories, sampler.sampled_tokens
 
@@ -141,9 +151,14 @@ class Trainer:
         groups = sorted(spreads)
         scores = torch.tensor([spreads[group] for group in groups])
         chosen = select_groups(
-            scores, strategy=config.strategy, value=config.value, mode="variance", largest=config.largest,
-            include_zero=config.include_zero or config.strategy == "none", epsilon=config.epsilon,
-        )  # fmt: skip
+            scores,
+            strategy=config.strategy,
+            value=config.value,
+            mode="variance",
+            largest=config.largest,
+            include_zero=config.include_zero or config.strategy == "none",
+            epsilon=config.epsilon,
+        )
         kept = [groups[index] for index in chosen]
         return kept, {
             "filter/kept_groups": float(len(kept)),
@@ -178,13 +193,18 @@ class Trainer:
         spreads = group_spreads(trajectories)
         records = [
             record_of(
-                trajectory, step=step, split="train", piece=self._piece, kept=row in place,
+                trajectory,
+                step=step,
+                split="train",
+                piece=self._piece,
+                kept=row in place,
                 group_std=spreads[trajectory.group],
                 advantages=_padded(advantages[place[row]], len(trajectory.ids))
-                if advantages is not None and row in place else None,
+                if advantages is not None and row in place
+                else None,
             )
             for row, trajectory in enumerate(trajectories)
-        ]  # fmt: skip
+        ]
         self._write_records("train", step, records)
 
     def _evaluate_if_due(self, *, last: bool) -> None:
@@ -199,11 +219,17 @@ class Trainer:
         with self._timed("evaluation", {}, step):
             results = [
                 evaluate(
-                    self.model, self.proxy, self.manager, environment, self.config, episodes=episodes,
-                    stop_ids=self.stop_ids, checkpoint=self.control.check,
+                    self.model,
+                    self.proxy,
+                    self.manager,
+                    environment,
+                    self.config,
+                    episodes=episodes,
+                    stop_ids=self.stop_ids,
+                    checkpoint=self.control.check,
                 )
                 for environment in self.config.environments
-            ]  # fmt: skip
+            ]
         records = [
             record_of(trajectory, step=step, split="validation", piece=self._piece)
             for result in results
@@ -244,9 +270,12 @@ class Trainer:
             checkpoint.prune(self.directory.checkpoints, keep=self.config.checkpoint.keep)
         self.saved_step = self.progress.step
         self.events.emit(
-            "checkpoint_saved", step=self.progress.step, path=str(path.relative_to(self.directory.path)),
-            bytes=checkpoint.size_of(path), reason=reason,
-        )  # fmt: skip
+            "checkpoint_saved",
+            step=self.progress.step,
+            path=str(path.relative_to(self.directory.path)),
+            bytes=checkpoint.size_of(path),
+            reason=reason,
+        )
 
     def _finish(self, outcome: str, reason: str) -> None:
         self._save("final")
@@ -255,9 +284,13 @@ class Trainer:
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:
         finite = {name: float(value) for name, value in metrics.items() if math.isfinite(value)}
         self.events.emit(
-            "step_completed", step=step, metrics=finite, tokens=self.progress.tokens, seconds=self.progress.seconds,
+            "step_completed",
+            step=step,
+            metrics=finite,
+            tokens=self.progress.tokens,
+            seconds=self.progress.seconds,
             skipped=skipped,
-        )  # fmt: skip
+        )
 
     def _performance(self, seconds: float, times: Metrics, sampled: int, trained: int) -> Metrics:
         return {

@@ -55,10 +55,19 @@ def learn_tokenizer(seed: int) -> PreTrainedTokenizerFast:
 def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
     """Untied embeddings: vLLM's CPU build keeps the old output layer of tied ones when weights are reloaded."""
     config = Qwen2Config(
-        vocab_size=len(words), hidden_size=WIDTH, intermediate_size=3 * WIDTH, num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS, num_key_value_heads=HEADS, max_position_embeddings=2048, tie_word_embeddings=False,
-        eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, bos_token_id=None, rope_theta=10000.0,
-    )  # fmt: skip
+        vocab_size=len(words),
+        hidden_size=WIDTH,
+        intermediate_size=3 * WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        num_key_value_heads=HEADS,
+        max_position_embeddings=2048,
+        tie_word_embeddings=False,
+        eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id,
+        bos_token_id=None,
+        rope_theta=10000.0,
+    )
     return Qwen2ForCausalLM(config)
 
 
@@ -67,12 +76,11 @@ def imitate(model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, *, episodes
     context = ContextManager(words, think=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.05, betas=(0.9, 0.98))
     updates = episodes // ROWS_PER_UPDATE
-    began, done = time.monotonic(), 0
-    for batch in _batches(context, episodes, seed):
+    began = time.monotonic()
+    for done, batch in enumerate(_batches(context, episodes, seed), start=1):
         for group in optimizer.param_groups:
-            group["lr"] = PEAK_RATE * _schedule(done / updates)
+            group["lr"] = PEAK_RATE * _schedule((done - 1) / updates)
         loss = _update(model, optimizer, batch)
-        done += 1
         if done % 50 == 0:
             sys.stdout.write(f"update {done}/{updates}: loss {loss:.3f}, {time.monotonic() - began:.0f} s\n")
             sys.stdout.flush()

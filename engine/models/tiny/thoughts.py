@@ -62,10 +62,7 @@ def _say(wordings: tuple[str, ...], chance: np.random.Generator, **words: Any) -
 
 def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:
     return [
-        (row, column)
-        for row, cells in enumerate(drawing["cells"])
-        for column, cell in enumerate(cells)
-        if cell == name
+        (row, column) for row, cells in enumerate(drawing["cells"]) for column, cell in enumerate(cells) if cell == name
     ]
 
 

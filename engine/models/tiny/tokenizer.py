@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer learned from the environments' own words. It encodes any text; common words are one token."""
+"""A byte-level BPE tokenizer learned from the environments' words. It encodes any text, a common word as one token."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ def learn(texts: Iterable[str], *, vocabulary: int) -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - len(TAGS), special_tokens=[END, START, TURN_END], show_progress=False,
+        vocab_size=vocabulary - len(TAGS),
+        special_tokens=[END, START, TURN_END],
+        show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.add_tokens([AddedToken(tag, normalized=False, special=False) for tag in TAGS])
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=TURN_END, pad_token=END, model_max_length=2048,
+        tokenizer_object=tokenizer,
+        eos_token=TURN_END,
+        pad_token=END,
+        model_max_length=2048,
         clean_up_tokenization_spaces=False,
-    )  # fmt: skip
+    )
     fast.chat_template = CHAT_TEMPLATE
     return fast
