@@ -65,6 +65,7 @@ class BatchedSampler:
         state.budget = max_tokens
         state.ids, state.logprobs, state.entropies = [], [], []
 
+    @torch.inference_mode()
     def release(self, row: int) -> None:
         """Frees the row's slot by moving the last active row into it."""
         slot, last = self.rows[row].slot, len(self.row_at) - 1
