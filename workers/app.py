@@ -27,7 +27,7 @@ def broker_url(redis_url: str) -> str:
     return f"redis+socket://{parts.path}?virtual_host={database}"
 
 
-app = Celery("starboard", include=["workers.tasks"])
+app = Celery("starboard", include=["workers.tasks", "workers.clock"])
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,

@@ -85,7 +85,7 @@ class Supervisor:
             try:
                 if self._round(engine):
                     return
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, OSError) as error:
                 self._sit_out(error)
             self.shutdown.wait(self.limits.poll)
         lease.release(self.run.pk, self.epoch)
@@ -265,8 +265,10 @@ class Supervisor:
             remedy=ending.remedy,
             epoch=self.epoch,
             attempt=self.run.attempt,
-            finished_at=heard if heard and heard >= self.run.queued_at else timezone.now(),
-            stop_proof=proof_of(swept, how=self.ladder.how, exit_status=exit_status, time=time.time()),
+            also={
+                "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),
+                "stop_proof": proof_of(swept, how=self.ladder.how, exit_status=exit_status, time=time.time()),
+            },
         )
         if not moved:
             raise Fenced(self.run.pk)
@@ -282,8 +284,8 @@ class Supervisor:
         publish_run(self.run.pk, self.run.last_seq)
 
     def _sit_out(self, error: Exception) -> None:
-        """The database cannot be reached, or is locked: wait, look again at everything, and judge nobody for it."""
-        log.warning("Run %s: the database cannot be used, trying again: %s", self.run.pk, error)
+        """The database or the disk cannot be used: wait, look again at everything, and judge nobody for it."""
+        log.warning("Run %s: the database or the run directory cannot be used now: %s", self.run.pk, error)
         self.shutdown.wait(OUTAGE_PAUSE)
         connection.close()
         self.doubt.begin()

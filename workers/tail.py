@@ -13,6 +13,7 @@ from engine.events import Event, parse_event
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 4 << 20
+ABSENT = (FileNotFoundError, NotADirectoryError)
 # PostgreSQL keeps no NUL in text or JSON; what a model or an environment writes may hold one.
 NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
 
@@ -35,7 +36,7 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
     """
     try:
         file = path.open("rb")
-    except FileNotFoundError:
+    except ABSENT:
         return Chunk(events=[], start=offset, end=offset, damaged=0)
     with file:
         if file.seek(0, 2) < offset:
@@ -69,7 +70,7 @@ def mend(path: Path) -> int:
     """
     try:
         file = path.open("r+b")
-    except FileNotFoundError:
+    except ABSENT:
         return 0
     with file:
         data = file.read()
@@ -85,6 +86,6 @@ def log_tail(path: Path, lines: int = 12, limit: int = 16_384) -> str:
             size = file.seek(0, 2)
             file.seek(max(0, size - limit))
             text = file.read().decode(errors="replace").replace("\0", "�")
-    except FileNotFoundError:
+    except ABSENT:
         return ""
     return "\n".join(text.rstrip().splitlines()[-lines:])

@@ -32,8 +32,8 @@ def take_turn(run_id: str) -> int | None:
         if run_id not in due():
             return None
         run = Run.objects.get(pk=run_id)
-        process = {"cookie": str(uuid.uuid4())}
-        if not move(run, RunState.STARTING, sources=[RunState.QUEUED], attempt=run.attempt, process=process):
+        process = {"process": {"cookie": str(uuid.uuid4())}}
+        if not move(run, RunState.STARTING, sources=[RunState.QUEUED], attempt=run.attempt, also=process):
             return None
         return lease.take(run_id)
 

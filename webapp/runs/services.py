@@ -7,7 +7,7 @@ tells the engine. Each returns whether the run was in a state that allows it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -81,12 +81,12 @@ def move(
     sources: Iterable[RunState] | None = None,
     epoch: int | None = None,
     attempt: int | None = None,
-    **fields: Any,
+    also: Mapping[str, Any] | None = None,
 ) -> bool:
     """Compare-and-set of the state by `MOVES`; True if this call made the move.
 
     `sources` narrows the states it may come from. `epoch` and `attempt` fence: a writer that names older ones than
-    the row's changes nothing. On success `run` carries the new values.
+    the row's changes nothing. `also` is written with the state. On success `run` carries the new values.
     """
     allowed = Run.objects.filter(pk=run.pk, state__in=sources_of(target))
     if sources is not None:
@@ -95,7 +95,7 @@ def move(
         allowed = allowed.filter(epoch=epoch)
     if attempt is not None:
         allowed = allowed.filter(attempt=attempt)
-    values: dict[str, Any] = {"state": target, "state_reason": reason, "state_remedy": remedy, **fields}
+    values: dict[str, Any] = {"state": target, "state_reason": reason, "state_remedy": remedy, **(also or {})}
     if target != RunState.QUEUED:
         values.setdefault("wait_reason", "")
     if target in TERMINAL:
@@ -149,7 +149,7 @@ def resume_ended(run: Run) -> bool:
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        **_next_attempt(run.attempt + 1, queued_at=timezone.now()),
+        also=_next_attempt(run.attempt + 1, queued_at=timezone.now()),
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))

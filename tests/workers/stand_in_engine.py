@@ -1,0 +1,202 @@
+"""A real process that speaks the run directory's protocol and learns nothing: fast, and told how to misbehave.
+
+Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
+leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1`. No import of the product: what it writes is
+what the protocol says, independently.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import zstandard
+
+CHECKPOINT_EVERY = 5
+GROUPS, MEMBERS = 2, 3
+
+
+class StandIn:
+    def __init__(self, run_dir: Path, resume: bool) -> None:
+        self.run_dir = run_dir
+        self.config = json.loads((run_dir / "config.json").read_text())
+        words = dict(word.split("=") for word in self.config["description"].split())
+        self.manners = {key: float(value) for key, value in words.items()}
+        self.attempt = int(os.environ["STARBOARD_ATTEMPT"])
+        self.epoch = int(os.environ["STARBOARD_EPOCH"])
+        self.step = 0
+        self.phase = "loading"
+        self.checkpoints_seen = 0
+        self.resumed_from = self._newest_checkpoint() if resume else None
+        self.seq = self._last_seq()
+        self.events = (run_dir / "events.jsonl").open("ab", buffering=0)
+
+    def main(self) -> int:
+        if self.manners.get("exit_code"):
+            print("stand-in: no model at /nowhere", file=sys.stderr, flush=True)
+            return int(self.manners["exit_code"])
+        threading.Thread(target=self._beat_for_ever, daemon=True).start()
+        if self.manners.get("leave_child"):
+            self._leave_a_child()
+        self.emit(
+            "run_started",
+            total_steps=self.config["steps"],
+            resumed_from=self.resumed_from,
+            pid=os.getpid(),
+            device="cpu",
+            model="stand-in",
+            parameters=0,
+            versions={},
+        )
+        self.step = self.resumed_from or 0
+        while self.step < self.config["steps"]:
+            if self._asked_to_stop():
+                self._checkpoint("final")
+                self.emit("run_finished", outcome="stopped", reason="Stopped on request.")
+                return 0
+            self._one_step()
+        self.emit(
+            "evaluation_completed",
+            environment="FrozenLake",
+            episodes=8,
+            successes=4,
+            success=0.5,
+            low=0.2,
+            high=0.8,
+            mean_return=0.5,
+            first_seed=1_000_000_000,
+            temperature=1.0,
+            seconds=0.1,
+            final=True,
+        )
+        self._checkpoint("final")
+        self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
+        return 0
+
+    def _one_step(self) -> None:
+        self.step += 1
+        self._misbehave()
+        self._change_phase("rollout")
+        path = f"trajectories/train/step_{self.step}.jsonl.zst"
+        self._write_shard(self.run_dir / path)
+        self.emit("trajectories_recorded", split="train", path=path, count=GROUPS * MEMBERS)
+        time.sleep(self.manners.get("step_seconds", 0.05))
+        self._change_phase("update")
+        self.emit(
+            "step_completed",
+            metrics={"reward/mean": self.step / 100, "time/step": 0.05},
+            tokens=100 * self.step,
+            seconds=0.05 * self.step,
+            skipped="",
+        )
+        if self.step % CHECKPOINT_EVERY == 0:
+            self._checkpoint("schedule")
+
+    def _misbehave(self) -> None:
+        first = self.attempt == 1
+        if first and self.step == self.manners.get("torn_at"):
+            self.events.write(b'{"seq": 999, "kind": "step_com')
+            os.kill(os.getpid(), signal.SIGKILL)
+        if first and self.step == self.manners.get("crash_at"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.step == self.manners.get("fail_at"):
+            self.emit("run_failed", error="EnvironmentFault", message="It raised.", remedy="Mend it.", traceback="")
+            sys.exit(1)
+        if self.step == self.manners.get("hang_at"):
+            time.sleep(3600)
+
+    def emit(self, kind: str, **fields: object) -> None:
+        self.seq += 1
+        head = {"seq": self.seq, "time": time.time(), "attempt": self.attempt, "epoch": self.epoch, "step": self.step}
+        self.events.write(json.dumps({"kind": kind, **head, **fields}).encode() + b"\n")
+
+    def _change_phase(self, phase: str) -> None:
+        self.phase = phase
+        self.emit("phase_changed", phase=phase, detail="")
+
+    def _asked_to_stop(self) -> bool:
+        """Reads `control.json`; waits while paused; writes a checkpoint that is asked for."""
+        while True:
+            control = json.loads((self.run_dir / "control.json").read_text())
+            if control["epoch"] >= self.epoch:
+                self.epoch = control["epoch"]
+                if control["checkpoint"] > self.checkpoints_seen:
+                    self.checkpoints_seen = control["checkpoint"]
+                    self._checkpoint("request")
+            if control["request"] == "stop" and not self.manners.get("ignore_stop"):
+                return True
+            if control["request"] != "pause":
+                return False
+            if self.phase != "paused":
+                self._change_phase("paused")
+            time.sleep(0.05)
+
+    def _checkpoint(self, reason: str) -> None:
+        path = f"checkpoints/step_{self.step}"
+        (self.run_dir / path).mkdir(parents=True, exist_ok=True)
+        self.emit("checkpoint_saved", path=path, bytes=1, reason=reason)
+
+    def _newest_checkpoint(self) -> int | None:
+        steps = [int(path.name.removeprefix("step_")) for path in self.run_dir.glob("checkpoints/step_*")]
+        return max(steps, default=None)
+
+    def _last_seq(self) -> int:
+        path = self.run_dir / "events.jsonl"
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        return json.loads(lines[-1])["seq"] if lines else 0
+
+    def _write_shard(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        records = [self._record(group, member) for group in range(GROUPS) for member in range(MEMBERS)]
+        frames = [zstandard.compress(json.dumps(record).encode() + b"\n") for record in records]
+        path.write_bytes(b"".join(frames))
+
+    def _record(self, group: int, member: int) -> dict[str, object]:
+        return {
+            "id": f"train-{self.step}-{group}-{member}", "step": self.step, "split": "train",
+            "environment": "FrozenLake", "kind": "frozen_lake", "group": group, "member": member, "seed": 10 + group,
+            "success": member == 0, "return": float(member == 0), "penalty": 0.0, "score": float(member == 0),
+            "advantage": None, "kept": True, "group_std": 0.5, "stop": "max_turns", "optimal_length": None,
+            "tokens": {"ids": [1, 2], "text": ["a", "b"], "sampled": [0, 1]},
+            "turns": [{"index": 0, "parse": "ok"}, {"index": 1, "parse": "no_answer"}],
+        }  # fmt: skip
+
+    def _beat_for_ever(self) -> None:
+        stat = Path("/proc/self/stat").read_text()
+        identity = {
+            "pid": os.getpid(), "start_time": int(stat[stat.rindex(")") + 2 :].split()[19]),
+            "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+            "cookie": os.environ["STARBOARD_RUN"], "attempt": self.attempt,
+        }  # fmt: skip
+        while not self.manners.get("silent"):
+            beat = {"time": time.time(), **identity, "epoch": self.epoch, "step": self.step, "phase": self.phase}
+            temporary = self.run_dir / "heartbeat.json.new"
+            temporary.write_text(json.dumps({**beat, "seq": self.seq}))
+            temporary.replace(self.run_dir / "heartbeat.json")
+            time.sleep(0.2)
+
+    def _leave_a_child(self) -> None:
+        """Double fork with a session of its own: neither our group nor our parentage leads to it."""
+        script = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(3600)"
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def run() -> int:
+    run_dir = Path(sys.argv[sys.argv.index("--run-dir") + 1])
+    lock = (run_dir / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    engine = StandIn(run_dir, resume="--resume" in sys.argv)
+    if engine.manners.get("ignore_term"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return engine.main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,133 @@
+"""Builders of the worker tests: runs, worker processes, and waiting for what must become true."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import redis
+from django.db import connection
+
+from engine.config import RunConfig
+from webapp.runs.models import Run
+from webapp.runs.services import submit_run
+from workers.process import processes_with_cookie
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STAND_IN = [sys.executable, str(REPOSITORY / "tests/workers/stand_in_engine.py")]
+PATIENCE = 30.0
+
+
+def wait_for(condition: Callable[[], Any], *, seconds: float = PATIENCE, what: str = "") -> Any:
+    """The condition's value once it is true; fails with `what` after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what or condition}")
+
+
+def manners(**words: float) -> str:
+    """How the stand-in engine shall behave."""
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def config(*, steps: int = 6, **words: float) -> RunConfig:
+    return RunConfig.model_validate({"steps": steps, "description": manners(**words)})
+
+
+@dataclass
+class Workplace:
+    directory: Path
+    redis_url: str
+    slots: int = 1
+    limits: dict[str, float] = field(default_factory=dict)
+    engine: list[str] = field(default_factory=lambda: list(STAND_IN))
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "RUNS_DIR": str(self.directory / "runs"),
+            "REDIS_URL": self.redis_url,
+            "CHANNEL_LAYERS": {
+                "default": {
+                    "BACKEND": "channels_redis.core.RedisChannelLayer",
+                    "CONFIG": {"hosts": [self.redis_url]},
+                }
+            },
+            "STARBOARD_ENGINE_COMMAND": self.engine,
+            "STARBOARD_MAX_PARALLEL_RUNS": self.slots,
+            "STARBOARD_LIMITS": self.limits,
+        }
+
+    def submit(self, **options: Any) -> Run:
+        name = options.pop("name", "")
+        return submit_run(owner=None, config=config(**options), name=name)
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        """A worker process, back when it is ready."""
+        given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
+        environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": os.environ.get("D_DEV") or "tests.workers.settings",
+            "STARBOARD_TEST_SETTINGS": json.dumps(given),
+        }
+        log = self.directory / f"worker_{len(self.workers)}.log"
+        with log.open("wb") as file:
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "workers", "-n", f"w{len(self.workers)}@here"],
+                cwd=REPOSITORY,
+                env=environment,
+                stdout=file,
+                stderr=file,
+            )
+        self.workers.append(worker)
+        wait_for(lambda: b" ready." in log.read_bytes() or worker.poll() is not None, what="a worker that is ready")
+        assert worker.poll() is None, log.read_text()
+        return worker
+
+    def kill_worker(self, worker: subprocess.Popen[bytes]) -> None:
+        worker.kill()
+        worker.wait()
+
+    def flush_redis(self) -> None:
+        redis.Redis.from_url(self.redis_url).flushall()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
+        for run in Run.objects.all():
+            for identity in processes_with_cookie(run.process.get("cookie", "none")):
+                os.kill(identity.pid, signal.SIGKILL)
+
+
+def wait_for_state(run: Run, *states: str, seconds: float = PATIENCE) -> Run:
+    def reached() -> bool:
+        run.refresh_from_db()
+        return run.state in states
+
+    try:
+        wait_for(reached, seconds=seconds)
+    except AssertionError:
+        raise AssertionError(f"{run.name} is {run.state} ({run.state_reason}), not {' or '.join(states)}") from None
+    return run
+
+
+def events_in_file(run: Run) -> list[dict[str, Any]]:
+    text = (run.directory / "events.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def seqs_in_rows(run: Run) -> list[int]:
+    return sorted([*run.events.values_list("seq", flat=True), *run.steps.values_list("seq", flat=True)])

@@ -1,0 +1,31 @@
+"""The clock of `tend` and `housekeep`, as a thread of every worker: it needs no process and dies with its worker.
+
+Several workers mean several clocks. That costs little, since both tasks change nothing when nothing is to be done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.beat import EmbeddedService
+from celery.signals import worker_ready, worker_shutting_down
+
+from workers.app import app
+
+_clocks: list[Any] = []
+
+
+@worker_ready.connect
+def start_clock(sender: Any = None, **_: Any) -> None:
+    """Unless the worker was started with a clock of its own (`--beat`)."""
+    if getattr(getattr(sender, "controller", None), "beat", None):
+        return
+    clock = EmbeddedService(app, thread=True)
+    clock.start()
+    _clocks.append(clock)
+
+
+@worker_shutting_down.connect
+def stop_clock(**_: Any) -> None:
+    for clock in _clocks:
+        clock.service.stop()
