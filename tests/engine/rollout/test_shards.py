@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ import zstandard
 from engine.errors import RunDirectoryError
 from engine.rollout.shards import read_record, read_records, write_shard
 
-RECORDS = [{"id": "a", "text": "x" * 500}, {"id": "b", "text": "\ud800 lone surrogate, \u202e bidi, \x00 nul"}, {"id": "c"}]
+RECORDS = [
+    {"id": "a", "text": "x" * 500},
+    {"id": "b", "text": "\ud800 lone surrogate, \u202e bidi, \x00 nul"},
+    {"id": "c"},
+]
 
 
 def test_what_is_written_is_read_back_in_order(tmp_path: Path) -> None:
@@ -51,7 +56,6 @@ def test_a_shard_that_is_gone_says_so(tmp_path: Path) -> None:
 
 
 def test_reading_shards_loads_no_torch() -> None:
-    code = "import sys, engine.rollout.shards, engine.rollout.prompts, engine.rollout.action_parser; print('torch' in sys.modules)"
-    import sys
-
+    modules = "engine.rollout.shards, engine.rollout.prompts, engine.rollout.action_parser"
+    code = f"import sys, {modules}; print('torch' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

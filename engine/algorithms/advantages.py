@@ -1,0 +1,128 @@
+"""Advantage estimators as plain functions. Shapes: `(B, T)` float32 tokens, `(B,)` trajectories.
+
+`mask` is 1 on sampled tokens. Environment tokens between turns carry no action: estimators pass over them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+EPSILON = 1e-6
+
+
+def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
+    """Generalised advantage estimation (arXiv 1506.02438, eq. 16) over the sampled tokens of each row.
+
+    `delta_t = r_t + gamma * V(next sampled token) - V_t`, `A_t = delta_t + gamma * lam * A_next`; the value after the
+    last token is 0. On unsampled tokens the running value and advantage are carried unchanged: those columns hold the
+    next sampled token's and mean nothing. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
+    """
+    following_value = torch.zeros_like(values[:, 0])  # (B,)
+    following_advantage = torch.zeros_like(following_value)
+    columns = []
+    for t in range(values.shape[1] - 1, -1, -1):
+        delta = rewards[:, t] + gamma * following_value - values[:, t]
+        advantage = delta + gamma * lam * following_advantage
+        on = mask[:, t] > 0
+        following_value = torch.where(on, values[:, t], following_value)
+        following_advantage = torch.where(on, advantage, following_advantage)
+        columns.append(following_advantage)
+    advantages = torch.stack(columns[::-1], dim=1)  # (B, T)
+    return advantages, advantages + values
+
+
+def bi_level_gae(
+    rewards: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    turn_ends: Tensor,
+    *,
+    gamma: float,
+    lam: float,
+    high_level_gamma: float,
+) -> tuple[Tensor, Tensor]:
+    """Turn-level GAE that sets each turn's target, then token-level GAE inside each turn (RAGEN's code).
+
+    `turn_ends` (B, T) is 1 on the last sampled token of each turn; it comes from the mask and never from rewards, so a
+    trajectory of zero rewards has its turns all the same. Turn rewards lie on those tokens.
+    Returns `(advantages, returns)`, `(B, T)`, not whitened.
+    """
+    turn_advantages, _ = gae(rewards, values, turn_ends, gamma=high_level_gamma, lam=lam)
+    targets = torch.where(turn_ends > 0, turn_advantages + values, rewards)
+    following_value = torch.zeros_like(values[:, 0])
+    following_advantage = torch.zeros_like(following_value)
+    columns = []
+    for t in range(values.shape[1] - 1, -1, -1):
+        # a turn's last token looks at nothing beyond it: its target already holds the future
+        last = turn_ends[:, t] > 0
+        next_value = torch.where(last, 0.0, following_value)
+        next_advantage = torch.where(last, 0.0, following_advantage)
+        advantage = targets[:, t] + gamma * next_value - values[:, t] + gamma * lam * next_advantage
+        on = mask[:, t] > 0
+        following_value = torch.where(on, values[:, t], following_value)
+        following_advantage = torch.where(on, advantage, following_advantage)
+        columns.append(following_advantage)
+    advantages = torch.stack(columns[::-1], dim=1)
+    return advantages, advantages + values
+
+
+def grpo(returns: Tensor, groups: Tensor, mask: Tensor, *, scale_by_std: bool = True) -> Tensor:
+    """`(R - mean of group) / (std of group + 1e-6)` on every sampled token (GRPO, arXiv 2402.03300).
+
+    `std` is unbiased. Without `scale_by_std` it is Dr. GRPO (arXiv 2503.20783). A group of equal returns has
+    advantage 0; a group of one keeps its return (mean 0, std 1), as RAGEN and verl do.
+    """
+    means, stds, counts = _group_statistics(returns, groups)
+    alone = counts == 1
+    centred = returns - torch.where(alone, 0.0, means)
+    scale = torch.where(alone, 1.0, stds) + EPSILON if scale_by_std else torch.ones_like(stds)
+    return (centred / scale)[:, None] * mask
+
+
+def rloo(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    """Return minus the mean of the others in the group (RLOO, arXiv 2402.14740): `n / (n - 1) * (R - mean)`.
+
+    A group of one has no others; its advantage is its return.
+    """
+    means, _, counts = _group_statistics(returns, groups)
+    alone = counts == 1
+    scaled = counts / (counts - 1).clamp(min=1) * (returns - means)
+    return torch.where(alone, returns, scaled)[:, None] * mask
+
+
+def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float) -> Tensor:
+    """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262)."""
+    running = torch.zeros_like(rewards[:, 0])
+    columns = []
+    for t in range(rewards.shape[1] - 1, -1, -1):
+        running = torch.where(mask[:, t] > 0, rewards[:, t] + gamma * running, running)
+        columns.append(running)
+    return whiten(torch.stack(columns[::-1], dim=1), mask) * mask
+
+
+def reinforce_plus_plus_baseline(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    """Return minus group mean, whitened over the batch (REINFORCE++-baseline, arXiv 2501.03262)."""
+    means, _, counts = _group_statistics(returns, groups)
+    centred = returns - torch.where(counts == 1, 0.0, means)
+    return whiten(centred[:, None] * mask, mask) * mask
+
+
+def whiten(x: Tensor, mask: Tensor) -> Tensor:
+    """`(x - mean) / sqrt(var + 1e-8)` with mean and unbiased variance over masked entries; 0 below two of them."""
+    count = mask.sum()
+    if count < 2:
+        return torch.zeros_like(x)
+    mean = (x * mask).sum() / count
+    variance = ((x - mean) ** 2 * mask).sum() / (count - 1)
+    return (x - mean) * torch.rsqrt(variance + 1e-8)
+
+
+def _group_statistics(returns: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Each row's group mean, unbiased standard deviation (0 for one) and size, all `(B,)`."""
+    _, place = torch.unique(groups, return_inverse=True)
+    counts = torch.bincount(place).to(returns.dtype)
+    means = torch.zeros_like(counts).index_add(0, place, returns) / counts
+    squares = torch.zeros_like(counts).index_add(0, place, (returns - means[place]) ** 2)
+    stds = (squares / (counts - 1).clamp(min=1)).sqrt()
+    return means[place], stds[place], counts[place]
