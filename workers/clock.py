@@ -20,7 +20,7 @@ def start_clock(sender: Any = None, **_: Any) -> None:
     """Unless the worker was started with a clock of its own (`--beat`)."""
     if getattr(getattr(sender, "controller", None), "beat", None):
         return
-    clock = EmbeddedService(app, thread=True)
+    clock = EmbeddedService(app, thread=True, scheduler_cls=app.conf.beat_scheduler)
     clock.start()
     _clocks.append(clock)
 

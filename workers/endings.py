@@ -10,6 +10,7 @@ from webapp.runs.states import RunState
 from workers.process import Sweep
 
 USAGE_EXIT = 2
+INTERRUPTED_EXIT = 3  # SIGTERM or SIGINT came, and the engine wrote a checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,14 @@ class Ending:
     remedy: str = ""
 
 
-def ending_of(last_word: dict[str, Any] | None, exit_status: int | None, *, stop_asked: bool, log: str) -> Ending:
-    """From the attempt's `run_finished` or `run_failed` event, and the exit status as of `Popen` (None: unknown)."""
+def ending_of(
+    last_word: dict[str, Any] | None, exit_status: int | None, *, stop_asked: bool, interrupted: bool, log: str
+) -> Ending:
+    """From the attempt's `run_finished` or `run_failed` event, and the exit status as of `Popen` (None: unknown).
+
+    `interrupted`: the machine ended the engine (Starboard was shut down, or the machine restarted). Nobody asked the
+    run to end then, so it is queued again.
+    """
     if last_word is not None:
         return _as_it_said(last_word)
     if stop_asked:
@@ -29,6 +36,8 @@ def ending_of(last_word: dict[str, Any] | None, exit_status: int | None, *, stop
             reason=f"Stopped by force: the engine had not ended by itself and {exit_in_words(exit_status)}.",
             remedy="Resume goes on from the newest checkpoint; steps after it are lost.",
         )
+    if interrupted or exit_status == INTERRUPTED_EXIT:
+        return Ending(state=RunState.QUEUED, reason="Interrupted with its machine; goes on from its newest checkpoint.")
     if exit_status == USAGE_EXIT:
         return Ending(
             state=RunState.FAILED,

@@ -54,7 +54,9 @@ class Stat:
 
 def identity_from_row(row: dict[str, Any]) -> Identity | None:
     """The identity stored in a run's row, or None where only a cookie, or nothing, is stored yet."""
-    return Identity(**row) if "pid" in row else None
+    if "pid" not in row:
+        return None
+    return Identity(**{field: row[field] for field in Identity.__slots__})
 
 
 @cache

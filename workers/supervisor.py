@@ -16,7 +16,7 @@ from engine.config import problems_by_field
 from engine.events import TERMINAL_KINDS
 from webapp.live.publish import publish_run
 from webapp.runs.models import Run
-from webapp.runs.services import move
+from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
 from workers import lease
 from workers.bridge import Bridge
@@ -28,6 +28,7 @@ from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
 from workers.reaper import Doubt, Evidence, Judgement, Verdict, judge, progress_limit
+from workers.suspension import is_interrupted
 from workers.tail import log_tail, mend
 
 log = logging.getLogger(__name__)
@@ -248,6 +249,7 @@ class Supervisor:
             last_word,
             exit_status,
             stop_asked=self.run.requested == Request.STOP,
+            interrupted=is_interrupted(self.run),
             log=log_tail(self.run.directory / "engine.log"),
         )
 
@@ -257,6 +259,10 @@ class Supervisor:
         return next((event.payload for event in events if event.payload["attempt"] == self.run.attempt), None)
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
+        if ending.state == RunState.QUEUED:
+            if not queue_again(self.run, reason=ending.reason, epoch=self.epoch):
+                raise Fenced(self.run.pk)
+            return
         heard = self.run.last_progress
         moved = move(
             self.run,

@@ -31,7 +31,7 @@ class StandIn:
         self.manners = {key: float(value) for key, value in words.items()}
         self.attempt = int(os.environ["STARBOARD_ATTEMPT"])
         self.epoch = int(os.environ["STARBOARD_EPOCH"])
-        self.step = 0
+        self.step = self.done = 0
         self.phase = "loading"
         self.checkpoints_seen = 0
         self.resumed_from = self._newest_checkpoint() if resume else None
@@ -40,7 +40,7 @@ class StandIn:
 
     def main(self) -> int:
         if self.manners.get("exit_code"):
-            print("stand-in: no model at /nowhere", file=sys.stderr, flush=True)
+            sys.stderr.write("stand-in: no model at /nowhere\n")
             return int(self.manners["exit_code"])
         threading.Thread(target=self._beat_for_ever, daemon=True).start()
         if self.manners.get("leave_child"):
@@ -55,7 +55,7 @@ class StandIn:
             parameters=0,
             versions={},
         )
-        self.step = self.resumed_from or 0
+        self.step = self.done = self.resumed_from or 0
         while self.step < self.config["steps"]:
             if self._asked_to_stop():
                 self._checkpoint("final")
@@ -80,6 +80,12 @@ class StandIn:
         self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
         return 0
 
+    def leave(self, _signal: int, _frame: object) -> None:
+        """As the engine does when the machine ends it: a checkpoint, no last word, exit status 3."""
+        self.step = self.done
+        self._checkpoint("final")
+        os._exit(3)
+
     def _one_step(self) -> None:
         self.step += 1
         self._misbehave()
@@ -96,6 +102,7 @@ class StandIn:
             seconds=0.05 * self.step,
             skipped="",
         )
+        self.done = self.step
         if self.step % CHECKPOINT_EVERY == 0:
             self._checkpoint("schedule")
 
@@ -193,8 +200,7 @@ def run() -> int:
     lock = (run_dir / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     engine = StandIn(run_dir, resume="--resume" in sys.argv)
-    if engine.manners.get("ignore_term"):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if engine.manners.get("ignore_term") else engine.leave)
     return engine.main()
 
 

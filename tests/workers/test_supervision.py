@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
 from webapp.runs import services
@@ -116,7 +117,7 @@ def test_an_engine_that_ignores_stop_is_terminated_at_the_second_press(workplace
     services.request_stop(run)
     run = wait_for_state(run, "stopped")
     assert run.stop_proof["how"] == "terminated"
-    assert "killed by signal 15 (SIGTERM)" in run.state_reason
+    assert "exited with code 3" in run.state_reason
 
 
 def test_an_engine_that_ignores_sigterm_too_is_killed_at_the_third_press(workplace: Workplace) -> None:
@@ -168,6 +169,25 @@ def test_a_torn_last_line_is_no_event_and_does_not_spoil_the_next_attempt(workpl
     assert run.step == 6
     started = [event for event in events_in_file(run) if event["kind"] == "run_started"]
     assert [event["attempt"] for event in started] == [1, 2]
+
+
+def test_a_shutdown_of_everything_suspends_the_run_and_the_next_worker_goes_on_with_it(workplace: Workplace) -> None:
+    worker = workplace.start_worker()
+    run = workplace.submit(steps=60, step_seconds=0.1)
+    wait_for(lambda: run.steps.count() >= 3)
+    worker.terminate()
+    worker.wait(timeout=10)
+    call_command("suspend_runs", seconds=5.0)
+    run.refresh_from_db()
+    assert processes_with_cookie(run.process["cookie"]) == []
+    checkpoint = max(int(path.name.removeprefix("step_")) for path in run.directory.glob("checkpoints/*"))
+    assert checkpoint >= 3
+    workplace.start_worker()
+    run = wait_for_state(run, "finished")
+    assert run.attempt == 2
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 61))
+    resumed = [event["resumed_from"] for event in events_in_file(run) if event["kind"] == "run_started"]
+    assert resumed == [None, checkpoint]
 
 
 def test_an_engine_that_says_why_it_failed_is_failed_with_its_words(workplace: Workplace) -> None:

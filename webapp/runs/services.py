@@ -157,6 +157,16 @@ def resume_ended(run: Run) -> bool:
     return resumed
 
 
+def queue_again(run: Run, *, reason: str, epoch: int) -> bool:
+    """A live run whose engine the machine ended waits for its turn as its next attempt; a paused one stays paused."""
+    also = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
+    also |= {"lease_holder": "", "lease_expires": None}
+    queued = move(run, RunState.QUEUED, reason=reason, epoch=epoch, attempt=run.attempt, also=also)
+    if queued:
+        transaction.on_commit(lambda: enqueue(run.pk))
+    return queued
+
+
 def rename(run: Run, name: str, user: Owner = None) -> bool:
     """False for an empty name; a longer one than 80 characters is cut."""
     if not (kept := name.strip()[:80]):

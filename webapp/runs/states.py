@@ -35,13 +35,16 @@ SUPERVISED = frozenset(
 _ENDS = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 _LIVE = frozenset({RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST, RunState.STOPPING})
 
+# what the machine interrupts (a shutdown, a restart) waits for its turn again, as a new attempt
+_AGAIN = frozenset({RunState.QUEUED})
+
 MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.STARTING, RunState.STOPPED, RunState.FAILED}),
-    RunState.STARTING: _LIVE | _ENDS,
-    RunState.RUNNING: (_LIVE | _ENDS) - {RunState.RUNNING},
-    RunState.PAUSED: (_LIVE | _ENDS) - {RunState.PAUSED},
-    RunState.STALLED: (_LIVE | _ENDS) - {RunState.STALLED},
-    RunState.LOST: (_LIVE | _ENDS) - {RunState.LOST},
+    RunState.STARTING: _LIVE | _ENDS | _AGAIN,
+    RunState.RUNNING: (_LIVE | _ENDS | _AGAIN) - {RunState.RUNNING},
+    RunState.PAUSED: (_LIVE | _ENDS | _AGAIN) - {RunState.PAUSED},
+    RunState.STALLED: (_LIVE | _ENDS | _AGAIN) - {RunState.STALLED},
+    RunState.LOST: (_LIVE | _ENDS | _AGAIN) - {RunState.LOST},
     RunState.STOPPING: _ENDS,
     # a user may resume what ended early: it becomes a new attempt
     RunState.STOPPED: frozenset({RunState.QUEUED}),

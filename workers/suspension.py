@@ -1,0 +1,49 @@
+"""When the machine ends engines: an orderly shutdown of Starboard, or a restart of the machine under it.
+
+Nobody asked those runs to end, so whoever supervises them next queues them again, as their next attempt.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from webapp.runs.models import Run
+from webapp.runs.states import SUPERVISED
+from workers.process import Identity, Liveness, boot_id, host, identity_from_row, liveness, send_signal, sweep
+
+SWEEP_SECONDS = 5.0
+MARK = "interrupted"
+
+
+def suspend_runs(seconds: float) -> int:
+    """Ends every engine of this machine, with a checkpoint where `seconds` suffice; returns how many there were.
+
+    For a launcher that shuts down, after its workers are gone: a worker that lives would start the runs again.
+    """
+    engines = [engine for run in Run.objects.filter(state__in=SUPERVISED) if (engine := _interrupt(run)) is not None]
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(liveness(engine) is Liveness.ALIVE for engine in engines):
+        time.sleep(0.1)
+    for engine in engines:
+        sweep(engine.cookie, seconds=SWEEP_SECONDS)
+    return len(engines)
+
+
+def _interrupt(run: Run) -> Identity | None:
+    """Marks the run, then sends SIGTERM; in this order, so that the end is never taken for a crash."""
+    engine = identity_from_row(run.process)
+    if engine is None or liveness(engine) is not Liveness.ALIVE:
+        return None
+    Run.objects.filter(pk=run.pk, epoch=run.epoch).update(process={**run.process, MARK: True})
+    send_signal(engine, signal.SIGTERM)
+    return engine
+
+
+def is_interrupted(run: Run) -> bool:
+    """Marked by `suspend_runs`, or started before the machine was restarted."""
+    engine = identity_from_row(run.process)
+    if engine is None:
+        return False
+    same_machine = engine.host.split("/")[0] == host().split("/")[0]
+    return bool(run.process.get(MARK)) or (same_machine and engine.boot_id != boot_id())
