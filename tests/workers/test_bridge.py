@@ -1,0 +1,315 @@
+"""Events into rows: once each, in one transaction with the offset, fenced, and again from the file at will."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.forms.models import model_to_dict
+
+from engine.rollout.shards import read_record, write_shard
+from tests.workers.workplace import seqs_in_rows
+from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.trajectories.models import Trajectory
+from workers import lease
+from workers.bridge import Bridge
+from workers.lease import Fenced
+
+pytestmark = pytest.mark.django_db
+
+
+class Record:
+    """Writes a run's `events.jsonl` as an engine would."""
+
+    def __init__(self, run: Run) -> None:
+        self.path = run.directory / "events.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.seq = 0
+        self.attempt = 1
+
+    def event(self, kind: str, *, step: int = 0, **fields: Any) -> None:
+        self.seq += 1
+        head = {"seq": self.seq, "time": 1000.0 + self.seq, "attempt": self.attempt, "epoch": 1, "step": step}
+        with self.path.open("a") as file:
+            file.write(json.dumps({"kind": kind, **head, **fields}) + "\n")
+
+    def started(self, *, resumed_from: int | None = None, total_steps: int = 10) -> None:
+        self.event(
+            "run_started",
+            step=resumed_from or 0,
+            total_steps=total_steps,
+            resumed_from=resumed_from,
+            pid=1,
+            device="cpu",
+            model="tiny",
+            parameters=1,
+        )
+
+    def step(self, step: int, **metrics: float) -> None:
+        metrics = metrics or {"reward/mean": step / 10}
+        self.event("step_completed", step=step, metrics=metrics, tokens=100 * step, seconds=2.0 * step)
+
+    def evaluation(self, step: int, *, final: bool = False) -> None:
+        self.event(
+            "evaluation_completed",
+            step=step,
+            environment="FrozenLake",
+            episodes=8,
+            successes=2,
+            success=0.25,
+            low=0.1,
+            high=0.6,
+            mean_return=0.25,
+            first_seed=10**9,
+            temperature=1.0,
+            seconds=1.0,
+            final=final,
+        )
+
+    def shard(self, run: Run, step: int, members: int = 2) -> None:
+        path = f"trajectories/train/step_{step}.jsonl.zst"
+        write_shard(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])
+        self.event("trajectories_recorded", step=step, split="train", path=path, count=members)
+
+
+def trajectory(*, step: int, member: int) -> dict[str, Any]:
+    return {
+        "id": f"train-{step}-0-{member}",
+        "step": step,
+        "split": "train",
+        "environment": "FrozenLake",
+        "kind": "frozen_lake",
+        "group": 0,
+        "member": member,
+        "seed": 7,
+        "success": True,
+        "return": 1.0,
+        "score": 0.9,
+        "advantage": None,
+        "group_std": 0.5,
+        "kept": None,
+        "stop": "success",
+        "tokens": {"sampled": [0, 1, 1]},
+        "turns": [{"parse": "ok"}, {"parse": "no_answer"}],
+    }
+
+
+@pytest.fixture
+def run(tmp_path: Path, settings: Any) -> Run:
+    settings.RUNS_DIR = str(tmp_path)
+    return Run.objects.create(name="calm-otter-12", config={}, state="starting", epoch=1)
+
+
+def rows_of(run: Run) -> dict[str, Any]:
+    """Everything the rows say of a run, but for the keys that the database gave."""
+    tables = (RunEvent, StepMetrics, Trajectory, Evaluation, Checkpoint, Alert)
+    rows: dict[str, Any] = {
+        table.__name__: sorted((_without_key(row) for row in table.objects.filter(run=run)), key=repr)
+        for table in tables
+    }
+    run.refresh_from_db()
+    return {**rows, "run": model_to_dict(run, exclude=["epoch", "lease_holder", "lease_expires"])}
+
+
+def _without_key(row: Any) -> dict[str, Any]:
+    return {name: value for name, value in model_to_dict(row).items() if name != "id"}
+
+
+def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.step(2)
+    record.shard(run, 2)
+    assert Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert (run.state, run.step, run.total_steps, run.tokens, run.seconds) == ("running", 2, 10, 200, 4.0)
+    assert run.metrics == {"reward/mean": 0.2}
+    assert run.event_offset == record.path.stat().st_size
+    assert seqs_in_rows(run) == [1, 2, 3, 4]
+    found = run.trajectories.get(member=1)
+    assert (found.turns, found.reply_tokens, found.parse_failures) == (2, 2, 1)
+    assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
+
+
+def test_reading_again_changes_nothing(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    Bridge(run, 1).drain()
+    before = rows_of(run)
+    assert not Bridge(run, 1).drain()
+    Run.objects.filter(pk=run.pk).update(event_offset=0)
+    run.refresh_from_db()
+    assert Bridge(run, 1).drain()
+    assert rows_of(run) == before
+
+
+def test_a_torn_last_line_waits_for_its_end(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    whole = record.path.stat().st_size
+    record.step(1)
+    text = record.path.read_bytes()
+    record.path.write_bytes(text[:-20])
+    bridge = Bridge(run, 1)
+    bridge.drain()
+    assert (run.event_offset, run.last_seq) == (whole, 1)
+    record.path.write_bytes(text)
+    bridge.drain()
+    assert (run.last_seq, run.step) == (2, 1)
+
+
+def test_a_damaged_line_is_passed_over_and_the_rest_is_read(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    with record.path.open("ab") as file:
+        file.write(b'{"kind": "step_comp\xff\n\n[1, 2]\n')
+    record.step(1)
+    Bridge(run, 1).drain()
+    assert seqs_in_rows(run) == [1, 2]
+
+
+def test_an_older_epoch_writes_nothing(run: Run) -> None:
+    old = Bridge(Run.objects.get(pk=run.pk), 1)
+    record = Record(run)
+    record.started()
+    assert lease.seize(run.pk) == 2
+    with pytest.raises(Fenced):
+        old.drain()
+    run.refresh_from_db()
+    assert (run.events.count(), run.event_offset, run.state) == (0, 0, "starting")
+
+
+def test_two_supervisors_of_one_epoch_cannot_both_write_a_chunk(run: Run) -> None:
+    one, other = Bridge(Run.objects.get(pk=run.pk), 1), Bridge(Run.objects.get(pk=run.pk), 1)
+    Record(run).started()
+    one.drain()
+    with pytest.raises(Fenced):
+        other.drain()
+    assert run.events.count() == 1
+
+
+def test_events_of_an_engine_that_a_newer_attempt_replaced_are_refused(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.attempt = 2
+    record.started(resumed_from=1)
+    record.attempt = 1
+    record.step(2)
+    Bridge(run, 1).drain()
+    assert list(run.steps.values_list("step", flat=True)) == [1]
+
+
+@pytest.mark.parametrize("in_one_chunk", [True, False])
+def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_one_chunk: bool) -> None:
+    record = Record(run)
+    bridge = Bridge(run, 1)
+    record.started()
+    for step in (1, 2, 3):
+        record.step(step)
+        record.shard(run, step)
+        record.evaluation(step)
+    record.evaluation(3, final=True)
+    if not in_one_chunk:
+        bridge.drain()
+    record.attempt = 2
+    record.started(resumed_from=2)
+    record.step(3)
+    bridge.drain()
+    assert list(run.steps.values_list("step", "attempt")) == [(1, 1), (2, 1), (3, 2)]
+    assert set(run.trajectories.values_list("step", flat=True)) == {1, 2}
+    assert list(run.evaluations.values_list("step", "final")) == [(1, False), (2, False)]
+
+
+def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.evaluation(0)
+    record.step(1)
+    record.attempt = 2
+    record.started(resumed_from=None)
+    Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert (run.steps.count(), run.evaluations.count(), run.step) == (0, 0, 0)
+
+
+def test_a_shard_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.shard(run, 1, members=3)
+    record.shard(run, 1, members=2)
+    Bridge(run, 1).drain()
+    assert run.trajectories.count() == 2
+
+
+@pytest.mark.parametrize("path", ["trajectories/train/gone.jsonl.zst", "../elsewhere.jsonl.zst"])
+def test_a_shard_that_is_gone_or_outside_costs_its_trajectories_only(run: Run, path: str) -> None:
+    record = Record(run)
+    record.started()
+    record.event("trajectories_recorded", step=1, split="train", path=path, count=2)
+    record.step(1)
+    Bridge(run, 1).drain()
+    assert (run.trajectories.count(), run.steps.count()) == (0, 1)
+
+
+def test_rows_of_checkpoints_that_were_pruned_go_away(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    for step in (1, 2):
+        (run.directory / f"checkpoints/step_{step}").mkdir(parents=True)
+        record.event("checkpoint_saved", step=step, path=f"checkpoints/step_{step}", bytes=9, reason="schedule")
+    Bridge(run, 1).drain()
+    (run.directory / "checkpoints/step_1").rmdir()
+    (run.directory / "checkpoints/step_3").mkdir()
+    record.event("checkpoint_saved", step=3, path="checkpoints/step_3", bytes=9, reason="final")
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert sorted(run.checkpoints.values_list("step", flat=True)) == [2, 3]
+
+
+def test_a_nul_in_a_text_is_replaced_since_databases_refuse_it(run: Run) -> None:
+    record = Record(run)
+    record.event("run_failed", error="EnvironmentFault", message="a\0b", remedy="", traceback="")
+    Bridge(run, 1).drain()
+    assert run.events.get().payload["message"] == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    record = Record(run)
+    bridge = Bridge(run, 1)
+    record.started()
+    for step in (1, 2, 3):
+        record.step(step)
+        record.shard(run, step)
+        record.evaluation(step)
+        bridge.drain()
+    record.event("alert_raised", step=3, rule="flat", severity="warn", message="Flat.", metric="reward/mean", value=0.1)
+    record.attempt = 2
+    record.started(resumed_from=2)
+    bridge.drain()
+    record.step(3)
+    (run.directory / "checkpoints/step_3").mkdir(parents=True)
+    record.event("checkpoint_saved", step=3, path="checkpoints/step_3", bytes=9, reason="final")
+    record.event("run_finished", step=3, outcome="completed", reason="Done.")
+    bridge.drain()
+    before = rows_of(run)
+    for table in (RunEvent, StepMetrics, Trajectory):
+        table.objects.filter(run=run).delete()
+    call_command("rebuild_run", run.pk)
+    assert rows_of(run) == before
+    assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
+
+
+def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
+    record = Record(run)
+    record.started(total_steps=400)
+    for step in range(1, 401):
+        record.step(step, **{f"env/e{i}/success": i * step / 7 for i in range(120)})
+    Bridge(run, 1).drain()
+    assert run.steps.count() == 400
+    assert run.steps.get(step=400).metrics["env/e7/success"] == 400.0
