@@ -1,0 +1,125 @@
+"""The two-armed bandit: one arm pays a little for sure, the other pays well sometimes. Names hint at which is which."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+from pydantic import Field
+
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+
+# (safe-sounding, risky-sounding), after RAGEN's pairs
+TRAIN_PAIRS = (
+    ("Teacher", "Trader"),
+    ("Nurse", "StartupFounder"),
+    ("Librarian", "Investor"),
+    ("Accountant", "StockBroker"),
+    ("Engineer", "RealEstateAgent"),
+    ("Pharmacist", "Musician"),
+    ("Clerk", "Freelancer"),
+    ("Technician", "Youtuber"),
+    ("Planner", "Artist"),
+    ("Postman", "Pilot"),
+    ("Banker", "VentureCapitalist"),
+    ("Gardener", "Cryptominer"),
+)
+TEST_PAIRS = (
+    ("Receptionist", "Explorer"),
+    ("Archivist", "Filmmaker"),
+    ("Bookkeeper", "Consultant"),
+    ("SocialWorker", "Photographer"),
+    ("Mechanic", "GameDesigner"),
+    ("Secretary", "Entrepreneur"),
+    ("Cashier", "DataScientist"),
+    ("CivilServant", "StartupAccelerator"),
+)
+PAIRS = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
+CHARSET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:\n-")
+
+
+class BanditParameters(EnvironmentParameters):
+    split: Literal["train", "test"] = Field("train", description="Which arm names: 12 pairs to train on, 8 to test on.")
+    reversed: bool = Field(False, description="The safe-sounding name is the risky arm (RAGEN's BanditRev).")
+    safe_reward: float = Field(0.1, ge=-10, le=10, description="What the safe arm always pays.")
+    risky_reward: float = Field(1.0, ge=-10, le=10, description="What the risky arm pays when it pays.")
+    risky_probability: float = Field(0.25, ge=0, le=1, description="Chance that the risky arm pays; else it gives 0.")
+
+
+class Bandit(Environment):
+    kind: ClassVar[str] = "bandit"
+    title: ClassVar[str] = "Bandit"
+    summary: ClassVar[str] = "Choose one of two arms by its name: a small sure reward or a larger uncertain one."
+    Config = BanditParameters
+    default_instruction: ClassVar[str] = "Choose the arm that pays more on average, by what its name suggests."
+    default_budget: ClassVar[dict[str, int]] = {
+        "max_turns": 1,
+        "max_actions_per_turn": 1,
+        "max_actions": 1,
+        "max_reply_tokens": 40,
+    }
+    config: BanditParameters
+
+    def __init__(self, config: BanditParameters) -> None:
+        super().__init__(config)
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=400, charset=CHARSET)
+        self.arms: list[str] = ["", ""]
+        self.risky = 0
+        self.pulled: int | None = None
+        self.reward = 0.0
+        self._chance = np.random.default_rng(0)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
+        """`seed` decides names and their order; `options["chance_seed"]` only whether the risky arm pays."""
+        super().reset(seed=seed)
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        puzzle = np.random.default_rng([seed, 2])
+        pairs = PAIRS[self.config.split]
+        safe, risky = pairs[int(puzzle.integers(len(pairs)))]
+        if self.config.reversed:
+            safe, risky = risky, safe
+        self.risky = int(puzzle.integers(2))
+        self.arms = [safe, safe]
+        self.arms[self.risky] = risky
+        self.pulled, self.reward = None, 0.0
+        self._chance = np.random.default_rng([int((options or {}).get("chance_seed", seed)), 3])
+        return self.render(), {}
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        if self.pulled is not None:
+            raise RuntimeError("The arm has been pulled; call reset before step.")
+        self.pulled = int(action)
+        pays = self._chance.random() < self.config.risky_probability
+        won = self.config.risky_reward if pays else 0.0
+        self.reward = won if self.pulled == self.risky else self.config.safe_reward
+        chose_best = self.solution() == [self.pulled]
+        info: Info = {"action_is_valid": True, "action_is_effective": True, "success": chose_best}
+        return self.render(), float(self.reward), True, False, info
+
+    def action_names(self) -> list[str]:
+        return list(self.arms)
+
+    def describe(self) -> str:
+        return f"One arm always pays {self.config.safe_reward:g}. The other is a gamble: it may pay more, or nothing."
+
+    def render(self) -> str:  # type: ignore[override]
+        if self.pulled is None:
+            return f"Arms: {self.arms[0]}, {self.arms[1]}"
+        return f"{self.arms[self.pulled]}: {self.reward:g} points"
+
+    def drawing(self) -> Drawing:
+        return {
+            "type": "arms",
+            "arms": [
+                {"name": name, "pulled": self.pulled == i, "reward": self.reward if self.pulled == i else None}
+                for i, name in enumerate(self.arms)
+            ],
+        }
+
+    def solution(self) -> list[int] | None:
+        """The arm with the higher expected reward; the risky one when they are equal."""
+        expected = self.config.risky_reward * self.config.risky_probability
+        return [self.risky if expected >= self.config.safe_reward else 1 - self.risky]

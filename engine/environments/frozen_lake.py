@@ -1,0 +1,206 @@
+"""FrozenLake: gymnasium's rules on a random lake, start and goal anywhere. Reward 1 on the goal, else 0."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from pydantic import Field, model_validator
+
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+from engine.environments.grid_text import (
+    CHARSET,
+    GridFormat,
+    Place,
+    compose,
+    coordinate_note,
+    draw,
+    legend,
+    list_places,
+    resolve_symbols,
+)
+
+SYMBOLS = {"player": "P", "ice": "_", "hole": "O", "goal": "G", "player_in_hole": "X", "player_on_goal": "√"}
+WORDS = {
+    "player": "player",
+    "ice": "ice",
+    "hole": "hole",
+    "goal": "goal",
+    "player_in_hole": "player in hole",
+    "player_on_goal": "player on goal",
+}
+ACTIONS = ["Left", "Down", "Right", "Up"]  # gymnasium's ids 0 to 3
+MOVES: tuple[Place, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
+
+
+class FrozenLakeParameters(EnvironmentParameters):
+    size: int = Field(4, ge=2, le=12, description="Rows and columns of the lake.")
+    frozen_probability: float = Field(
+        0.8, gt=0.2, le=1, description="Chance that a tile is ice and no hole. Lower is harder; a path always exists."
+    )
+    success_rate: float = Field(
+        1.0, gt=0, le=1, description="Chance of moving as intended; else it slips to a side. 1 never slips."
+    )
+    format: GridFormat = Field("grid", description="How the lake is written: symbols, coordinates, or both.")
+    symbols: dict[str, str] = Field(
+        default_factory=dict,
+        description="Other characters for player, ice, hole, goal, player_in_hole, player_on_goal.",
+    )
+
+    @model_validator(mode="after")
+    def _check_symbols(self) -> FrozenLakeParameters:
+        resolve_symbols(SYMBOLS, self.symbols)
+        return self
+
+
+class FrozenLake(Environment):
+    kind: ClassVar[str] = "frozen_lake"
+    title: ClassVar[str] = "FrozenLake"
+    summary: ClassVar[str] = "Cross a frozen lake to the goal without falling into a hole; the ice may be slippery."
+    Config = FrozenLakeParameters
+    default_instruction: ClassVar[str] = "Walk to the goal and avoid the holes."
+    default_budget: ClassVar[dict[str, int]] = {
+        "max_turns": 5,
+        "max_actions_per_turn": 2,
+        "max_actions": 10,
+        "max_reply_tokens": 40,
+    }
+    config: FrozenLakeParameters
+
+    def __init__(self, config: FrozenLakeParameters) -> None:
+        super().__init__(config)
+        self.symbols = resolve_symbols(SYMBOLS, config.symbols)
+        self.action_space = gymnasium.spaces.Discrete(len(ACTIONS))
+        self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
+        self.lake: tuple[str, ...] = ()
+        self.game: FrozenLakeEnv | None = None
+        self.over = False
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
+        """`seed` decides the lake; `options["chance_seed"]` (the seed, if left out) decides only how it slips."""
+        super().reset(seed=seed)
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        self.lake = make_lake(seed, self.config.size, self.config.frozen_probability)
+        self.game = FrozenLakeEnv(
+            desc=list(self.lake), is_slippery=self.config.success_rate < 1, success_rate=self.config.success_rate
+        )
+        self.game.reset(seed=int((options or {}).get("chance_seed", seed)) % 2**31)
+        self.over = False
+        return self.render(), {}
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        if self.game is None or self.over:
+            raise RuntimeError("The episode is over; call reset before step.")
+        before = self.agent
+        _, reward, terminated, _, _ = self.game.step(int(action))
+        self.over = terminated
+        info: Info = {
+            "action_is_valid": True,
+            "action_is_effective": self.agent != before,
+            "success": self._tile(self.agent) == "G",
+        }
+        return self.render(), float(reward), terminated, False, info
+
+    @property
+    def agent(self) -> Place:
+        if self.game is None:
+            raise RuntimeError("There is no lake yet; call reset first.")
+        row, column = divmod(int(self.game.s), self.config.size)
+        return row, column
+
+    def action_names(self) -> list[str]:
+        return list(ACTIONS)
+
+    def describe(self) -> str:
+        lines = [legend(self.symbols, WORDS)] if self.config.format != "coordinates" else []
+        lines += [coordinate_note(self.config.format, self.config.size, self.config.size)]
+        if self.config.success_rate < 1:
+            lines += [f"The ice is slippery: a move goes as intended {self.config.success_rate:.0%} of the time."]
+        return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
+
+    def render(self) -> str:  # type: ignore[override]
+        rows = [[self._symbol((r, c)) for c in range(self.config.size)] for r in range(self.config.size)]
+        places = {
+            "Player": [self.agent],
+            "Goal": self._all("G"),
+            "Holes": self._all("H"),
+        }
+        return compose(self.config.format, draw(rows), list_places(places))
+
+    def drawing(self) -> Drawing:
+        names = {"S": "floor", "F": "floor", "H": "hole", "G": "goal"}
+        state = {"H": "in_hole", "G": "on_goal"}.get(self._tile(self.agent), "ok")
+        return {
+            "type": "grid",
+            "rows": self.config.size,
+            "columns": self.config.size,
+            "cells": [[names[tile] for tile in row] for row in self.lake],
+            "agent": list(self.agent),
+            "agent_state": state,
+        }
+
+    def solution(self) -> list[int] | None:
+        """Breadth-first over ice, from where the player stands."""
+        start = self.agent
+        queue: deque[tuple[Place, list[int]]] = deque([(start, [])])
+        seen = {start}
+        if self._tile(start) == "H":
+            return None
+        while queue:
+            place, path = queue.popleft()
+            if self._tile(place) == "G":
+                return path
+            for action, (down, right) in enumerate(MOVES):
+                following = (place[0] + down, place[1] + right)
+                if following not in seen and self._inside(following) and self._tile(following) != "H":
+                    seen.add(following)
+                    queue.append((following, [*path, action]))
+        return None
+
+    def _symbol(self, place: Place) -> str:
+        tile = self._tile(place)
+        if place == self.agent:
+            return self.symbols[{"H": "player_in_hole", "G": "player_on_goal"}.get(tile, "player")]
+        return self.symbols[{"H": "hole", "G": "goal"}.get(tile, "ice")]
+
+    def _tile(self, place: Place) -> str:
+        return self.lake[place[0]][place[1]]
+
+    def _inside(self, place: Place) -> bool:
+        return 0 <= place[0] < self.config.size and 0 <= place[1] < self.config.size
+
+    def _all(self, tile: str) -> list[Place]:
+        return [(r, c) for r, row in enumerate(self.lake) for c, found in enumerate(row) if found == tile]
+
+
+@lru_cache(maxsize=4096)
+def make_lake(seed: int, size: int, frozen_probability: float) -> tuple[str, ...]:
+    """Rows of S, F, H and G: start and goal uniform and distinct, drawn again until a path joins them."""
+    chance = np.random.default_rng([seed, size])
+    while True:
+        ice = chance.random((size, size)) < frozen_probability
+        start, goal = (divmod(int(tile), size) for tile in chance.choice(size * size, size=2, replace=False))
+        tiles = [["F" if frozen else "H" for frozen in row] for row in ice]
+        tiles[start[0]][start[1]], tiles[goal[0]][goal[1]] = "S", "G"
+        if _joined(tiles, start):
+            return tuple("".join(row) for row in tiles)
+
+
+def _joined(tiles: list[list[str]], start: Place) -> bool:
+    frontier, seen = [start], {start}
+    while frontier:
+        row, column = frontier.pop()
+        if tiles[row][column] == "G":
+            return True
+        for down, right in MOVES:
+            place = (row + down, column + right)
+            inside = 0 <= place[0] < len(tiles) and 0 <= place[1] < len(tiles)
+            if inside and place not in seen and tiles[place[0]][place[1]] != "H":
+                seen.add(place)
+                frontier.append(place)
+    return False

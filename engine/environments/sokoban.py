@@ -1,0 +1,175 @@
+"""Sokoban: push boxes onto targets. -0.1 a move, +1 for a box onto a target, -1 off one, +10 when solved."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+from pydantic import Field, model_validator
+
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+from engine.environments.grid_text import (
+    CHARSET,
+    GridFormat,
+    Place,
+    compose,
+    coordinate_note,
+    draw,
+    legend,
+    list_places,
+    resolve_symbols,
+)
+from engine.environments.sokoban_level import MOVES, Level, make_level, push, solve
+
+SYMBOLS = {
+    "wall": "#",
+    "floor": "_",
+    "target": "O",
+    "box_on_target": "√",
+    "box": "X",
+    "player": "P",
+    "player_on_target": "S",
+}
+WORDS = {
+    "wall": "wall",
+    "floor": "floor",
+    "target": "target",
+    "box_on_target": "box on target",
+    "box": "box",
+    "player": "player",
+    "player_on_target": "player on target",
+}
+ACTIONS = ["Up", "Down", "Left", "Right"]
+MOVE_REWARD, BOX_REWARD, SOLVED_REWARD = -0.1, 1.0, 10.0
+
+
+class SokobanParameters(EnvironmentParameters):
+    rows: int = Field(6, ge=5, le=12, description="Height of the room, walls included.")
+    columns: int = Field(6, ge=5, le=12, description="Width of the room, walls included.")
+    boxes: int = Field(1, ge=1, le=4, description="Boxes and targets. Each one more makes it much harder.")
+    depth: int = Field(
+        10, ge=1, le=60, description="Moves played backwards from the solved room: a solution is never longer."
+    )
+    max_steps: int = Field(100, ge=1, le=10_000, description="Moves after which the episode ends unsolved.")
+    format: GridFormat = Field("grid", description="How the room is written: symbols, coordinates, or both.")
+    symbols: dict[str, str] = Field(
+        default_factory=dict,
+        description="Other characters for wall, floor, target, box_on_target, box, player, player_on_target.",
+    )
+
+    @model_validator(mode="after")
+    def _check_symbols(self) -> SokobanParameters:
+        resolve_symbols(SYMBOLS, self.symbols)
+        return self
+
+
+class Sokoban(Environment):
+    kind: ClassVar[str] = "sokoban"
+    title: ClassVar[str] = "Sokoban"
+    summary: ClassVar[str] = "Push every box onto a target; boxes cannot be pulled, and corners are traps."
+    Config = SokobanParameters
+    default_instruction: ClassVar[str] = "Push every box onto a target. You cannot pull."
+    default_budget: ClassVar[dict[str, int]] = {
+        "max_turns": 5,
+        "max_actions_per_turn": 2,
+        "max_actions": 10,
+        "max_reply_tokens": 40,
+    }
+    config: SokobanParameters
+
+    def __init__(self, config: SokobanParameters) -> None:
+        super().__init__(config)
+        self.symbols = resolve_symbols(SYMBOLS, config.symbols)
+        self.action_space = gymnasium.spaces.Discrete(len(ACTIONS))
+        self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
+        self.level: Level | None = None
+        self.player: Place = (0, 0)
+        self.boxes: frozenset[Place] = frozenset()
+        self.steps = 0
+        self.over = True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
+        """`seed` decides the level. Nothing in Sokoban is left to luck."""
+        super().reset(seed=seed)
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        config = self.config
+        self.level = make_level(seed, config.rows, config.columns, config.boxes, config.depth)
+        self.player, self.boxes = self.level.player, self.level.boxes
+        self.steps, self.over = 0, False
+        return self.render(), {}
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        if self.over:
+            raise RuntimeError("The episode is over; call reset before step.")
+        level = self._level
+        moved = push(level.floor, (self.player, self.boxes), MOVES[int(action)])
+        before = len(self.boxes & level.targets)
+        if moved is not None:
+            self.player, self.boxes = moved
+        self.steps += 1
+        solved = self.boxes == level.targets
+        reward = MOVE_REWARD + BOX_REWARD * (len(self.boxes & level.targets) - before) + SOLVED_REWARD * solved
+        truncated = not solved and self.steps >= self.config.max_steps
+        self.over = solved or truncated
+        info: Info = {"action_is_valid": True, "action_is_effective": moved is not None, "success": solved}
+        return self.render(), float(reward), solved, truncated, info
+
+    def action_names(self) -> list[str]:
+        return list(ACTIONS)
+
+    def describe(self) -> str:
+        lines = [legend(self.symbols, WORDS)] if self.config.format != "coordinates" else []
+        lines += [coordinate_note(self.config.format, self.config.rows, self.config.columns)]
+        return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
+
+    def render(self) -> str:  # type: ignore[override]
+        rows = [[self.symbols[self._name((r, c))] for c in range(self.config.columns)] for r in range(self.config.rows)]
+        return compose(self.config.format, draw(rows), list_places(self._places()))
+
+    def drawing(self) -> Drawing:
+        level = self._level
+        cells = [[self._cell((r, c)) for c in range(self.config.columns)] for r in range(self.config.rows)]
+        return {
+            "type": "grid",
+            "rows": self.config.rows,
+            "columns": self.config.columns,
+            "cells": cells,
+            "agent": list(self.player),
+            "agent_state": "on_target" if self.player in level.targets else "ok",
+        }
+
+    def solution(self) -> list[int] | None:
+        found = solve(self._level, self.player, self.boxes)
+        return None if found is None else list(found)
+
+    @property
+    def _level(self) -> Level:
+        if self.level is None:
+            raise RuntimeError("There is no level yet; call reset first.")
+        return self.level
+
+    def _name(self, place: Place) -> str:
+        if place == self.player:
+            return "player_on_target" if place in self._level.targets else "player"
+        return self._cell(place)
+
+    def _cell(self, place: Place) -> str:
+        level = self._level
+        if place not in level.floor:
+            return "wall"
+        if place in self.boxes:
+            return "box_on_target" if place in level.targets else "box"
+        return "target" if place in level.targets else "floor"
+
+    def _places(self) -> dict[str, list[Place]]:
+        """Coordinates of everything but floor; walls too, since without a drawing nothing else tells where they are."""
+        level = self._level
+        inside = [(r, c) for r in range(1, self.config.rows - 1) for c in range(1, self.config.columns - 1)]
+        return {
+            "Player": [self.player],
+            "Boxes": sorted(self.boxes - level.targets),
+            "Boxes on target": sorted(self.boxes & level.targets),
+            "Targets": sorted(level.targets - self.boxes),
+            "Inner walls": [place for place in inside if place not in level.floor],
+        }
