@@ -1,0 +1,26 @@
+"""The site's entrance for an ASGI server: pages and REST by Django, sockets by Channels, both behind the guard."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+_django = get_asgi_application()  # before the imports below: they need the apps to be loaded
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+
+from webapp.live.routing import websocket_urlpatterns  # noqa: E402
+from webapp.security.guard import OriginGuard  # noqa: E402
+from webapp.security.sockets import KnownSocketsOnly  # noqa: E402
+
+application = OriginGuard(
+    ProtocolTypeRouter(
+        {
+            "http": _django,
+            "websocket": KnownSocketsOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        }
+    )
+)

@@ -1,0 +1,39 @@
+"""Typed readers of environment variables. A value that does not fit is an error naming the variable and a remedy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable without outer blanks; one that is empty counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def integer(name: str, default: int, *, low: int, high: int) -> int:
+    given = text(name, str(default))
+    if not given.isascii() or not given.isdigit() or not low <= int(given) <= high:
+        raise ImproperlyConfigured(f"{name} is {given!r}. Give a whole number from {low} to {high}, or unset it.")
+    return int(given)
+
+
+def flag(name: str, default: bool) -> bool:
+    given = text(name, str(default)).lower()
+    if given not in _TRUE | _FALSE:
+        raise ImproperlyConfigured(f"{name} is {given!r}. Give 1 or 0, or unset it for {int(default)}.")
+    return given in _TRUE
+
+
+def words(name: str) -> list[str]:
+    """A list separated by commas."""
+    return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def path(name: str, default: Path) -> Path:
+    return Path(text(name, str(default))).expanduser().absolute()

@@ -1,0 +1,31 @@
+"""The pages that belong to no app: the entrance, the health check, and the guide to the styles."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("runs:list")
+
+
+@login_not_required
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 if the database answers. It says nothing else: anyone may ask."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return JsonResponse({"status": "the database does not answer"}, status=503)
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def styleguide(request: HttpRequest) -> HttpResponse:
+    return render(request, "styleguide.html")

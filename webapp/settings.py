@@ -1,0 +1,153 @@
+"""All settings of the web and of the workers, read once from the environment. `README.md` lists the variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from webapp import environ
+from webapp.databases import database
+from webapp.secret import secret_key
+from webapp.security.authorities import trusted_hosts, trusted_origins
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STARBOARD_DATA_DIR = environ.path("STARBOARD_DATA_DIR", BASE_DIR / "var")
+RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
+STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
+
+# Where it listens, and under which names it may be called.
+STARBOARD_BIND = environ.text("STARBOARD_BIND", "127.0.0.1")
+PORT = environ.integer("PORT", 8000, low=1, high=65535)
+STARBOARD_EXTRA_HOSTS = environ.words("STARBOARD_HOSTS")
+STARBOARD_EXTRA_ORIGINS = environ.words("STARBOARD_ORIGINS")
+TRUSTED_ORIGINS = trusted_origins(PORT, STARBOARD_EXTRA_ORIGINS)
+TRUSTED_HOSTS = trusted_hosts(PORT, STARBOARD_EXTRA_HOSTS, TRUSTED_ORIGINS)
+ALLOWED_HOSTS = sorted({host.rpartition(":")[0] if host[-1] != "]" else host for host in TRUSTED_HOSTS})
+CSRF_TRUSTED_ORIGINS = [text.rstrip("/") for text in STARBOARD_EXTRA_ORIGINS]  # written as browsers write them
+STARBOARD_SIGN_IN_LINKS = environ.flag("STARBOARD_SIGN_IN_LINKS", True)
+
+DEBUG = environ.flag("STARBOARD_DEBUG", False)
+SECRET_KEY_GIVEN = environ.text("SECRET_KEY")
+SECRET_KEY = secret_key(SECRET_KEY_GIVEN, STARBOARD_DATA_DIR)
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "django.contrib.staticfiles",
+    "channels",
+    "webapp.accounts",
+    "webapp.environments",
+    "webapp.runs",
+    "webapp.trajectories",
+    "webapp.evaluations",
+    "webapp.live",
+    "webapp.api",
+]
+MIDDLEWARE = [
+    "webapp.security.headers.SecurityHeadersMiddleware",  # outermost: static files and error pages get headers too
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "webapp.urls"
+ASGI_APPLICATION = "webapp.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": database(environ.text("DATABASE_URL"), STARBOARD_DATA_DIR)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Redis carries tasks and news, and never the only copy of anything. Without one, a process talks to itself only.
+REDIS_URL = environ.text("REDIS_URL", "memory://")
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    if REDIS_URL == "memory://"
+    else {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "starboard.news", "capacity": 1000, "expiry": 60},
+    }
+}
+
+# Browsers share cookies between the ports of one host: the port in the name keeps two installations apart.
+SESSION_COOKIE_NAME = f"starboard_session_{PORT}"
+CSRF_COOKIE_NAME = f"starboard_csrf_{PORT}"
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+# Over TLS if every origin that was given is https; loopback alone is plain http.
+OVER_TLS = bool(STARBOARD_EXTRA_ORIGINS) and all(o.startswith("https://") for o in STARBOARD_EXTRA_ORIGINS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = OVER_TLS
+SECURE_HSTS_SECONDS = 30 * 24 * 3600 if OVER_TLS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "webapp.security.pages.csrf_failure"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "style-src-attr": ["'none'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "manifest-src": ["'self'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+
+LOGIN_URL = "accounts:login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "accounts:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+# Served from the folder itself: nothing to collect, and a changed file is seen at the next request.
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+WHITENOISE_MAX_AGE = 0
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"httpx": {"level": "WARNING"}},
+}

@@ -1,0 +1,24 @@
+"""Every address of the site, by app. `/` leads to the runs."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+from webapp import pages
+
+urlpatterns = [
+    path("", pages.home, name="home"),
+    path("healthz", pages.healthz, name="healthz"),
+    path("styleguide/", pages.styleguide, name="styleguide"),
+    path("accounts/", include("webapp.accounts.urls")),
+    path("environments/", include("webapp.environments.urls")),
+    path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
+    path("runs/", include("webapp.runs.urls")),
+    path("api/v1/", include("webapp.api.urls")),
+    path("", include("webapp.evaluations.urls")),
+]
+
+handler400 = "webapp.security.pages.bad_request"
+handler403 = "webapp.security.pages.permission_denied"
+handler404 = "webapp.security.pages.page_not_found"
+handler500 = "webapp.security.pages.server_error"
