@@ -1,4 +1,4 @@
-"""Sign-in links: a random token, kept as a hash, good for one use within ten minutes."""
+"""Sign-in links, kept as a hash and good for one use within ten minutes, and the count of failed sign-ins."""
 
 from __future__ import annotations
 
@@ -11,3 +11,19 @@ class SignInToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link of {self.user}, {'used' if self.used_at else 'not used'}"
+
+
+class FailedSignIn(models.Model):
+    """One wrong password. In the database, so that the limits hold over restarts and over several servers."""
+
+    account = models.CharField(max_length=150)
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["account", "at"])]
+
+    def __str__(self) -> str:
+        return f"wrong password for {self.account!r} at {self.at}"

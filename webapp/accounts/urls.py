@@ -1,8 +1,14 @@
-"""Addresses of accounts."""
+"""Addresses under /accounts/."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+
+from webapp.accounts import views
 
 app_name = "accounts"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns = [
+    path("sign-in/", views.sign_in, name="sign_in"),
+    path("login/", views.password, name="login"),
+    path("logout/", views.sign_out, name="logout"),
+]

@@ -1,0 +1,36 @@
+"""`manage.py create_user NAME`: a user with a password, which is asked for or read from STARBOARD_PASSWORD."""
+
+from __future__ import annotations
+
+import os
+from getpass import getpass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+VARIABLE = "STARBOARD_PASSWORD"
+
+
+class Command(BaseCommand):
+    help = f"Makes a user who signs in with a password. The password comes from {VARIABLE}, or is asked for."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name = options["name"]
+        if User.objects.filter(username=name).exists():
+            raise CommandError(f"There is a user {name!r}. Change the password with `manage.py changepassword {name}`.")
+        user = User(username=name)
+        try:
+            User.username_validator(name)
+            password = os.environ.get(VARIABLE) or getpass("Password: ")
+            validate_password(password, user)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        user.set_password(password)
+        user.save()
+        self.stdout.write(f"{name} can sign in.")
