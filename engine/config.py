@@ -271,7 +271,7 @@ def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise ConfigError(f"{path} is not valid: {error}.", remedy="Mend it at the line and column named.") from None
     for override in overrides or []:
-        _apply_override(data, override)
+        apply_override(data, override)
     return build_config(data)
 
 
@@ -299,7 +299,8 @@ def problems_by_field(error: ValidationError) -> list[tuple[str, str]]:
     return found
 
 
-def _apply_override(data: dict[str, Any], override: str) -> None:
+def apply_override(data: dict[str, Any], override: str) -> None:
+    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not."""
     key, separator, raw = override.partition("=")
     if not separator:
         raise ConfigError(f"--set {override!r} has no '='.", remedy="Write --set section.key=value.")

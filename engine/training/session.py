@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from engine.config import RunConfig
+from engine.environments.feasibility import refuse_impossible
 from engine.errors import StarboardError
 from engine.policies.loading import load_model
 from engine.training import checkpoint
@@ -63,6 +64,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
     """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
+    refuse_impossible(config)
     torch.manual_seed(config.seed)
     torch.set_num_threads(config.threads or os.cpu_count() or 1)
     device = "cuda" if torch.cuda.is_available() else "cpu"

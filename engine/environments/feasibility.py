@@ -1,0 +1,77 @@
+"""Can the puzzles be solved within the action budget at all? Asked before a run is launched."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.config import EnvironmentConfig, RunConfig
+from engine.environments.registry import make_environment
+from engine.errors import ConfigError
+
+WARN_BELOW = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feasibility:
+    """Of `puzzles` tried, the share with a solution within the budget; lengths are of shortest solutions."""
+
+    puzzles: int
+    solvable_share: float
+    median_length: float
+    longest: int
+    budget: int
+
+    @property
+    def impossible(self) -> bool:
+        return self.solvable_share == 0
+
+    @property
+    def doubtful(self) -> bool:
+        return self.solvable_share < WARN_BELOW
+
+    def explain(self) -> str:
+        return (
+            f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {self.budget} actions; the shortest "
+            f"solutions take {self.median_length:g} actions in the middle and {self.longest} at most."
+        )
+
+
+def action_budget(config: EnvironmentConfig) -> int:
+    """Actions that a trajectory can make: bounded by its total and by its turns."""
+    return min(config.max_actions, config.max_turns * config.max_actions_per_turn)
+
+
+def feasibility(
+    kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
+) -> Feasibility:
+    """Measures solution lengths on `seeds`, slips left out of account."""
+    environment = make_environment(kind, **parameters)
+    lengths = []
+    tried = 0
+    for seed in seeds:
+        tried += 1
+        environment.reset(seed=seed)
+        solution = environment.solution()
+        if solution is not None:
+            lengths.append(len(solution))
+    return Feasibility(
+        puzzles=tried,
+        solvable_share=sum(length <= max_actions for length in lengths) / tried,
+        median_length=statistics.median(lengths) if lengths else 0.0,
+        longest=max(lengths, default=0),
+        budget=max_actions,
+    )
+
+
+def refuse_impossible(config: RunConfig) -> None:
+    """`ConfigError` for an environment none of whose puzzles can be solved within its budget."""
+    for environment in config.environments:
+        found = feasibility(environment.kind, environment.parameters, action_budget(environment))
+        if found.impossible:
+            raise ConfigError(
+                f"{environment.tag} cannot be solved within its budget: {found.explain()}",
+                remedy="Raise max_turns, max_actions_per_turn or max_actions, or make the puzzles smaller.",
+            )

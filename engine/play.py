@@ -1,0 +1,149 @@
+"""Playing by hand: one episode through the same parser, budgets and penalties as a model's, in a browser or a terminal.
+
+An episode is its configuration, its seed and the replies so far. Nothing else is kept: the state is found by playing
+the replies again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.config import EnvironmentConfig
+from engine.environments.checker import check_environment
+from engine.errors import ConfigError
+from engine.rollout.action_parser import SEPARATOR, parse_reply
+from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
+from engine.rollout.prompts import opener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a player sees: the state, what is left, and why it is over (empty while it is not)."""
+
+    observation: str
+    drawing: dict[str, Any]
+    actions: list[str]
+    actions_left: int
+    turns_left: int
+    total_reward: float
+    total_penalty: float
+    stop: str
+    success: bool
+
+
+class EpisodeByHand:
+    def __init__(self, config: EnvironmentConfig, seed: int, *, think: bool = False) -> None:
+        self.think = think
+        self.episode = Episode(
+            EpisodeSpec(environment=config, group=0, member=0, seed=seed, chance_seed=seed * 1009 + 1)
+        )
+        self.episode.reset()
+        self.total_reward = 0.0
+        self.total_penalty = 0.0
+        self.stop = ""
+
+    @classmethod
+    def replay(cls, config: EnvironmentConfig, seed: int, replies: list[str], *, think: bool = False) -> EpisodeByHand:
+        """The episode after `replies`; those after its end are ignored."""
+        played = cls(config, seed, think=think)
+        for reply in replies:
+            if not played.stop:
+                played.play(reply)
+        return played
+
+    def play(self, reply: str) -> dict[str, Any]:
+        """One turn. `reply` is what a model would write, its opener included or not; JSON-serialisable outcome."""
+        start = opener(think=self.think)
+        text = reply if reply.lstrip().startswith(start) else start + reply
+        parsed = parse_reply(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
+        outcome = self.episode.play(parsed)
+        self.total_reward += outcome.reward
+        self.total_penalty += outcome.penalty
+        self.stop = outcome.stop or ""
+        return _plain(outcome)
+
+    def play_actions(self, names: list[str]) -> dict[str, Any]:
+        """One turn with the named actions and, where a thought is asked for, an empty one."""
+        thought = "</think>" if self.think else ""
+        answer = f"{SEPARATOR.join(names)}</answer>"
+        return self.play(f"{thought}<answer>{answer}" if self.think else answer)
+
+    def situation(self) -> Situation:
+        episode = self.episode
+        return Situation(
+            observation=episode.observation,
+            drawing=episode.environment.drawing(),
+            actions=episode.environment.action_names(),
+            actions_left=episode.actions_left,
+            turns_left=episode.config.max_turns - episode.turns,
+            total_reward=self.total_reward,
+            total_penalty=self.total_penalty,
+            stop=self.stop,
+            success=episode.success,
+        )
+
+
+def _plain(outcome: TurnOutcome) -> dict[str, Any]:
+    return {
+        "thought": outcome.parsed.thought,
+        "parse": outcome.parsed.case,
+        "parsed": outcome.parsed.actions,
+        "executed": outcome.executed,
+        "reward": outcome.reward,
+        "penalty": outcome.penalty,
+        "frames": [asdict(frame) for frame in outcome.frames],
+        "stop": outcome.stop or "",
+    }
+
+
+def check_env_main(argv: list[str]) -> int:
+    """`python -m engine check-env KIND [--set key=value]`: the contract's breaches, or a pass."""
+    config = _environment_from(argv, "check-env")
+    findings = check_environment(config.kind, config.parameters)
+    for finding in findings:
+        sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
+    if not findings:
+        sys.stdout.write(f"{config.kind} keeps the contract.\n")
+    return 1 if findings else 0
+
+
+def play_main(argv: list[str]) -> int:
+    """`python -m engine play KIND [--seed N]`: type actions, see what they do."""
+    seed = int(argv[argv.index("--seed") + 1]) if "--seed" in argv else 1
+    if "--seed" in argv:
+        place = argv.index("--seed")
+        argv = argv[:place] + argv[place + 2 :]
+    game = EpisodeByHand(_environment_from(argv, "play"), seed)
+    while not game.stop:
+        now = game.situation()
+        sys.stdout.write(f"\n{now.observation}\n{', '.join(now.actions)} ({now.actions_left} left): ")
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return 1
+        outcome = game.play_actions([name.strip() for name in line.split(SEPARATOR)])
+        sys.stdout.write(f"{outcome['parse']}, reward {outcome['reward']:g}, penalty {outcome['penalty']:g}\n")
+    sys.stdout.write(f"\n{game.situation().observation}\n{game.stop}, return {game.total_reward:g}\n")
+    return 0
+
+
+def _environment_from(argv: list[str], command: str) -> EnvironmentConfig:
+    parser = argparse.ArgumentParser(prog=f"python -m engine {command}")
+    parser.add_argument("kind", help="a kind of the registry, such as frozen_lake")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the kind")
+    options = parser.parse_args(argv)
+    from pydantic import ValidationError
+
+    from engine.config import apply_override, problems_by_field
+
+    data: dict[str, Any] = {"kind": options.kind, "parameters": {}}
+    for override in options.set:
+        apply_override(data["parameters"], override)
+    try:
+        return EnvironmentConfig.model_validate(data)
+    except ValidationError as error:
+        problems = "; ".join(f"{field or 'environment'}: {reason}" for field, reason in problems_by_field(error))
+        raise ConfigError(problems, remedy="Mend the parameters named.") from None
