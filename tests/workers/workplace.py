@@ -78,7 +78,7 @@ class Workplace:
         given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
         environment = {
             **os.environ,
-            "DJANGO_SETTINGS_MODULE": os.environ.get("D_DEV") or "tests.workers.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.workers.settings",
             "STARBOARD_TEST_SETTINGS": json.dumps(given),
         }
         log = self.directory / f"worker_{len(self.workers)}.log"

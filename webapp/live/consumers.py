@@ -14,6 +14,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
+from webapp.live.listen import News, listen
 from webapp.live.publish import RUNS_GROUP, run_group
 from webapp.live.reading import EventDict, events_after
 from webapp.runs.models import Run
@@ -22,7 +23,6 @@ from webapp.runs.states import TERMINAL, RunState
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
-REJOIN_SECONDS = 3600.0  # a group forgets its members after a day
 COALESCE_SECONDS = 0.05
 EVENTS_PER_MESSAGE = 500
 LONGEST_MESSAGE = 1024
@@ -32,19 +32,19 @@ LIVE_STATES = [state for state in RunState if state not in TERMINAL]
 class LiveConsumer(AsyncWebsocketConsumer):
     """What both sockets share: signing in, beating, answering pings, and waking up for news.
 
-    1. `connect` refuses strangers, joins the group, then says hello: nothing between the two is missed.
-    2. A pump waits for news, or for the next heartbeat, and lets the subclass send what is new.
+    1. `connect` refuses strangers, then starts an ear for the group's news and a pump.
+    2. The pump says hello, then waits for news or for the next heartbeat, and lets the subclass send what is new.
     3. Every heartbeat reads too, so that lost news is made good, and closes the socket of a session that ended.
     """
 
+    channel_layer_alias = "none"  # `listen` does it: this base would end the socket with the layer
     heartbeat_seconds = HEARTBEAT_SECONDS
-    rejoin_seconds = REJOIN_SECONDS
     group = ""
 
     async def connect(self) -> None:
         self.news = asyncio.Event()
-        self.pump_task: asyncio.Task[None] | None = None
-        self.joined_at = 0.0
+        self.tasks: list[asyncio.Task[None]] = []
+        self.closed = False
         if not await is_signed_in(self.scope):
             await self._refuse(SIGNED_OUT)
             return
@@ -52,15 +52,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._refuse(NOT_FOUND)
             return
         await self.accept()
-        await self._join()
-        self.pump_task = asyncio.create_task(self._pump())
+        self.tasks = [asyncio.create_task(listen(self.group, self.hear)), asyncio.create_task(self._pump())]
 
     async def disconnect(self, code: int) -> None:
-        if self.pump_task is not None:
-            self.pump_task.cancel()
-        if self.group:
-            with contextlib.suppress(Exception):  # the layer may be gone too
-                await self.channel_layer.group_discard(self.group, self.channel_name)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         message = _parsed(text_data)
@@ -69,6 +66,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def say(self, message: dict[str, Any]) -> None:
         await self.send(text_data=json.dumps(message, separators=(",", ":")))
+
+    def hear(self, news: News | None) -> None:
+        """News is never read for its content, only for its coming."""
+        self.news.set()
 
     async def prepare(self) -> bool:
         """Reads what the socket is about and names its group; False if there is no such thing."""
@@ -84,26 +85,20 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def beat(self) -> None:
         raise NotImplementedError
 
+    async def close(self, code: Any = None, reason: str | None = None) -> None:
+        self.closed = True
+        await super().close(code=code, reason=reason)
+
     async def _refuse(self, code: int) -> None:
         await self.accept()  # a close code reaches a browser only on an open socket
         await self.close(code=code)
-
-    async def _join(self) -> None:
-        """Again every hour. With no layer the heartbeats alone bring news."""
-        if time.monotonic() - self.joined_at < self.rejoin_seconds and self.joined_at:
-            return
-        try:
-            await self.channel_layer.group_add(self.group, self.channel_name)
-            self.joined_at = time.monotonic()
-        except Exception as error:
-            log.info("%s gets no news, only heartbeats: %s", self.group, error)
 
     async def _pump(self) -> None:
         try:
             await self.hello()
             await self.catch_up()
             beat_at = time.monotonic() + self.heartbeat_seconds
-            while True:
+            while not self.closed:
                 await self._wait_for_news(beat_at - time.monotonic())
                 await self.catch_up()
                 if time.monotonic() >= beat_at:
@@ -111,7 +106,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
                     await self._heartbeat()
         except Exception:
             log.exception("The socket of %s failed; its browser will connect again", self.group)
-            await self.close(code=1011)
+            with contextlib.suppress(Exception):  # it may be closed already
+                await self.close(code=1011)
 
     async def _wait_for_news(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -123,7 +119,6 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if not await is_signed_in(self.scope):
             await self.close(code=SIGNED_OUT)
             return
-        await self._join()
         await self.beat()
 
 
@@ -154,9 +149,6 @@ class RunConsumer(LiveConsumer):
 
     async def beat(self) -> None:
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
-
-    async def run_news(self, message: dict[str, Any]) -> None:
-        self.news.set()
 
     async def _send_state(self) -> None:
         run = await Run.objects.filter(pk=self.run_id).afirst()
@@ -196,8 +188,8 @@ class RunsConsumer(LiveConsumer):
         await self.catch_up()
         await self.say({"kind": "heartbeat", "time": time.time()})
 
-    async def runs_news(self, message: dict[str, Any]) -> None:
-        self.changed.add(message["run"])
+    def hear(self, news: News | None) -> None:
+        self.changed |= {news["run"]} if news else set(self.states)
         self.news.set()
 
     @database_sync_to_async

@@ -1,0 +1,56 @@
+"""A browser's end of a socket, straight on the ASGI application."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asgiref.testing import ApplicationCommunicator
+from channels.routing import URLRouter
+
+from webapp.live.routing import websocket_urlpatterns
+
+PATIENCE_SECONDS = 5.0
+
+
+class Browser:
+    def __init__(self, address: str, session: Any) -> None:
+        path, _, query = address.partition("?")
+        scope = {
+            "type": "websocket",
+            "path": f"/{path.lstrip('/')}",
+            "query_string": query.encode(),
+            "headers": [],
+            "subprotocols": [],
+            "session": session,
+        }
+        self.wire = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+
+    async def connect(self) -> None:
+        await self.wire.send_input({"type": "websocket.connect"})
+        assert (await self.receive())["type"] == "websocket.accept"
+
+    async def receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = await self.wire.receive_output(PATIENCE_SECONDS)
+        return message
+
+    async def send(self, text: str) -> None:
+        await self.wire.send_input({"type": "websocket.receive", "text": text})
+
+    async def until(self, kind: str) -> dict[str, Any]:
+        """The next message of that kind; others before it are passed over."""
+        while True:
+            message = json.loads((await self.receive())["text"])
+            if message["kind"] == kind:
+                found: dict[str, Any] = message
+                return found
+
+    async def close_code(self) -> int:
+        """Waits until the server closes."""
+        while (message := await self.receive())["type"] != "websocket.close":
+            pass
+        return int(message["code"])
+
+    async def leave(self) -> None:
+        await self.wire.send_input({"type": "websocket.disconnect", "code": 1000})
+        await self.wire.wait(PATIENCE_SECONDS)

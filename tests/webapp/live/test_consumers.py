@@ -1,0 +1,233 @@
+"""The sockets: rows after the cursor without a gap, states, heartbeats, and nobody who is not signed in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.contrib.sessions.backends.db import SessionStore
+
+from tests.webapp.live.browser import Browser
+from webapp.live import consumers
+from webapp.live.listen import listen
+from webapp.live.publish import publish_run
+from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.states import RunState
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(autouse=True)
+def redis_layer(redis_url: str, settings: Any) -> None:
+    settings.CHANNEL_LAYERS = {
+        "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [redis_url]}}
+    }
+
+
+def signed_in_session() -> SessionStore:
+    user = get_user_model().objects.create_user("ada", password="x")
+    store = SessionStore()
+    store[SESSION_KEY] = str(user.pk)
+    store[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    store[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    store.save()
+    return store
+
+
+@pytest.fixture
+async def session() -> SessionStore:
+    return await database_sync_to_async(signed_in_session)()
+
+
+@pytest.fixture
+async def run() -> Run:
+    return await Run.objects.acreate(name="calm-otter-12", config={}, state=RunState.RUNNING, total_steps=10)
+
+
+class Sockets:
+    """Opens sockets as browsers would, and closes them all at the end."""
+
+    def __init__(self) -> None:
+        self.opened: list[Browser] = []
+
+    async def open(self, address: str, session: SessionStore | None) -> Browser:
+        browser = Browser(address, session)
+        self.opened.append(browser)
+        await browser.connect()
+        return browser
+
+
+@pytest.fixture
+async def sockets() -> AsyncIterator[Sockets]:
+    opened = Sockets()
+    yield opened
+    for browser in opened.opened:
+        await browser.leave()
+
+
+async def step(run: Run, seq: int) -> None:
+    await StepMetrics.objects.acreate(
+        run=run, seq=seq, step=seq, time=0.0, tokens=0, seconds=1.0, metrics={"reward/mean": 0.5}
+    )
+    await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq, step=seq)
+
+
+async def phase(run: Run, seq: int) -> None:
+    payload = {"kind": "phase_changed", "seq": seq, "phase": "rollout"}
+    await RunEvent.objects.acreate(run=run, seq=seq, kind="phase_changed", step=1, time=0.0, payload=payload)
+    await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq)
+
+
+async def test_a_stranger_is_closed_with_4401_and_told_nothing(run: Run, sockets: Sockets) -> None:
+    for session in (None, SessionStore("nosuchsession0000000000000000000")):
+        socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+        message = await socket.receive()
+        assert (message["type"], message["code"]) == ("websocket.close", 4401)
+
+
+async def test_a_run_that_is_not_there_is_closed_with_4404(session: SessionStore, sockets: Sockets) -> None:
+    assert await (await sockets.open("/ws/runs/nosuchrun0/", session)).close_code() == 4404
+
+
+async def test_a_browser_gets_what_it_missed_and_then_what_happens(
+    run: Run, session: SessionStore, sockets: Sockets
+) -> None:
+    await phase(run, 1)
+    await step(run, 2)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/?after=1", session)
+    hello = await socket.until("hello")
+    assert (hello["kind"], hello["last_seq"], hello["state"]["state"]) == ("hello", 2, "running")
+    missed = await socket.until("events")
+    assert ([event["seq"] for event in missed["events"]], missed["last_seq"]) == ([2], 2)
+    await step(run, 3)
+    publish_run(run.pk, 3)
+    fresh = await socket.until("events")
+    assert [event["seq"] for event in fresh["events"]] == [3]
+    assert (await socket.until("state"))["state"]["step"] == 3
+
+
+async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
+    run: Run, session: SessionStore, sockets: Sockets
+) -> None:
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    for seq in range(1, 41):
+        await step(run, seq)
+        publish_run(run.pk, seq)
+    seen: list[int] = []
+    messages = 0
+    while not seen or seen[-1] < 40:
+        seen += [event["seq"] for event in (await socket.until("events"))["events"]]
+        messages += 1
+    assert seen == list(range(1, 41))
+    assert messages < 40
+
+
+async def test_news_that_was_lost_is_made_good_by_the_heartbeat(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    await step(run, 1)  # and nobody publishes
+    assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
+    beat = await socket.until("heartbeat")
+    assert beat["last_seq"] == 1
+
+
+async def test_with_no_redis_at_all_the_socket_lives_on_heartbeats(
+    run: Run, session: SessionStore, sockets: Sockets, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": ["unix:///nowhere/redis.sock"]},
+        }
+    }
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    await step(run, 1)
+    assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
+
+
+async def test_a_ping_is_answered_with_the_servers_time_and_nonsense_with_silence(
+    run: Run, session: SessionStore, sockets: Sockets
+) -> None:
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    for nonsense in ("{", "[]", '"x"', '{"kind": "drop table"}', "9" * 5000):
+        await socket.send(nonsense)
+    await socket.send('{"kind": "ping", "time": 12.5}')
+    pong = await socket.until("pong")
+    assert pong["time"] == 12.5
+    assert pong["server_time"] == pytest.approx(time.time(), abs=5)
+
+
+@pytest.mark.parametrize("after", ["", "-1", "1e9", "٣", "9" * 30, "1;drop"])
+async def test_a_cursor_that_is_none_begins_at_the_beginning(
+    run: Run, session: SessionStore, sockets: Sockets, after: str
+) -> None:
+    await phase(run, 1)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/?after={after}", session)
+    assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
+
+
+async def test_a_socket_closes_when_its_session_ends(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.2)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    await session.aflush()
+    assert await socket.close_code() == 4401
+
+
+async def test_a_socket_closes_when_the_password_changes(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.2)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    user = await get_user_model().objects.aget(username="ada")
+    user.set_password("another")
+    await user.asave()
+    assert await socket.close_code() == 4401
+
+
+async def test_the_list_gets_live_runs_at_first_and_then_each_that_changes(
+    run: Run, session: SessionStore, sockets: Sockets
+) -> None:
+    socket = await sockets.open("/ws/runs/", session)
+    hello = await socket.until("hello")
+    assert [state["id"] for state in hello["states"]] == [run.pk]
+    ended = await Run.objects.acreate(name="quiet-fox-1", config={}, state=RunState.FINISHED)
+    publish_run(ended.pk, 0)
+    assert (await socket.until("state"))["state"]["name"] == "quiet-fox-1"
+    await step(run, 1)
+    publish_run(run.pk, 1)
+    assert (await socket.until("state"))["state"]["step"] == 1
+
+
+async def test_a_socket_outlives_the_groups_memory(
+    run: Run, session: SessionStore, sockets: Sockets, redis_url: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the layer forgets members after two seconds; the socket joins again each second
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": [redis_url], "group_expiry": 2},
+        }
+    }
+    monkeypatch.setattr(listen, "__kwdefaults__", {"rejoin_seconds": 1.0})
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    await asyncio.sleep(4)
+    await step(run, 1)
+    publish_run(run.pk, 1)
+    assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]

@@ -1,0 +1,93 @@
+"""Rows as events after a cursor, and as series that keep every spike."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.events import parse_payload
+from webapp.live.reading import events_after, metric_series
+from webapp.runs.models import Run, RunEvent, StepMetrics
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run.objects.create(name="calm-otter-12", config={})
+
+
+def add_phase(run: Run, seq: int) -> None:
+    head = {"seq": seq, "kind": "phase_changed", "step": 1, "time": float(seq)}
+    payload = {**head, "attempt": 1, "epoch": 1, "phase": "rollout", "detail": ""}
+    RunEvent.objects.create(run=run, **head, payload=payload)
+
+
+def add_step(run: Run, seq: int, step: int, metrics: dict[str, float]) -> None:
+    StepMetrics.objects.create(
+        run=run, seq=seq, epoch=1, step=step, time=float(seq), tokens=10 * step, seconds=2.0 * step, metrics=metrics
+    )
+
+
+def test_events_and_steps_come_as_one_sequence_of_engine_events(run: Run) -> None:
+    add_phase(run, 1)
+    add_step(run, 2, 1, {"reward/mean": 0.5})
+    add_phase(run, 3)
+    events = events_after(run, 0)
+    assert [(event["seq"], event["kind"]) for event in events] == [
+        (1, "phase_changed"),
+        (2, "step_completed"),
+        (3, "phase_changed"),
+    ]
+    assert [parse_payload(event).seq for event in events] == [1, 2, 3]  # the engine's own vocabulary
+    assert [event["seq"] for event in events_after(run, 1)] == [2, 3]
+    assert events_after(run, 3) == []
+
+
+def test_a_limit_takes_the_first_ones_so_that_the_next_call_goes_on(run: Run) -> None:
+    for seq in range(1, 11):
+        add_phase(run, seq) if seq % 3 else add_step(run, seq, seq, {})
+    seen, cursor = [], 0
+    while page := events_after(run, cursor, limit=4):
+        seen += [event["seq"] for event in page]
+        cursor = seen[-1]
+    assert seen == list(range(1, 11))
+
+
+def test_series_are_columns_of_equal_length_with_none_where_a_step_has_no_value(run: Run) -> None:
+    add_step(run, 1, 1, {"reward/mean": 0.1, "eval/x/success": 0.5})
+    add_step(run, 2, 2, {"reward/mean": 0.2})
+    assert metric_series(run, ["reward/mean", "eval/x/success", "no/such"]) == {
+        "steps": [1, 2],
+        "tokens": [10, 20],
+        "seconds": [2.0, 4.0],
+        "times": [1.0, 2.0],
+        "series": {"reward/mean": [0.1, 0.2], "eval/x/success": [0.5, None], "no/such": [None, None]},
+        "last_seq": 2,
+    }
+
+
+@pytest.mark.parametrize("spike_at", [1, 2, 499, 1234, 1999, 2000])
+def test_thinning_never_loses_a_spike_up_or_down(run: Run, spike_at: int) -> None:
+    other = spike_at % 2000 + 1
+    rows = [
+        StepMetrics(
+            run=run,
+            seq=step,
+            step=step,
+            time=0.0,
+            tokens=0,
+            seconds=0.0,
+            metrics={
+                "optim/grad_norm": 1000.0 if step == spike_at else 1 + step % 7 / 10,
+                "policy/entropy": -5.0 if step == other else 2 + step % 5 / 10,
+            },
+        )
+        for step in range(1, 2001)
+    ]
+    StepMetrics.objects.bulk_create(rows)
+    found = metric_series(run, ["optim/grad_norm", "policy/entropy"], points=100)
+    assert len(found["steps"]) <= 102
+    assert found["steps"][0] == 1 and found["steps"][-1] == 2000
+    assert found["series"]["optim/grad_norm"][found["steps"].index(spike_at)] == 1000.0
+    assert found["series"]["policy/entropy"][found["steps"].index(other)] == -5.0
+    assert found["last_seq"] == 2000

@@ -1,0 +1,146 @@
+"""What the web may do to a run: launch it, ask things of it, and move its state by the one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from engine.config import RunConfig
+from engine.errors import ConfigError
+from webapp.runs import services
+from webapp.runs.models import Run
+from webapp.runs.states import MOVES, TERMINAL, RunState
+
+pytestmark = pytest.mark.django_db
+
+LIVE = ["starting", "running", "paused", "stalled", "lost"]
+
+
+def a_run(state: str = "running", **fields: Any) -> Run:
+    return Run.objects.create(name="calm-otter-12", config={}, state=state, **fields)
+
+
+def test_a_submitted_run_is_a_queued_row_with_a_memorable_name_and_its_whole_config() -> None:
+    owner = get_user_model().objects.create_user("ada")
+    run = services.submit_run(owner=owner, config=RunConfig(steps=7), preset="starter")
+    run.refresh_from_db()
+    assert (run.state, run.owner, run.preset, run.total_steps) == ("queued", owner, "starter", 7)
+    assert run.wait_reason == "Waits for a worker to take it"
+    assert len(run.name.split("-")) == 3
+    assert run.parsed_config() == RunConfig(steps=7)
+
+
+def test_a_config_that_cannot_be_used_makes_no_row() -> None:
+    with pytest.raises(ConfigError, match="stepz"):
+        services.submit_run(owner=None, config={"stepz": 3})
+    assert not Run.objects.exists()
+
+
+def test_a_broker_that_is_down_keeps_nobody_from_launching(
+    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    monkeypatch.setattr(services.app.conf, "broker_url", "redis+socket:///nowhere/redis.sock")
+    monkeypatch.setattr(services.app.conf, "broker_write_url", "redis+socket:///nowhere/redis.sock")
+    services.app.close()
+    services.app.amqp._producer_pool = None
+    with django_capture_on_commit_callbacks(execute=True):
+        run = services.submit_run(owner=None, config=RunConfig())
+    assert Run.objects.get(pk=run.pk).state == "queued"
+    services.app.close()
+    services.app.amqp._producer_pool = None
+
+
+@pytest.mark.parametrize("source", list(RunState))
+@pytest.mark.parametrize("target", list(RunState))
+def test_a_run_moves_along_the_table_and_nowhere_else(source: RunState, target: RunState) -> None:
+    run = a_run(source)
+    assert services.move(run, target, reason="why") == (target in MOVES[source])
+    run.refresh_from_db()
+    assert run.state == (target if target in MOVES[source] else source)
+
+
+def test_ended_runs_stay_ended_but_for_the_users_resume() -> None:
+    for state in TERMINAL:
+        assert MOVES[state] <= {RunState.QUEUED}
+    assert MOVES[RunState.FINISHED] == frozenset()
+
+
+def test_an_older_epoch_or_attempt_moves_nothing() -> None:
+    run = a_run(epoch=3, attempt=2)
+    assert not services.move(run, RunState.CRASHED, epoch=2)
+    assert not services.move(run, RunState.CRASHED, attempt=1)
+    assert services.move(run, RunState.CRASHED, epoch=3, attempt=2)
+
+
+def test_of_two_that_end_a_run_only_the_first_does() -> None:
+    run = a_run()
+    assert services.move(Run.objects.get(pk=run.pk), RunState.FINISHED, reason="first")
+    assert not services.move(Run.objects.get(pk=run.pk), RunState.CRASHED, reason="second")
+    run.refresh_from_db()
+    assert (run.state, run.state_reason) == ("finished", "first")
+
+
+def test_stopping_a_queued_run_needs_no_engine() -> None:
+    run = a_run("queued")
+    assert services.request_stop(run, get_user_model().objects.create_user("ada"))
+    run.refresh_from_db()
+    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started, by ada.")
+
+
+@pytest.mark.parametrize("state", LIVE)
+def test_stopping_a_live_run_asks_and_each_press_counts(state: str) -> None:
+    run = a_run(state)
+    assert services.request_stop(run)
+    asked_at = run.stop_asked_at
+    assert (run.state, run.requested, run.stops_asked) == ("stopping", "stop", 1)
+    assert services.request_stop(run)
+    assert (run.stops_asked, run.stop_asked_at) == (2, asked_at)
+
+
+@pytest.mark.parametrize("state", sorted(TERMINAL))
+def test_nothing_is_asked_of_a_run_that_has_ended(state: str) -> None:
+    run = a_run(state)
+    assert not services.request_stop(run)
+    assert not services.request_pause(run)
+    assert not services.request_checkpoint(run)
+
+
+def test_pause_and_resume_and_checkpoints_are_wishes_in_the_row() -> None:
+    run = a_run()
+    assert services.request_pause(run) and run.requested == "pause"
+    assert not services.request_pause(run)
+    assert services.request_resume(run) and run.requested == "run"
+    assert services.request_checkpoint(run) and services.request_checkpoint(run)
+    assert run.checkpoints_asked == 2
+    services.request_stop(run)
+    assert not services.request_pause(run)
+
+
+@pytest.mark.parametrize("state", ["stopped", "failed", "crashed"])
+def test_a_run_that_ended_early_is_queued_as_its_next_attempt(state: str) -> None:
+    run = a_run(state, requested="stop", stops_asked=2, process={"cookie": "x"}, stop_proof={"proven": True})
+    assert services.resume_ended(run)
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.requested, run.stops_asked) == ("queued", 2, "run", 0)
+    assert (run.process, run.stop_proof, run.finished_at, run.state_reason) == ({}, {}, None, "")
+
+
+def test_a_finished_run_is_not_resumed() -> None:
+    assert not services.resume_ended(a_run("finished"))
+
+
+def test_a_run_is_renamed_to_anything_but_nothing() -> None:
+    run = a_run()
+    assert services.rename(run, "  <b>bold</b>  ") and run.name == "<b>bold</b>"
+    assert not services.rename(run, "   ")
+    assert services.rename(run, "x" * 200) and len(run.name) == 80
+
+
+def test_only_ended_runs_are_archived() -> None:
+    assert not services.archive(a_run("running"))
+    ended = a_run("finished")
+    assert services.archive(ended) and ended.archived_at is not None
+    assert not services.archive(ended)
+    assert services.unarchive(ended) and ended.archived_at is None

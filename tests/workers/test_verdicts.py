@@ -1,0 +1,301 @@
+"""What supervision concludes from evidence: liveness by identity, the reaper's table, endings, and turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
+from workers import lease, turns
+from workers.app import app, broker_url
+from workers.endings import ending_of
+from workers.limits import Limits
+from workers.process import Identity, Liveness, identify, liveness, send_signal
+from workers.reaper import Doubt, Evidence, Verdict, judge, progress_limit
+from workers.tail import log_tail, mend, read_chunk
+
+LIMITS = Limits()
+
+
+def own_identity() -> Identity:
+    identity = identify(os.getpid(), "cookie")
+    assert identity is not None
+    return identity
+
+
+# --- identity ---
+
+
+def test_a_process_is_alive_under_its_own_identity_only() -> None:
+    me = own_identity()
+    assert liveness(me) is Liveness.ALIVE
+    assert liveness(dataclasses.replace(me, start_time=me.start_time - 1)) is Liveness.GONE  # the pid is another's now
+    assert liveness(dataclasses.replace(me, boot_id="an earlier boot")) is Liveness.GONE
+    assert liveness(dataclasses.replace(me, host="another/pid:[1]")) is Liveness.UNKNOWN
+
+
+def test_a_process_that_took_an_old_pid_is_never_signalled() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        old = identify(child.pid, "cookie")
+        assert old is not None
+        assert not send_signal(dataclasses.replace(old, start_time=old.start_time - 1), signal.SIGKILL)
+        assert child.poll() is None
+        assert send_signal(old, signal.SIGKILL)
+        assert child.wait(5) == -signal.SIGKILL
+        assert not send_signal(old, signal.SIGKILL)
+    finally:
+        child.kill()
+
+
+def test_a_zombie_is_gone() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    identity = identify(child.pid, "cookie")
+    assert identity is not None and child.stdin is not None
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has reaped it
+    assert liveness(identity) is Liveness.GONE
+    child.wait()
+
+
+# --- the reaper's table ---
+
+
+@pytest.mark.parametrize(
+    ("alive", "beat_age", "progress_age", "state", "verdict"),
+    [
+        (Liveness.ALIVE, 5, 5, "running", Verdict.WELL),
+        (Liveness.ALIVE, 25, 25, "running", Verdict.WELL),  # five lost beats change nothing
+        (Liveness.ALIVE, 5, 301, "running", Verdict.STALLED),
+        (Liveness.ALIVE, 5, 10_000, "paused", Verdict.WELL),
+        (Liveness.ALIVE, 61, 61, "running", Verdict.STALLED),
+        (Liveness.ALIVE, 100_000, 100_000, "running", Verdict.STALLED),  # silence alone is never death
+        (Liveness.UNKNOWN, 5, 5, "running", Verdict.WELL),
+        (Liveness.UNKNOWN, 61, 61, "running", Verdict.LOST),
+        (Liveness.GONE, 1, 1, "running", Verdict.ENDED),
+    ],
+)
+def test_the_verdict_on_a_run(
+    alive: Liveness, beat_age: float, progress_age: float, state: str, verdict: Verdict
+) -> None:
+    evidence = Evidence(
+        liveness=alive, beat_age=beat_age, progress_age=progress_age, state=state, progress_limit=LIMITS.stalled
+    )
+    assert judge(evidence, LIMITS).verdict is verdict
+
+
+@pytest.mark.django_db
+def test_the_progress_limit_is_ten_median_steps_but_never_under_five_minutes() -> None:
+    run = Run.objects.create(name="r", config={}, state="running")
+    assert progress_limit(run, LIMITS) == 300
+    for step, seconds in enumerate((10.0, 40.0, 4000.0), 1):
+        run.steps.create(seq=step, step=step, time=0, tokens=0, seconds=0, metrics={"time/step": seconds})
+    assert progress_limit(run, LIMITS) == 400  # 10 x the median of 10, 40 and 4000
+    run.state = RunState.STARTING
+    assert progress_limit(run, LIMITS) == LIMITS.starting
+
+
+def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("workers.reaper.time.monotonic", lambda: now[0])
+    doubt = Doubt(period=5)
+
+    def at(seconds: float) -> bool:
+        now[0] = seconds
+        return doubt.is_due()
+
+    assert [at(3), at(5), at(7), at(10)] == [False, True, False, True]
+    assert [at(600), at(605), at(610)] == [False, False, True]  # asleep from 10 to 600
+
+
+# --- endings ---
+
+
+def ending(word: dict[str, Any] | None, status: int | None, **options: Any) -> tuple[str, str]:
+    found = ending_of(word, status, **{"stop_asked": False, "interrupted": False, "log": "", **options})
+    return found.state, found.reason
+
+
+def test_an_engine_is_taken_at_its_word() -> None:
+    finished = {"kind": "run_finished", "outcome": "completed", "reason": "All steps were made."}
+    assert ending(finished, 0) == ("finished", "All steps were made.")
+    assert ending({**finished, "outcome": "stopped"}, 0)[0] == "stopped"
+    assert ending({**finished, "outcome": "collapsed"}, 0)[0] == "finished"
+    assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
+    failed = {"kind": "run_failed", "error": "ModelError", "message": "No model at x."}
+    assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
+
+
+def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
+    assert ending(None, -9)[0] == "crashed"
+    assert "memory" in ending(None, -9)[1]
+    assert "signal 11 (SIGSEGV)" in ending(None, -11)[1]
+    assert ending(None, 0)[0] == "crashed"
+    assert (
+        "exited with code 1" in ending(None, 1, log="Traceback")[1]
+        and "Traceback" in ending(None, 1, log="Traceback")[1]
+    )
+    assert ending(None, 2)[0] == "failed"
+    assert "nobody saw" in ending(None, None)[1]
+    assert ending(None, -9, stop_asked=True)[0] == "stopped"
+
+
+def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
+    assert ending(None, 3)[0] == "queued"
+    assert ending(None, None, interrupted=True)[0] == "queued"
+    assert ending(None, 3, stop_asked=True)[0] == "stopped"
+
+
+# --- turns ---
+
+
+@pytest.mark.parametrize(
+    ("ahead", "live", "slots", "reason"),
+    [
+        (-1, [], 1, "Waits for a worker to take it"),
+        (0, ["calm-otter-12"], 1, "Waits for 'calm-otter-12' to finish (1 of 1 engine slots in use)"),
+        (0, ["a", "b"], 2, "Waits for 'a' or 'b' to finish (2 of 2 engine slots in use)"),
+        (1, ["a"], 1, "Waits for 1 queued run before it (1 of 1 engine slots in use)"),
+        (3, ["a"], 1, "Waits for 3 queued runs before it (1 of 1 engine slots in use)"),
+        (300, ["a"], 1, "Waits for more than 20 queued runs before it (1 of 1 engine slots in use)"),
+    ],
+)
+def test_what_a_queued_run_says_it_waits_for(ahead: int, live: list[str], slots: int, reason: str) -> None:
+    assert turns.wait_reason(ahead=ahead, live=live, slots=slots) == reason
+
+
+def test_a_wait_reason_fits_its_column_whatever_the_names() -> None:
+    assert len(turns.wait_reason(ahead=0, live=["x" * 80] * 3, slots=3)) <= 200
+
+
+@pytest.mark.django_db
+def test_runs_take_their_turn_in_order_and_only_while_a_slot_is_free(settings: Any) -> None:
+    settings.STARBOARD_MAX_PARALLEL_RUNS = 2
+    runs = [Run.objects.create(name=f"r{i}", config={}) for i in range(3)]
+    assert turns.take_turn(runs[2].pk) is None
+    assert turns.take_turn(runs[0].pk) == 1
+    assert turns.take_turn(runs[0].pk) is None
+    assert turns.take_turn(runs[1].pk) == 1
+    assert turns.take_turn(runs[2].pk) is None
+    Run.objects.filter(pk=runs[0].pk).update(state="finished")
+    assert turns.take_turn(runs[2].pk) == 1
+
+
+# --- the lease ---
+
+
+@pytest.mark.django_db
+def test_a_lease_is_taken_once_and_each_take_over_counts(settings: Any) -> None:
+    run = Run.objects.create(name="r", config={}, state="running")
+    assert lease.take(run.pk) == 1
+    assert lease.take(run.pk) is None
+    lease.release(run.pk, 1)
+    assert lease.take(run.pk) == 2
+    with pytest.raises(lease.Fenced):
+        lease.renew(run.pk, 1)
+    lease.renew(run.pk, 2)
+    settings.STARBOARD_LIMITS = {"lease": -1.0}
+    lease.renew(run.pk, 2)  # a lease of no length
+    assert lease.take(run.pk) == 3
+
+
+@pytest.mark.django_db
+def test_the_lease_of_a_dead_process_is_free_at_once_and_of_a_foreign_one_after_its_time() -> None:
+    run = Run.objects.create(name="r", config={}, state="running")
+    lease.take(run.pk)
+    machine = lease.this_holder().split(" ")[0]
+    Run.objects.filter(pk=run.pk).update(lease_holder=f"elsewhere/pid:[1] {2**22} 5 1")
+    assert lease.take(run.pk) is None
+    Run.objects.filter(pk=run.pk).update(lease_holder=f"{machine} {2**22} 5 1")  # above the kernel's largest pid
+    assert lease.take(run.pk) == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["queued", "finished", "stopped", "failed", "crashed"])
+def test_only_live_runs_are_supervised(state: str) -> None:
+    run = Run.objects.create(name="r", config={}, state=state)
+    assert lease.take(run.pk) is None
+
+
+# --- files ---
+
+
+def test_a_torn_line_is_cut_before_another_attempt_appends(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"b"')
+    assert mend(path) == 4
+    assert path.read_bytes() == b'{"a": 1}\n'
+    assert mend(path) == 0
+    assert mend(tmp_path / "absent") == 0
+
+
+def test_a_line_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"x" * 1000 + b"\n" + b"y\n")
+    chunk = read_chunk(path, 0, limit=100)
+    assert (chunk.end, chunk.damaged) == (1001, 1)
+
+
+def test_a_file_that_was_truncated_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"short\n")
+    assert read_chunk(path, 100).end == 6
+
+
+def test_the_end_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
+    log = tmp_path / "engine.log"
+    log.write_text("".join(f"line {i}\n" for i in range(5000)))
+    assert log_tail(log, lines=2) == "line 4998\nline 4999"
+    assert log_tail(tmp_path / "absent") == ""
+
+
+# --- Celery ---
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("redis://localhost:6379/0", "redis://localhost:6379/0"),
+        ("unix:///run/sb/redis.sock", "redis+socket:///run/sb/redis.sock?virtual_host=0"),
+        ("unix:///run/sb/redis.sock?db=3", "redis+socket:///run/sb/redis.sock?virtual_host=3"),
+    ],
+)
+def test_a_unix_socket_is_given_to_the_broker_in_its_own_words(given: str, expected: str) -> None:
+    assert broker_url(given) == expected
+
+
+def test_tasks_are_json_acknowledged_early_and_keep_no_result() -> None:
+    assert app.conf.accept_content == ["json"]
+    assert app.conf.task_serializer == "json"
+    assert not app.conf.task_acks_late
+    assert app.conf.worker_prefetch_multiplier == 1
+    assert app.conf.result_backend is None
+
+
+def loaded_by(imports: str) -> set[str]:
+    """The names of all modules in a fresh process that has imported these."""
+    script = f"import sys, django; {imports}; print(' '.join(sys.modules))"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings.SETTINGS_MODULE}
+    done = subprocess.run([sys.executable, "-c", script], check=True, env=environment, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_the_web_can_name_tasks_without_loading_supervision() -> None:
+    assert not loaded_by("django.setup(); import webapp.runs.services") & {
+        "torch",
+        "workers.tasks",
+        "workers.supervisor",
+    }
+
+
+def test_supervision_never_loads_torch() -> None:
+    assert not loaded_by("django.setup(); import workers.tasks, workers.suspension") & {"torch", "transformers"}

@@ -1,0 +1,52 @@
+"""Hears the news of one group for as long as its socket lives, and outlives a Redis that goes and comes back.
+
+Channels' own way ends a consumer when the layer raises; here the socket stays open and lives on its heartbeats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from channels.layers import get_channel_layer
+
+log = logging.getLogger(__name__)
+
+News = dict[str, Any]
+REJOIN_SECONDS = 3600.0  # a group forgets its members after a day
+RETRY_SECONDS = 2.0
+
+
+async def listen(group: str, hear: Callable[[News | None], None], *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
+    """Until it is cancelled. `hear(None)` says that news may have been missed: at first, and after each outage."""
+    while True:
+        try:
+            await _listen_while_it_lasts(group, hear, rejoin_seconds)
+        except Exception as error:  # whatever a layer raises: the rows are right without it
+            log.info("No news of %s for now: %s", group, error)
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _listen_while_it_lasts(group: str, hear: Callable[[News | None], None], rejoin_seconds: float) -> None:
+    layer: Any = get_channel_layer()
+    if layer is None:
+        return
+    channel = await layer.new_channel()
+    try:
+        while True:
+            await layer.group_add(group, channel)
+            hear(None)
+            await _hear_until(time.monotonic() + rejoin_seconds, layer, channel, hear)
+    finally:
+        with contextlib.suppress(Exception):
+            await layer.group_discard(group, channel)
+
+
+async def _hear_until(deadline: float, layer: Any, channel: str, hear: Callable[[News | None], None]) -> None:
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(TimeoutError):
+            hear(await asyncio.wait_for(layer.receive(channel), left))
