@@ -1,8 +1,19 @@
-"""Addresses of api."""
+"""Addresses under /api/v1/. `events`, `metrics` and `control` work with and without a slash at the end."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path, re_path
+
+from webapp.api import views
 
 app_name = "api"
-urlpatterns: list[URLPattern | URLResolver] = []
+_RUN = r"^runs/(?P<run_id>[0-9a-z]{1,10})/"
+
+urlpatterns = [
+    path("openapi.json", views.openapi_document, name="openapi"),
+    path("runs/", views.run_list, name="runs"),
+    re_path(_RUN + r"$", views.run_detail, name="run"),
+    re_path(_RUN + r"events/?$", views.run_events, name="events"),
+    re_path(_RUN + r"metrics/?$", views.run_metrics, name="metrics"),
+    re_path(_RUN + r"control/?$", views.run_control, name="control"),
+]

@@ -1,0 +1,51 @@
+"""What the views of the API share: methods, errors as JSON, and the shape of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from webapp.api.queries import BadQuery
+from webapp.runs.models import Run
+
+View = Callable[..., HttpResponse]
+
+
+def api(*methods: str) -> Callable[[View], View]:
+    """Only these methods; a bad query is a 400 that says what is allowed."""
+
+    def wrap(view: View) -> View:
+        @wraps(view)
+        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method not in methods:
+                refused = problem(405, f"{request.method} is not possible here", f"Use {' or '.join(methods)}.")
+                refused["Allow"] = ", ".join(methods)
+                return refused
+            try:
+                return view(request, *args, **kwargs)
+            except BadQuery as error:
+                return problem(400, "The query is not valid", str(error))
+
+        return answer
+
+    return wrap
+
+
+def problem(status: int, error: str, remedy: str) -> JsonResponse:
+    return JsonResponse({"error": error, "remedy": remedy}, status=status)
+
+
+def run_summary(run: Run) -> dict[str, Any]:
+    """The run's live state, and the facts of its row that never change."""
+    return {
+        **run.live_state(),
+        "preset": run.preset,
+        "created_at": run.created_at.isoformat(),
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "archived_at": run.archived_at.isoformat() if run.archived_at else None,
+        "cloned_from": run.cloned_from_id,
+    }

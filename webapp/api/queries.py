@@ -1,0 +1,47 @@
+"""Reading of query strings: known keys only, each once, each within its range. Anything else is answered with 400."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.http import HttpRequest
+
+
+class BadQuery(Exception):
+    """What was sent, what is allowed."""
+
+
+class Query:
+    """The query of one request, of which only the keys `allowed` may be there."""
+
+    def __init__(self, request: HttpRequest, allowed: Collection[str]) -> None:
+        self.values: dict[str, str] = {}
+        for key, given in request.GET.lists():
+            if key not in allowed:
+                raise BadQuery(f"There is no query key {key[:60]!r} here. {_list_of(allowed)}")
+            if len(given) != 1:
+                raise BadQuery(f"{key} was sent {len(given)} times. Send it once.")
+            self.values[key] = given[0]
+
+    def integer(self, key: str, default: int, *, low: int = 0, high: int = 2**63 - 1) -> int:
+        given = self.values.get(key, str(default))
+        if not (given.isascii() and given.isdigit() and len(given) < 20 and low <= int(given) <= high):
+            raise BadQuery(f"{key} is {given[:60]!r}. Send a whole number from {low} to {high}.")
+        return int(given)
+
+    def words(self, key: str, *, most: int) -> list[str]:
+        """A list with commas, without repetitions."""
+        found = list(dict.fromkeys(word for word in self.values.get(key, "").split(",") if word))
+        if len(found) > most:
+            raise BadQuery(f"{key} has {len(found)} entries. Send at most {most}.")
+        return found
+
+    def choice(self, key: str, options: Collection[str]) -> str | None:
+        given = self.values.get(key)
+        if given is not None and given not in options:
+            raise BadQuery(f"{key} is {given[:60]!r}. Send one of {', '.join(options)}.")
+        return given
+
+
+def _list_of(allowed: Collection[str]) -> str:
+    return f"Allowed: {', '.join(sorted(allowed))}." if allowed else "This address takes none."

@@ -1,0 +1,146 @@
+"""The description of the API for programs, as OpenAPI 3.1. Events are described by the engine's own types."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from engine.config import RunConfig
+from engine.events import Event
+from webapp.runs.states import Request, RunState
+
+Schema = dict[str, Any]
+REFERENCE = "#/components/schemas/{model}"
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+TEXT: Schema = {"type": "string"}
+
+
+@cache
+def openapi() -> Schema:
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Starboard",
+            "version": "1",
+            "description": "Runs, their events and metrics. Send the session cookie of a sign-in; POST needs X-CSRFToken.",
+        },
+        "paths": _paths(),
+        "components": {"schemas": _schemas(), "securitySchemes": {"session": _cookie()}},
+        "security": [{"session": []}],
+    }
+
+
+def _paths() -> Schema:
+    run = {"name": "run_id", "in": "path", "required": True, "schema": TEXT, "description": "as in /runs/<id>/"}
+    states = {"type": "string", "enum": RunState.values}
+    listed = [_query("state", states), _query("after", TEXT), _query("limit", INTEGER), _query("archived", TEXT)]
+    return {
+        "/api/v1/runs/": {"get": _operation("list_runs", "Runs, newest first", "RunPage", listed)},
+        "/api/v1/runs/{run_id}/": {"get": _operation("get_run", "One run with its configuration", "RunDetail", [run])},
+        "/api/v1/runs/{run_id}/events": {
+            "get": _operation(
+                "list_events",
+                "Events with a greater seq than `after`, exactly as the engine wrote them",
+                "EventPage",
+                [run, _query("after", INTEGER), _query("limit", INTEGER)],
+            )
+        },
+        "/api/v1/runs/{run_id}/metrics": {
+            "get": _operation(
+                "get_metrics",
+                "Columns of the metrics `keys`, thinned to about `points` steps; extremes are kept",
+                "MetricSeries",
+                [run, _query("keys", TEXT), _query("points", INTEGER)],
+            )
+        },
+        "/api/v1/runs/{run_id}/control": {"post": _control(run)},
+        "/api/v1/openapi.json": {"get": _operation("get_openapi", "This document", "OpenApi", [])},
+    }
+
+
+def _operation(name: str, summary: str, answer: str, parameters: list[Schema]) -> Schema:
+    return {
+        "operationId": name,
+        "summary": summary,
+        "parameters": parameters,
+        "responses": {"200": _json(answer, "The answer"), **_problems("400", "401", "404")},
+    }
+
+
+def _control(run: Schema) -> Schema:
+    operation = _operation("control_run", "Asks something of a run", "Run", [run])
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("Control")}}}
+    operation["responses"] |= _problems("403", "409")
+    return operation
+
+
+def _schemas() -> Schema:
+    events = TypeAdapter(Event).json_schema(ref_template=REFERENCE)
+    config = RunConfig.model_json_schema(ref_template=REFERENCE)
+    parts = {**events.pop("$defs", {}), **config.pop("$defs", {})}
+    column = {"type": "array", "items": {"type": ["number", "null"]}}
+    return {
+        **parts,
+        "Event": events,
+        "RunConfig": config,
+        "Run": _run(),
+        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig")})]},
+        "RunPage": _object({"runs": {"type": "array", "items": _ref("Run")}, "more": {"type": "boolean"}}),
+        "EventPage": _object(
+            {"events": {"type": "array", "items": _ref("Event")}, "last_seq": INTEGER, "more": {"type": "boolean"}}
+        ),
+        "MetricSeries": _object(
+            {name: column for name in ("steps", "tokens", "seconds", "times")}
+            | {"series": {"type": "object", "additionalProperties": column}, "last_seq": INTEGER}
+        ),
+        "Control": _object(
+            {"action": {"type": "string", "enum": ["stop", "pause", "resume", "checkpoint", "archive"]}}
+        ),
+        "Problem": _object({"error": TEXT, "remedy": TEXT}),
+        "OpenApi": {"type": "object"},
+    }
+
+
+def _run() -> Schema:
+    maybe_text, maybe_number = {"type": ["string", "null"]}, {"type": ["number", "null"]}
+    texts = ("id", "name", "label", "reason", "remedy", "wait_reason", "phase", "preset", "created_at")
+    return _object(
+        {name: TEXT for name in texts}
+        | {name: INTEGER for name in ("step", "total_steps", "tokens", "attempt", "last_seq")}
+        | {name: maybe_text for name in ("started_at", "finished_at", "archived_at", "cloned_from")}
+        | {name: maybe_number for name in ("eta_seconds", "last_heard")}
+        | {
+            "seconds": NUMBER,
+            "state": {"type": "string", "enum": RunState.values},
+            "requested": {"type": "string", "enum": Request.values},
+            "metrics": {"type": "object"},
+            "stop_proof": {"type": "object"},
+        }
+    )
+
+
+def _object(properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": sorted(properties)}
+
+
+def _query(name: str, schema: Schema) -> Schema:
+    return {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+def _json(model: str, description: str) -> Schema:
+    return {"description": description, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def _problems(*statuses: str) -> Schema:
+    return {status: _json("Problem", "What is wrong and what to do") for status in statuses}
+
+
+def _ref(model: str) -> Schema:
+    return {"$ref": REFERENCE.format(model=model)}
+
+
+def _cookie() -> Schema:
+    return {"type": "apiKey", "in": "cookie", "name": "starboard_session_<port>"}

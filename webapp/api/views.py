@@ -1,0 +1,107 @@
+"""The REST API: runs, their events after a cursor, their metrics, and requests to them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+
+from webapp.api.answers import api, problem, run_summary
+from webapp.api.queries import BadQuery, Query
+from webapp.api.schema import openapi
+from webapp.live.reading import events_after, metric_series
+from webapp.runs import services
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
+
+ACTIONS = {
+    "stop": services.request_stop,
+    "pause": services.request_pause,
+    "resume": services.request_resume,
+    "checkpoint": services.request_checkpoint,
+    "archive": services.archive,
+}
+MOST_EVENTS = 5000
+MOST_POINTS = 20_000
+MOST_KEYS = 100
+LONGEST_BODY = 64 * 1024
+
+
+@api("GET", "HEAD")
+def run_list(request: HttpRequest) -> HttpResponse:
+    """Newest first. `after` is the id of the last run of the page before."""
+    query = Query(request, ("state", "after", "limit", "archived"))
+    limit = query.integer("limit", 50, low=1, high=500)
+    state = query.choice("state", RunState.values)
+    archived = query.choice("archived", ("0", "1")) == "1"
+    runs = Run.objects.filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
+    if state is not None:
+        runs = runs.filter(state=state)
+    if after := query.values.get("after"):
+        last = Run.objects.filter(pk=after).first()
+        if last is None:
+            raise BadQuery(f"after is {after[:60]!r}, which is no run. Send the id of the last run you have.")
+        runs = runs.filter(created_at__lt=last.created_at)
+    found = list(runs[: limit + 1])
+    return JsonResponse({"runs": [run_summary(run) for run in found[:limit]], "more": len(found) > limit})
+
+
+@api("GET", "HEAD")
+def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
+    Query(request, ())
+    run = get_object_or_404(Run, pk=run_id)
+    return JsonResponse({**run_summary(run), "config": run.config})
+
+
+@api("GET", "HEAD")
+def run_events(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Events with a greater `seq` than `after`, as the engine wrote them; `last_seq` is the next `after`."""
+    query = Query(request, ("after", "limit"))
+    after = query.integer("after", 0)
+    limit = query.integer("limit", 500, low=1, high=MOST_EVENTS)
+    events = events_after(get_object_or_404(Run, pk=run_id), after, limit + 1)
+    shown = events[:limit]
+    last = shown[-1]["seq"] if shown else after
+    return JsonResponse({"events": shown, "last_seq": last, "more": len(events) > limit})
+
+
+@api("GET", "HEAD")
+def run_metrics(request: HttpRequest, run_id: str) -> HttpResponse:
+    query = Query(request, ("keys", "points"))
+    keys = query.words("keys", most=MOST_KEYS)
+    points = query.integer("points", 1000, low=1, high=MOST_POINTS)
+    return JsonResponse(metric_series(get_object_or_404(Run, pk=run_id), keys, points))
+
+
+@api("POST")
+def run_control(request: HttpRequest, run_id: str) -> HttpResponse:
+    """`{"action": "pause"}`; 409 if the run is in a state that does not allow it."""
+    Query(request, ())
+    run = get_object_or_404(Run, pk=run_id)
+    action = _action(request)
+    if action not in ACTIONS:
+        return problem(400, f"There is no action {action!r}", f"Send one of {', '.join(ACTIONS)}.")
+    if not ACTIONS[action](run, request.user if request.user.is_authenticated else None):
+        label = RunState(run.state).label.lower()
+        return problem(409, f"A run that is {label} cannot do this: {action}", "Read the run's state, then choose.")
+    run.refresh_from_db()
+    return JsonResponse(run_summary(run))
+
+
+@api("GET", "HEAD")
+def openapi_document(request: HttpRequest) -> HttpResponse:
+    Query(request, ())
+    return JsonResponse(openapi())
+
+
+def _action(request: HttpRequest) -> str:
+    """From a JSON body or a form."""
+    if request.content_type != "application/json":
+        return str(request.POST.get("action", ""))[:60]
+    try:
+        body: Any = json.loads(request.body) if len(request.body) <= LONGEST_BODY else {}
+    except ValueError:
+        return ""
+    return str(body.get("action", ""))[:60] if isinstance(body, dict) else ""
