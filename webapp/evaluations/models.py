@@ -29,3 +29,6 @@ class Evaluation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "step", "environment", "final"], name="one_row_per_evaluation")
         ]
+
+    def __str__(self) -> str:
+        return f"{self.environment} at step {self.step}"

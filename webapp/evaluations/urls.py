@@ -1,8 +1,14 @@
-"""Addresses of evaluations."""
+"""Routes of the leaderboard and of comparisons."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+
+from webapp.evaluations import views
 
 app_name = "evaluations"
-urlpatterns: list[URLPattern | URLResolver] = []
+
+urlpatterns = [
+    path("leaderboard/", views.leaderboard, name="leaderboard"),
+    path("compare/", views.compare, name="compare"),
+]

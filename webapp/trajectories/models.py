@@ -45,3 +45,6 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.split} step {self.step}, group {self.group}, member {self.member}"

@@ -1,0 +1,85 @@
+"""What is known of an environment before any model plays it: first states, and how scripted players do.
+
+Everything here plays the real environment. A kind that is slow gets fewer episodes, and the number says so.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TypedDict
+
+from engine.config import EnvironmentConfig
+from engine.environments import make_environment
+from engine.environments.players import PLAYERS, baseline
+
+FIRST_SEED = 500_000
+EPISODES = 64
+BATCH = 8
+SECONDS = 1.0
+
+
+class FirstState(TypedDict):
+    seed: int
+    observation: str
+    drawing: dict[str, Any]
+    optimal_length: int | None
+
+
+class Baseline(TypedDict):
+    """How one scripted player did; `episodes` is how many it played in the time it had."""
+
+    player: str
+    episodes: int
+    success: float
+    mean_return: float
+
+
+class Facts(TypedDict):
+    drawing: dict[str, Any] | None
+    baselines: list[Baseline]
+    problem: str  # why the environment cannot be played, if it cannot
+
+
+def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState]:
+    """The state that each seed begins with."""
+    environment = make_environment(config.kind, **config.parameters)
+    states: list[FirstState] = []
+    for seed in seeds:
+        observation, _ = environment.reset(seed=seed)
+        solution = environment.solution()
+        states.append(
+            FirstState(
+                seed=seed,
+                observation=observation,
+                drawing=environment.drawing(),
+                optimal_length=len(solution) if solution is not None else None,
+            )
+        )
+    return states
+
+
+def baselines(config: EnvironmentConfig, *, episodes: int = EPISODES, seconds: float = SECONDS) -> list[Baseline]:
+    """Every scripted player on the same puzzles, `seconds` each at most."""
+    return [_baseline(config, player, episodes, seconds) for player in PLAYERS]
+
+
+def facts_of(config: EnvironmentConfig) -> Facts:
+    """What a card shows. A kind that raises is a fact too: its card says why."""
+    try:
+        drawing = first_states(config, [FIRST_SEED])[0]["drawing"]
+        return Facts(drawing=drawing, baselines=baselines(config), problem="")
+    except Exception as error:  # an environment is somebody's code, and may raise anything
+        return Facts(drawing=None, baselines=[], problem=f"{type(error).__name__}: {error}")
+
+
+def _baseline(config: EnvironmentConfig, player: str, episodes: int, seconds: float) -> Baseline:
+    deadline = time.monotonic() + seconds
+    batches = [baseline(config, player, episodes=BATCH, first_seed=FIRST_SEED)]
+    while len(batches) * BATCH < episodes and time.monotonic() < deadline:
+        batches.append(baseline(config, player, episodes=BATCH, first_seed=FIRST_SEED + len(batches) * BATCH))
+    return Baseline(
+        player=player,
+        episodes=len(batches) * BATCH,
+        success=sum(batch.success for batch in batches) / len(batches),
+        mean_return=sum(batch.mean_return for batch in batches) / len(batches),
+    )

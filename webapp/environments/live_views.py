@@ -1,0 +1,72 @@
+"""The JSON beside the form: preview, and an episode played by hand. The server keeps nothing between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_POST
+
+from engine.config import EnvironmentConfig
+from engine.environments import ENVIRONMENTS
+from webapp.environments import preview as previews
+from webapp.environments.forms import EnvironmentForm
+from webapp.environments.models import EnvironmentVersion
+from webapp.environments.play import replay
+
+LARGEST_SEED = 2_000_000_000
+LONGEST_REPLY = 20_000
+
+
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """`part=states` draws first states and the prompt; `part=baselines` plays scripted players."""
+    part = previews.PARTS.get(request.POST.get("part", "states"))
+    if part is None:
+        return _refused({"part": [f"There is no such part. Ask for one of: {', '.join(previews.PARTS)}."]})
+    return _answer(request, part)
+
+
+@require_POST
+def play(request: HttpRequest) -> HttpResponse:
+    """The episode of `seed` after each `reply` of the request, in order."""
+    replies = request.POST.getlist("reply")
+    if any(len(reply) > LONGEST_REPLY for reply in replies):
+        return _refused({"reply": [f"A reply may have {LONGEST_REPLY} characters. Shorten it."]})
+    return _answer(request, lambda config, seed: replay(config, seed, replies))
+
+
+def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[str, Any]]) -> HttpResponse:
+    seed = _seed(request)
+    if seed is None:
+        return _refused({"seed": [f"A seed is a whole number from 0 to {LARGEST_SEED}."]})
+    config, errors = _config(request)
+    if config is None:
+        return _refused(errors)
+    try:
+        return JsonResponse({"ok": True, **work(config, seed)})
+    except Exception as error:  # an environment is somebody's code, and may raise anything
+        return _refused({"": [f"The environment raised {type(error).__name__} with seed {seed}: {error}"]})
+
+
+def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, list[str]]]:
+    """What the request describes: a stored `version`, or the fields of the form, checked as when saving."""
+    if number := request.POST.get("version", ""):
+        version = EnvironmentVersion.objects.filter(pk=number).first() if number.isdigit() else None
+        return (version.parsed(), {}) if version else (None, {"version": ["This environment is gone."]})
+    kind = request.POST.get("kind", "")
+    if kind not in ENVIRONMENTS:
+        return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(ENVIRONMENTS))}."]}
+    form = EnvironmentForm(request.POST, kind=kind, needs_name=False)
+    form.fields.pop("name")
+    return (form.config, {}) if form.is_valid() else (None, form.errors_by_field())
+
+
+def _seed(request: HttpRequest) -> int | None:
+    text = request.POST.get("seed", "0")
+    return int(text) if text.isascii() and text.isdigit() and int(text) <= LARGEST_SEED else None
+
+
+def _refused(errors: dict[str, list[str]]) -> HttpResponse:
+    return JsonResponse({"ok": False, "errors": errors}, status=422)

@@ -1,0 +1,63 @@
+"""What changes environments: define, edit, archive. The rule of versions lives here.
+
+A version that a run has used never changes: editing it makes the next one. One that no run has used is edited in place.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from engine.config import EnvironmentConfig
+from webapp.environments.facts import Facts, facts_of
+from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+
+
+def define(*, name: str, config: EnvironmentConfig, owner: User | None = None) -> EnvironmentVersion:
+    """A new environment and its version 1."""
+    facts = facts_of(config)  # plays episodes: not while the database is locked
+    with transaction.atomic():
+        definition = EnvironmentDefinition.objects.create(name=name, owner=owner)
+        return _add_version(definition, 1, config, facts)
+
+
+def edit(definition: EnvironmentDefinition, *, name: str, config: EnvironmentConfig) -> EnvironmentVersion:
+    """The version that now says `config`: the newest one as it was, changed in place, or a new one."""
+    facts = facts_of(config)
+    with transaction.atomic():
+        locked = EnvironmentDefinition.objects.select_for_update().get(pk=definition.pk)
+        if name != locked.name:
+            locked.name = name
+            locked.save(update_fields=["name"])
+        newest = locked.latest
+        if newest.config == config.model_dump(mode="json"):
+            return newest
+        if newest.runs.exists():
+            return _add_version(locked, newest.number + 1, config, facts)
+        newest.config, newest.facts = config.model_dump(mode="json"), dict(facts)
+        newest.save(update_fields=["config", "facts"])
+        return newest
+
+
+def archive(definition: EnvironmentDefinition) -> None:
+    """Takes it out of lists and choices. Its runs keep it."""
+    EnvironmentDefinition.objects.filter(pk=definition.pk, archived_at=None).update(archived_at=timezone.now())
+
+
+def unarchive(definition: EnvironmentDefinition) -> None:
+    EnvironmentDefinition.objects.filter(pk=definition.pk).update(archived_at=None)
+
+
+def ensure_facts(version: EnvironmentVersion) -> EnvironmentVersion:
+    """`version` with its facts; a version made by other means has none until it is first shown."""
+    if not version.facts:
+        version.facts = dict(facts_of(version.parsed()))
+        version.save(update_fields=["facts"])
+    return version
+
+
+def _add_version(
+    definition: EnvironmentDefinition, number: int, config: EnvironmentConfig, facts: Facts
+) -> EnvironmentVersion:
+    return definition.versions.create(number=number, config=config.model_dump(mode="json"), facts=dict(facts))

@@ -1,0 +1,156 @@
+"""Pages of environments: list, detail with versions, form. What the form shows live is in `live_views`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count, Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from engine.config import EnvironmentConfig
+from engine.environments import ENVIRONMENTS, environment_class
+from webapp.environments import services
+from webapp.environments.differences import differences
+from webapp.environments.forms import EnvironmentForm
+from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+
+Versions = Sequence[EnvironmentVersion]
+DEFAULT_KIND = "frozen_lake"
+
+
+@require_safe
+def environment_list(request: HttpRequest) -> HttpResponse:
+    archived = request.GET.get("archived") == "1"
+    versions = EnvironmentVersion.objects.annotate(run_count=Count("runs")).order_by("-number")
+    definitions = EnvironmentDefinition.objects.filter(archived_at__isnull=not archived).prefetch_related(
+        Prefetch("versions", queryset=versions)
+    )
+    return render(
+        request,
+        "environments/list.html",
+        {"cards": [_card(definition) for definition in definitions], "archived": archived, "kinds": _kinds("")},
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_environment(request: HttpRequest) -> HttpResponse:
+    kind = _kind_asked(request)
+    form = EnvironmentForm(request.POST or None, kind=kind, current=None)
+    if request.method == "POST" and form.is_valid():
+        version = services.define(name=form.cleaned_data["name"], config=form.config, owner=cast(User, request.user))
+        messages.success(request, f"{version.definition.name} is ready. Choose it when you start a run.")
+        return redirect("environments:detail", version.definition_id)
+    return _form_page(request, form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
+    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    newest = definition.latest
+    form = EnvironmentForm(request.POST or None, kind=newest.kind, current=newest.parsed(), definition=definition)
+    if request.method == "POST" and form.is_valid():
+        version = services.edit(definition, name=form.cleaned_data["name"], config=form.config)
+        messages.success(request, _edited(version, newest))
+        return redirect("environments:detail", pk)
+    return _form_page(request, form, newest)
+
+
+@require_safe
+def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    versions = list(definition.versions.annotate(run_count=Count("runs")).order_by("-number"))
+    shown = _version_asked(request, "version", versions) or versions[0]
+    compared = _version_asked(request, "against", versions) or _before(versions, shown)
+    return render(
+        request,
+        "environments/detail.html",
+        {
+            "definition": definition,
+            "versions": versions,
+            "shown": services.ensure_facts(shown),
+            "config": shown.parsed(),
+            "kind": environment_class(shown.kind),
+            "parameters": _parameters(shown.parsed()),
+            "compared": compared,
+            "differences": differences([compared.config, shown.config]) if compared else None,
+            "runs": shown.runs.order_by("-created_at")[:20],
+        },
+    )
+
+
+@require_POST
+def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
+    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    if request.POST.get("action") == "unarchive":
+        services.unarchive(definition)
+        messages.success(request, f"{definition.name} is back in the list.")
+        return redirect("environments:detail", pk)
+    services.archive(definition)
+    messages.success(request, f"{definition.name} is archived. Its runs keep it.")
+    return redirect("environments:list")
+
+
+def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
+    newest = services.ensure_facts(definition.versions.all()[0])
+    return {
+        "definition": definition,
+        "version": newest,
+        "kind": environment_class(newest.kind),
+        "facts": newest.facts,
+        "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
+    }
+
+
+def _form_page(request: HttpRequest, form: EnvironmentForm, version: EnvironmentVersion | None = None) -> HttpResponse:
+    return render(
+        request,
+        "environments/form.html",
+        {
+            "form": form,
+            "kind": form.kind,
+            "kinds": _kinds(form.kind.kind),
+            "version": version,
+            "used": version is not None and version.runs.exists(),
+        },
+        status=400 if form.errors else 200,
+    )
+
+
+def _kinds(current: str) -> list[dict[str, Any]]:
+    return [{"kind": environment_class(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
+
+
+def _kind_asked(request: HttpRequest) -> str:
+    kind = request.GET.get("kind", DEFAULT_KIND)
+    return kind if kind in ENVIRONMENTS else DEFAULT_KIND
+
+
+def _version_asked(
+    request: HttpRequest, name: str, versions: Sequence[EnvironmentVersion]
+) -> EnvironmentVersion | None:
+    return next((version for version in versions if str(version.number) == request.GET.get(name)), None)
+
+
+def _before(versions: Versions, shown: EnvironmentVersion) -> EnvironmentVersion | None:
+    return next((version for version in versions if version.number < shown.number), None)
+
+
+def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
+    """The kind's parameters as they apply, defaults included, with their meaning."""
+    kind = environment_class(config.kind)
+    values = kind.Config(**config.parameters).model_dump(mode="json")
+    return [
+        {"name": name, "value": values[name], "meaning": field.description}
+        for name, field in kind.Config.model_fields.items()
+    ]
+
+
+def _edited(version: EnvironmentVersion, before: EnvironmentVersion) -> str:
+    if version.pk != before.pk:
+        return f"Saved as version {version.number}. Runs that used version {before.number} keep it."
+    return f"Version {version.number} is saved."

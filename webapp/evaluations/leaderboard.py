@@ -1,0 +1,159 @@
+"""The leaderboard's tables: final evaluations of finished runs, ranked only among those that played the same thing."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models.fields.json import KT
+
+from webapp.evaluations.intervals import newcombe, wilson
+from webapp.evaluations.models import Evaluation
+from webapp.runs.states import RunState
+
+PROTOCOL = {
+    "episodes": "episodes",
+    "first_seed": "first seed",
+    "temperature": "temperature",
+    "think": "thinking",
+    "context": "context tokens",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One run's final evaluation on one environment."""
+
+    run_id: str
+    run_name: str
+    preset: str
+    model: str
+    successes: int
+    episodes: int
+    mean_return: float
+    step: int
+    version: str  # name and number of the environment's version, empty for a run that has none
+    tag: str
+    protocol: tuple[Any, ...]
+    low: float = 0.0
+    high: float = 0.0
+    rank: int = 0
+    tied: bool = False
+    why_apart: str = ""  # how its protocol differs from the ranked rows', if it does
+
+    @property
+    def success(self) -> float:
+        return self.successes / self.episodes
+
+
+@dataclass(slots=True)
+class Table:
+    """One environment as it was configured. `ranked` share a protocol; `apart` do not, and say how."""
+
+    title: str
+    anchor: str
+    config: dict[str, Any]
+    protocol: dict[str, Any] = field(default_factory=dict)
+    ranked: list[Entry] = field(default_factory=list)
+    apart: list[Entry] = field(default_factory=list)
+
+    @property
+    def tied_with_best(self) -> int:
+        return sum(entry.tied for entry in self.ranked)
+
+
+def tables() -> list[Table]:
+    """A table per environment configuration, the one with most runs first."""
+    grouped: dict[str, list[Entry]] = {}
+    normal: dict[str, str] = {}  # each distinct text is parsed once
+    for row in _final_rows():
+        text = row["environments"] or "[]"
+        key = normal.setdefault(f"{row['environment']}\n{text}", _configuration(text, row["environment"]))
+        grouped.setdefault(key, []).append(_entry(row))
+    found = [_table(key, entries) for key, entries in grouped.items()]
+    return sorted(found, key=lambda table: (-len(table.ranked), table.title))
+
+
+def _final_rows() -> Iterable[Mapping[str, Any]]:
+    rows = Evaluation.objects.filter(final=True, run__state=RunState.FINISHED, run__archived_at=None, episodes__gt=0)
+    return rows.order_by("step").values(
+        "run_id",
+        "run__name",
+        "run__preset",
+        "run__environment_version__number",
+        "run__environment_version__definition__name",
+        "environment",
+        "successes",
+        "episodes",
+        "mean_return",
+        "first_seed",
+        "temperature",
+        "step",
+        environments=KT("run__config__environments"),
+        model=KT("run__config__model__path"),
+        think=KT("run__config__rollout__think"),
+        context=KT("run__config__rollout__max_context_tokens"),
+    )
+
+
+def _configuration(text: str, tag: str) -> str:
+    """What decides the problems and their words: the environment's configuration without its tag, as canonical JSON."""
+    found = next((item for item in json.loads(text) if item.get("tag") == tag), {"tag": tag})
+    if len(found) > 1:
+        found = {name: value for name, value in found.items() if name != "tag"}
+    return json.dumps(found, sort_keys=True)
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    definition, number = row["run__environment_version__definition__name"], row["run__environment_version__number"]
+    low, high = wilson(row["successes"], row["episodes"])
+    return Entry(
+        run_id=row["run_id"],
+        run_name=row["run__name"],
+        preset=row["run__preset"],
+        model=row["model"] or "",
+        successes=row["successes"],
+        episodes=row["episodes"],
+        mean_return=row["mean_return"],
+        step=row["step"],
+        version=f"{definition} v{number}" if definition else "",
+        tag=row["environment"],
+        protocol=tuple(row[name] for name in PROTOCOL),
+        low=low,
+        high=high,
+    )
+
+
+def _table(key: str, entries: list[Entry]) -> Table:
+    newest = list({entry.run_id: entry for entry in entries}.values())  # a resumed run has several; its last counts
+    usual = Counter(entry.protocol for entry in newest).most_common(1)[0][0]
+    ranked = sorted((entry for entry in newest if entry.protocol == usual), key=lambda entry: -entry.success)
+    apart = sorted((entry for entry in newest if entry.protocol != usual), key=lambda entry: -entry.success)
+    for entry in ranked:
+        entry.rank = 1 + sum(other.success > entry.success for other in ranked)
+        entry.tied = not _told_apart(ranked[0], entry)
+    for entry in apart:
+        entry.why_apart = why_apart(entry.protocol, usual)
+    version = Counter(entry.version for entry in newest if entry.version).most_common(1)
+    return Table(
+        title=version[0][0] if version else newest[0].tag,
+        anchor=f"t{zlib.crc32(key.encode())}",
+        config=json.loads(key),
+        protocol=dict(zip(PROTOCOL.values(), usual, strict=True)),
+        ranked=ranked,
+        apart=apart,
+    )
+
+
+def _told_apart(best: Entry, entry: Entry) -> bool:
+    return not newcombe(best.successes, best.episodes, entry.successes, entry.episodes).contains(0.0)
+
+
+def why_apart(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:
+    """The fields in which two protocols differ, in words. Example: `episodes 128, not 256`."""
+    pairs = zip(PROTOCOL.values(), protocol, usual, strict=True)
+    return "; ".join(f"{name} {mine}, not {its}" for name, mine, its in pairs if mine != its)

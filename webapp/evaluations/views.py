@@ -1,0 +1,53 @@
+"""The leaderboard and the comparison of runs."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from webapp.environments.differences import differences
+from webapp.evaluations import compare as comparison
+from webapp.evaluations.leaderboard import tables
+from webapp.runs.models import Run
+
+CHOICES = 60
+
+
+@require_safe
+def leaderboard(request: HttpRequest) -> HttpResponse:
+    found = tables()
+    chosen = request.GET.get("environment", "")
+    shown = [table for table in found if table.anchor == chosen] or found
+    return render(request, "evaluations/leaderboard.html", {"tables": shown, "all_tables": found, "chosen": chosen})
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    view = comparison.read_view(request.GET)
+    colours = comparison.colours(view.runs)
+    return render(
+        request,
+        "evaluations/compare.html",
+        {
+            "view": view,
+            "runs": list(zip(view.runs, colours, strict=True)),
+            "axes": comparison.AXES,
+            "metric_names": comparison.metric_names(view.runs),
+            "settings": {
+                "runs": [_series_source(run, colour) for run, colour in zip(view.runs, colours, strict=True)],
+                "metrics": view.metrics,
+                "axis": view.axis,
+                "smoothing": view.smoothing,
+            },
+            "differences": differences([run.config for run in view.runs]) if len(view.runs) > 1 else None,
+            "results": comparison.results(view.runs),
+            "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
+            "most_runs": comparison.MOST_RUNS,
+        },
+    )
+
+
+def _series_source(run: Run, colour: int) -> dict[str, str | int]:
+    url = f"/api/v1/runs/{run.pk}/metrics"
+    return {"id": run.pk, "name": run.name, "colour": colour, "url": url}

@@ -1,0 +1,104 @@
+"""Reading trajectories: facets of a run's list, one record by its place, its neighbours. Nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from engine.errors import RunDirectoryError
+from engine.rollout.shards import read_record
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
+
+
+@dataclass(slots=True)
+class Facets:
+    """What a run's trajectories can be filtered by, with counts over the whole run."""
+
+    total: int = 0
+    first_step: int = 0
+    last_step: int = 0
+    environments: dict[str, int] = field(default_factory=dict)
+    splits: dict[str, int] = field(default_factory=dict)
+    stops: dict[str, int] = field(default_factory=dict)
+
+
+def facets(run: Run) -> Facets:
+    found = Facets()
+    rows = run.trajectories.order_by().values("environment", "split", "stop")
+    grouped = rows.annotate(count=Count("pk"), low=Min("step"), high=Max("step"))
+    for row in grouped.order_by("environment", "split", "stop"):
+        found.first_step = min(found.first_step, row["low"]) if found.total else row["low"]
+        found.last_step = max(found.last_step, row["high"])
+        found.total += row["count"]
+        _add(found.environments, row["environment"], row["count"])
+        _add(found.splits, row["split"], row["count"])
+        _add(found.stops, row["stop"], row["count"])
+    return found
+
+
+def _add(counted: dict[str, int], name: str, count: int) -> None:
+    counted[name] = counted.get(name, 0) + count
+
+
+def counts(rows: QuerySet[Trajectory]) -> dict[str, int]:
+    """How many rows there are, were solved, kept, and had a reply that could not be parsed."""
+    return rows.order_by().aggregate(
+        total=Count("pk"),
+        solved=Count("pk", filter=Q(success=True)),
+        kept=Count("pk", filter=Q(kept=True)),
+        failed=Count("pk", filter=Q(parse_failures__gt=0)),
+    )
+
+
+def record(trajectory: Trajectory) -> dict[str, Any]:
+    """The whole record, from its shard; `RunDirectoryError` says which shard cannot be read, and why."""
+    path = shard_path(trajectory)
+    try:
+        found = read_record(path, trajectory.offset, trajectory.length)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"The shard {trajectory.shard} of run {trajectory.run_id} cannot be read: {error.strerror or error}.",
+            remedy="Check the permissions and the disk of the run directory.",
+        ) from None
+    if not isinstance(found, dict) or not isinstance(found.get("turns"), list):
+        raise RunDirectoryError(
+            f"The shard {trajectory.shard} has no trajectory at byte {trajectory.offset}.",
+            remedy="The file was replaced after it was indexed; index the run again.",
+        )
+    return found
+
+
+def shard_path(trajectory: Trajectory) -> Path:
+    """The shard's file, which must lie inside the directory of its own run, links followed."""
+    root = trajectory.run.directory.resolve()
+    path = (root / trajectory.shard).resolve()
+    if not path.is_relative_to(root):
+        raise RunDirectoryError(
+            f"The shard {trajectory.shard!r} lies outside the directory of run {trajectory.run_id}.",
+            remedy="Its row was tampered with or its directory moved; index the run again.",
+        )
+    return path
+
+
+def siblings(trajectory: Trajectory) -> QuerySet[Trajectory]:
+    """All trajectories of the same step, split and environment, by group and member."""
+    return Trajectory.objects.filter(
+        run=trajectory.run_id, step=trajectory.step, split=trajectory.split, environment=trajectory.environment
+    ).order_by("group", "member")
+
+
+def group_of(trajectory: Trajectory) -> QuerySet[Trajectory]:
+    return siblings(trajectory).filter(group=trajectory.group)
+
+
+def neighbours(trajectory: Trajectory) -> tuple[Trajectory | None, Trajectory | None]:
+    """The member before and the one after, going on into the next group at a group's end."""
+    group, member = trajectory.group, trajectory.member
+    around = siblings(trajectory)
+    before = around.filter(Q(group__lt=group) | Q(group=group, member__lt=member)).last()
+    after = around.filter(Q(group__gt=group) | Q(group=group, member__gt=member)).first()
+    return before, after

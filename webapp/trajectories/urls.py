@@ -1,0 +1,15 @@
+"""Routes under /runs/<run_id>/trajectories/."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from webapp.trajectories import views
+
+app_name = "trajectories"
+
+urlpatterns = [
+    path("", views.trajectory_list, name="list"),
+    path("<int:pk>/", views.trajectory_detail, name="detail"),
+    path("<int:pk>/data.json", views.trajectory_data, name="data"),
+]
