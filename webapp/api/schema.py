@@ -25,7 +25,7 @@ def openapi() -> Schema:
         "info": {
             "title": "Starboard",
             "version": "1",
-            "description": "Runs, their events and metrics. Send the session cookie of a sign-in; POST needs X-CSRFToken.",
+            "description": "Runs, their events and metrics. Send the cookie of a sign-in; POST needs X-CSRFToken too.",
         },
         "paths": _paths(),
         "components": {"schemas": _schemas(), "securitySchemes": {"session": _cookie()}},
@@ -93,7 +93,7 @@ def _schemas() -> Schema:
             {"events": {"type": "array", "items": _ref("Event")}, "last_seq": INTEGER, "more": {"type": "boolean"}}
         ),
         "MetricSeries": _object(
-            {name: column for name in ("steps", "tokens", "seconds", "times")}
+            dict.fromkeys(("steps", "tokens", "seconds", "times"), column)
             | {"series": {"type": "object", "additionalProperties": column}, "last_seq": INTEGER}
         ),
         "Control": _object(
@@ -108,10 +108,10 @@ def _run() -> Schema:
     maybe_text, maybe_number = {"type": ["string", "null"]}, {"type": ["number", "null"]}
     texts = ("id", "name", "label", "reason", "remedy", "wait_reason", "phase", "preset", "created_at")
     return _object(
-        {name: TEXT for name in texts}
-        | {name: INTEGER for name in ("step", "total_steps", "tokens", "attempt", "last_seq")}
-        | {name: maybe_text for name in ("started_at", "finished_at", "archived_at", "cloned_from")}
-        | {name: maybe_number for name in ("eta_seconds", "last_heard")}
+        dict.fromkeys(texts, TEXT)
+        | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "last_seq"), INTEGER)
+        | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from"), maybe_text)
+        | dict.fromkeys(("eta_seconds", "last_heard"), maybe_number)
         | {
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},
