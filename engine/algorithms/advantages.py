@@ -1,6 +1,7 @@
 """Advantage estimators as plain functions. Shapes: `(B, T)` float32 tokens, `(B,)` trajectories.
 
-`mask` is 1 on sampled tokens. Environment tokens between turns carry no action: estimators pass over them.
+`mask` is 1 on sampled tokens. Environment tokens between turns carry no action: estimators pass over them, and a
+reward that lies on one is not seen. Where a reward belongs, and which estimator runs, is decided by the caller.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: flo
 
     `delta_t = r_t + gamma * V(next sampled token) - V_t`, `A_t = delta_t + gamma * lam * A_next`; the value after the
     last token is 0. On unsampled tokens the running value and advantage are carried unchanged: those columns hold the
-    next sampled token's and mean nothing. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
+    next sampled token's advantage and mean nothing. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
+
+    With gamma = lam = 1 the advantage is the reward still to come minus the value. A row without a sampled token has
+    advantage 0 throughout.
     """
     following_value = torch.zeros_like(values[:, 0])  # (B,)
     following_advantage = torch.zeros_like(following_value)
@@ -42,12 +46,17 @@ def bi_level_gae(
     lam: float,
     high_level_gamma: float,
 ) -> tuple[Tensor, Tensor]:
-    """Turn-level GAE that sets each turn's target, then token-level GAE inside each turn (RAGEN's code).
+    """Turn-level GAE that sets each turn's target, then token-level GAE inside each turn (RAGEN's code; in no paper).
+
+    Over the turn ends `e_1 .. e_K` of a row, `A_k = r_k + gamma_h V(e_k+1) - V(e_k) + gamma_h lam A_k+1`, and the
+    turn's target `A_k + V(e_k)` takes the place of its reward. Inside a turn, GAE with `gamma` and `lam` ends at `e_k`.
 
     `turn_ends` (B, T) is 1 on the last sampled token of each turn; it comes from the mask and never from rewards, so a
-    trajectory of zero rewards has its turns all the same. Turn rewards lie on those tokens.
-    Returns `(advantages, returns)`, `(B, T)`, not whitened.
+    trajectory of zero rewards has its turns all the same. Turn rewards lie on those tokens. One turn is ordinary GAE.
+    Returns `(advantages, returns)`, `(B, T)`, not whitened. `ValueError` if a turn ends on an unsampled token.
     """
+    if bool(((turn_ends > 0) & (mask == 0)).any()):
+        raise ValueError("turn_ends marks an unsampled token; mark the last token of each turn where mask is 1.")
     turn_advantages, _ = gae(rewards, values, turn_ends, gamma=high_level_gamma, lam=lam)
     targets = torch.where(turn_ends > 0, turn_advantages + values, rewards)
     following_value = torch.zeros_like(values[:, 0])
@@ -70,8 +79,9 @@ def bi_level_gae(
 def grpo(returns: Tensor, groups: Tensor, mask: Tensor, *, scale_by_std: bool = True) -> Tensor:
     """`(R - mean of group) / (std of group + 1e-6)` on every sampled token (GRPO, arXiv 2402.03300).
 
-    `std` is unbiased. Without `scale_by_std` it is Dr. GRPO (arXiv 2503.20783). A group of equal returns has
-    advantage 0; a group of one keeps its return (mean 0, std 1), as RAGEN and verl do.
+    `returns` and `groups` are `(B,)`, the result `(B, T)`. `std` is unbiased. Without `scale_by_std` it is Dr. GRPO
+    (arXiv 2503.20783). A group of equal returns has advantage exactly 0; a group of one keeps its return (mean 0,
+    std 1), as in RAGEN and verl. A row without a sampled token still counts in its group's statistics.
     """
     means, stds, counts = _group_statistics(returns, groups)
     alone = counts == 1
@@ -91,25 +101,37 @@ def rloo(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     return torch.where(alone, returns, scaled)[:, None] * mask
 
 
-def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float) -> Tensor:
-    """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262)."""
-    running = torch.zeros_like(rewards[:, 0])
+def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float, across_turns: bool = True) -> Tensor:
+    """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
+
+    The sum goes on across environment tokens, so that early turns are credited with what came of them. Without
+    `across_turns` it starts anew at every gap, as in verl: with all reward at the end only the last turn is credited.
+    Equal sums everywhere, all-zero rewards for one, give 0.
+    """
+    running = torch.zeros_like(rewards[:, 0])  # (B,)
     columns = []
     for t in range(rewards.shape[1] - 1, -1, -1):
-        running = torch.where(mask[:, t] > 0, rewards[:, t] + gamma * running, running)
+        at_gap = running if across_turns else torch.zeros_like(running)
+        running = torch.where(mask[:, t] > 0, rewards[:, t] + gamma * running, at_gap)
         columns.append(running)
     return whiten(torch.stack(columns[::-1], dim=1), mask) * mask
 
 
 def reinforce_plus_plus_baseline(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
-    """Return minus group mean, whitened over the batch (REINFORCE++-baseline, arXiv 2501.03262)."""
+    """Return minus group mean, whitened over the sampled tokens of the batch (REINFORCE++-baseline, arXiv 2501.03262).
+
+    Whitening is by token, so longer rows weigh more in it. A group of one keeps its return before whitening.
+    """
     means, _, counts = _group_statistics(returns, groups)
     centred = returns - torch.where(counts == 1, 0.0, means)
     return whiten(centred[:, None] * mask, mask) * mask
 
 
 def whiten(x: Tensor, mask: Tensor) -> Tensor:
-    """`(x - mean) / sqrt(var + 1e-8)` with mean and unbiased variance over masked entries; 0 below two of them."""
+    """`(x - mean) / sqrt(var + 1e-8)` with mean and unbiased variance over masked entries of the whole batch.
+
+    Unmasked entries are shifted and scaled alike and mean nothing. 0 everywhere with fewer than two masked entries.
+    """
     count = mask.sum()
     if count < 2:
         return torch.zeros_like(x)
@@ -119,10 +141,15 @@ def whiten(x: Tensor, mask: Tensor) -> Tensor:
 
 
 def _group_statistics(returns: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Each row's group mean, unbiased standard deviation (0 for one) and size, all `(B,)`."""
-    _, place = torch.unique(groups, return_inverse=True)
-    counts = torch.bincount(place).to(returns.dtype)
-    means = torch.zeros_like(counts).index_add(0, place, returns) / counts
-    squares = torch.zeros_like(counts).index_add(0, place, (returns - means[place]) ** 2)
+    """Each row's group mean, unbiased standard deviation (0 for one) and size, all `(B,)`.
+
+    In float64, where the mean of equal float32 numbers is exactly that number: noise of rounding, divided by a
+    standard deviation of nothing but rounding, would pass for a signal.
+    """
+    precise = returns.double()
+    _, place = torch.unique(groups, return_inverse=True)  # (B,) in [0, number of groups)
+    counts = torch.bincount(place).double()
+    means = torch.zeros_like(counts).index_add(0, place, precise) / counts
+    squares = torch.zeros_like(counts).index_add(0, place, (precise - means[place]) ** 2)
     stds = (squares / (counts - 1).clamp(min=1)).sqrt()
-    return means[place], stds[place], counts[place]
+    return means[place].to(returns.dtype), stds[place].to(returns.dtype), counts[place].to(returns.dtype)

@@ -1,12 +1,13 @@
 """Which groups of a step train: StarPO-S's uncertainty filter and its variants (arXiv 2504.20073 4.2, 2604.06268).
 
 A score is a group's standard deviation of raw returns unless another metric is chosen. Whole groups are kept or
-dropped; nothing is duplicated to fill a batch.
+dropped; nothing is duplicated to fill a batch. Returns come without format penalties: that choice is the caller's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -14,7 +15,22 @@ from torch import Tensor
 
 Strategy = Literal["none", "top_p", "top_k", "top_k_abs", "min_p"]
 MassMode = Literal["variance", "linear", "softmax"]
+GroupMetric = Literal["reward_variance", "reward_mean", "reward_sum"]
 ZERO = 1e-10
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Groups that may be kept: `scores` (n,) float64 in order of preference, with the index of each."""
+
+    indices: list[int]
+    scores: list[float]
+    total: int  # groups of the step, left out ones counted
+    value: float
+    mode: MassMode
+    largest: bool
+    epsilon: float
 
 
 def select_groups(
@@ -29,46 +45,95 @@ def select_groups(
 ) -> list[int]:
     """Indices of the kept groups among `scores` (G,), ascending; empty when there is no signal.
 
-    none: all. top_p: the fewest groups that hold a share `value` of the mass, which is the squared score (variance, the
-    default), the score (linear, RAGEN's) or its softmax (RAGEN's main table). top_k: the share `value` of all groups,
-    at least one; top_k_abs: `value` groups. min_p: scores of at least `value` times the largest. With `largest` off the
-    order is turned round. Groups with score 0 are left out first unless `include_zero`.
+    none: all. top_p: the fewest groups that hold the share `value` of the mass, less `epsilon`. Mass is the squared
+    score (variance, the default), the score (linear, RAGEN's) or its softmax (RAGEN's main table; it depends on the
+    scale of rewards, keeps nearly all when scores are close, and takes no epsilon). top_k: the share `value` of all
+    groups, at least one; top_k_abs: `value` groups. min_p: scores of at least `value` times the largest. With
+    `largest` off the order is turned round. Groups with score 0 are left out first unless `include_zero`. Ties go to
+    the lower index.
+
+    `select_groups(tensor([4., 2., 1., 1.]), strategy="top_p", value=0.9)` is `[0, 1]`: of the squares 16, 4, 1, 1 the
+    first two hold 20, and 0.9 of 22 is 19.8.
     """
-    candidates = [i for i, score in enumerate(scores.tolist()) if include_zero or abs(score) > ZERO]
-    if not candidates:
+    if strategy == "none":
+        return list(range(len(scores)))
+    numbers = scores.double().tolist()
+    indices = [i for i, score in enumerate(numbers) if include_zero or abs(score) > ZERO]
+    if not indices:
         return []
-    ordered = sorted(candidates, key=lambda i: float(scores[i]), reverse=largest)
-    kept = STRATEGIES[strategy](scores, ordered, value, mode, largest, epsilon)
-    return sorted(kept)
+    indices.sort(key=numbers.__getitem__, reverse=largest)
+    candidates = Candidates(
+        indices=indices,
+        scores=[numbers[i] for i in indices],
+        total=len(numbers),
+        value=value,
+        mode=mode,
+        largest=largest,
+        epsilon=epsilon,
+    )
+    return sorted(indices[: STRATEGIES[strategy](candidates)])
 
 
-def _none(scores: Tensor, ordered: list[int], value: float, mode: str, largest: bool, epsilon: float) -> list[int]:
-    return ordered
+def filter_threshold(scores: Tensor, kept: list[int], *, largest: bool = True) -> float:
+    """The score of the last group that was kept: the smallest (largest with `largest` off); 0 when none was.
+
+    Every kept group scores at least this much. A dropped group may equal it where a tie was cut.
+    """
+    if not kept:
+        return 0.0
+    chosen = scores[kept]
+    return float(chosen.min() if largest else chosen.max())
 
 
-def _top_p(scores: Tensor, ordered: list[int], value: float, mode: str, largest: bool, epsilon: float) -> list[int]:
-    if value >= 1:
-        return ordered
-    return MASS[mode](scores[ordered].double(), ordered, value, largest, epsilon)
+def group_scores(returns: Tensor, groups: Tensor, metric: GroupMetric = "reward_variance") -> Tensor:
+    """One score for each group of `returns` (B,), `(G,)` in ascending order of group id.
+
+    reward_variance: the unbiased standard deviation (RAGEN's name); 0 for a group of one, and exactly 0 for equal
+    returns. reward_mean and reward_sum: what they say.
+    """
+    score = GROUP_METRICS[metric]
+    members = [returns[groups == group].double() for group in sorted(set(groups.tolist()))]
+    return torch.stack([score(values) for values in members]).to(returns.dtype)
 
 
-def _top_k(scores: Tensor, ordered: list[int], value: float, mode: str, largest: bool, epsilon: float) -> list[int]:
-    return ordered[: max(1, int(value * len(scores)))]
+def _spread(values: Tensor) -> Tensor:
+    if len(values) < 2:
+        return values.new_zeros(())
+    return ((values - values.mean()).square().sum() / (len(values) - 1)).sqrt()
 
 
-def _top_k_abs(scores: Tensor, ordered: list[int], value: float, mode: str, largest: bool, epsilon: float) -> list[int]:
-    return ordered[: max(1, int(value))]
+GROUP_METRICS: dict[str, Callable[[Tensor], Tensor]] = {
+    "reward_variance": _spread,
+    "reward_mean": torch.mean,
+    "reward_sum": torch.sum,
+}
 
 
-def _min_p(scores: Tensor, ordered: list[int], value: float, mode: str, largest: bool, epsilon: float) -> list[int]:
-    best = float(scores[ordered[0]])
-    if largest:
-        return [i for i in ordered if float(scores[i]) >= value * best - ZERO]
-    return [i for i in ordered if float(scores[i]) <= best / value + ZERO]
+# How many of the candidates, in order, each strategy keeps.
 
 
-STRATEGIES: dict[str, Callable[[Tensor, list[int], float, str, bool, float], list[int]]] = {
-    "none": _none,
+def _top_p(candidates: Candidates) -> int:
+    if candidates.value >= 1:
+        return len(candidates.indices)
+    return MASS[candidates.mode](candidates)
+
+
+def _top_k(candidates: Candidates) -> int:
+    return max(1, int(candidates.value * candidates.total + ROUNDING))
+
+
+def _top_k_abs(candidates: Candidates) -> int:
+    return max(1, int(candidates.value))
+
+
+def _min_p(candidates: Candidates) -> int:
+    best = candidates.scores[0]
+    if candidates.largest:
+        return sum(score >= candidates.value * best - ZERO for score in candidates.scores)
+    return sum(score <= best / candidates.value + ZERO for score in candidates.scores)
+
+
+STRATEGIES: dict[str, Callable[[Candidates], int]] = {
     "top_p": _top_p,
     "top_k": _top_k,
     "top_k_abs": _top_k_abs,
@@ -76,48 +141,32 @@ STRATEGIES: dict[str, Callable[[Tensor, list[int], float, str, bool, float], lis
 }
 
 
-def _positive_mass(mass: Tensor, ordered: list[int], value: float, epsilon: float) -> list[int]:
-    """Walks down `mass` until the share `value`, less `epsilon`, is held; empty if it is never reached."""
-    wanted = value * float(mass.sum()) - epsilon
-    held, kept = 0.0, []
+def _walk(masses: list[float], candidates: Candidates) -> int:
+    """Groups walked until they hold `value * total - epsilon`; 0 when that is nothing, or never reached."""
+    wanted = candidates.value * sum(masses) - candidates.epsilon
+    held, count = 0.0, 0
     if wanted <= 0:
-        return []
-    for index, amount in zip(ordered, mass.tolist(), strict=True):
-        if held >= wanted or amount <= 0:
+        return 0
+    for mass in masses:
+        if held >= wanted or mass <= 0:
             break
-        held += amount
-        kept.append(index)
-    return kept if held >= wanted else []
+        held, count = held + mass, count + 1
+    return count if held >= wanted else 0
 
 
-def _variance(scores: Tensor, ordered: list[int], value: float, largest: bool, epsilon: float) -> list[int]:
-    # the slack is given for standard deviations; squared, it bounds the same outcome spread
-    return _positive_mass(scores**2, ordered, value, epsilon**2)
+def _variance(candidates: Candidates) -> int:
+    return _walk([score**2 for score in candidates.scores], candidates)
 
 
-def _linear(scores: Tensor, ordered: list[int], value: float, largest: bool, epsilon: float) -> list[int]:
-    return _positive_mass(scores, ordered, value, epsilon)
+def _linear(candidates: Candidates) -> int:
+    return _walk(candidates.scores, candidates)
 
 
-def _softmax(scores: Tensor, ordered: list[int], value: float, largest: bool, epsilon: float) -> list[int]:
-    shares = torch.softmax(scores if largest else -scores, dim=0)
-    cumulative = shares.cumsum(0).tolist()
-    count = next((i + 1 for i, held in enumerate(cumulative) if held >= value - ZERO), len(ordered))
-    return ordered[:count]
+def _softmax(candidates: Candidates) -> int:
+    scores = torch.tensor(candidates.scores, dtype=torch.float64)
+    shares = torch.softmax(scores if candidates.largest else -scores, dim=0)
+    held = shares.cumsum(0)
+    return min(len(scores), 1 + int((held < candidates.value - ROUNDING).sum()))
 
 
-MASS: dict[str, Callable[[Tensor, list[int], float, bool, float], list[int]]] = {
-    "variance": _variance,
-    "linear": _linear,
-    "softmax": _softmax,
-}
-
-
-def group_scores(returns: Tensor, groups: Tensor) -> Tensor:
-    """Unbiased standard deviation of `returns` (B,) in each group, `(G,)` by ascending id; 0 for a group of one."""
-    return torch.stack(
-        [
-            returns[groups == group].std() if (groups == group).sum() > 1 else returns.new_zeros(())
-            for group in groups.unique()
-        ]
-    )
+MASS: dict[str, Callable[[Candidates], int]] = {"variance": _variance, "linear": _linear, "softmax": _softmax}

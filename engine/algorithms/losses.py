@@ -1,6 +1,7 @@
 """Policy and value losses, KL estimators, entropy. Tokens are `(B, T)` float32; `mask` is 1 on sampled tokens.
 
-A loss divides by `normalizer` when it is given, so that the losses of a mini-batch's parts add up to the whole's.
+A loss divides by `normalizer` when it is given (`loss_normalizer` of the whole mini-batch), so that the losses and the
+gradients of its parts add up to the whole's. How parts are cut and when gradients step is the learner's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from torch import Tensor
 
 Aggregation = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
 KlKind = Literal["k1", "k2", "k3"]
+Normalizer = Tensor | float | None
 MAX_LOG_RATIO = 20.0
+MAX_K3 = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +41,13 @@ def policy_loss(
     clip_high: float,
     dual_clip: float,
     aggregation: Aggregation,
-    normalizer: Tensor | None = None,
+    normalizer: Normalizer = None,
 ) -> PolicyLoss:
     """PPO's clipped objective as a loss (arXiv 1707.06347, eq. 7), its two clips apart (DAPO, arXiv 2503.14476).
 
-    Where the advantage is negative the loss is at most `-advantage * dual_clip` (arXiv 1912.09729); 0 turns that off.
-    A batch with no sampled token has loss 0.
+    `max(-A r, -A clip(r, 1 - clip_low, 1 + clip_high))` with `r = exp(logprobs - old_logprobs)`, the exponent kept
+    within ±20. Where the advantage is negative the loss is at most `-A * dual_clip` (arXiv 1912.09729); 0 turns that
+    off. All tensors are `(B, T)`. A batch with no sampled token has loss 0 and a gradient of 0.
     """
     ratio = (logprobs - old_logprobs).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp()  # (B, T)
     plain = -advantages * ratio
@@ -64,7 +68,7 @@ def policy_loss(
     )
 
 
-def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Tensor | None = None) -> Tensor:
+def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Normalizer = None) -> Tensor:
     """Token losses `(B, T)` as one number.
 
     token_mean: over all sampled tokens. sequence_mean_token_sum: sum in each trajectory, mean over trajectories
@@ -74,24 +78,29 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Ten
     return AGGREGATIONS[how](losses, mask, normalizer)
 
 
-def _token_mean(losses: Tensor, mask: Tensor, normalizer: Tensor | None) -> Tensor:
+def _token_mean(losses: Tensor, mask: Tensor, normalizer: Normalizer) -> Tensor:
     return (losses * mask).sum() / (mask.sum().clamp(min=1) if normalizer is None else normalizer)
 
 
-def _sequence_mean_token_sum(losses: Tensor, mask: Tensor, normalizer: Tensor | None) -> Tensor:
+def _sequence_mean_token_sum(losses: Tensor, mask: Tensor, normalizer: Normalizer) -> Tensor:
     return (losses * mask).sum() / (_rows_with_tokens(mask) if normalizer is None else normalizer)
 
 
-def _sequence_mean_token_mean(losses: Tensor, mask: Tensor, normalizer: Tensor | None) -> Tensor:
+def _sequence_mean_token_mean(losses: Tensor, mask: Tensor, normalizer: Normalizer) -> Tensor:
     means = (losses * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)  # (B,)
     return means.sum() / (_rows_with_tokens(mask) if normalizer is None else normalizer)
 
 
-AGGREGATIONS: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
+AGGREGATIONS: dict[str, Callable[[Tensor, Tensor, Normalizer], Tensor]] = {
     "token_mean": _token_mean,
     "sequence_mean_token_sum": _sequence_mean_token_sum,
     "sequence_mean_token_mean": _sequence_mean_token_mean,
 }
+
+
+def loss_normalizer(mask: Tensor, how: Aggregation) -> Tensor:
+    """What `aggregate` divides a whole mini-batch by: its sampled tokens, or its rows that have any; at least 1."""
+    return mask.sum().clamp(min=1) if how == "token_mean" else _rows_with_tokens(mask)
 
 
 def _rows_with_tokens(mask: Tensor) -> Tensor:
@@ -105,36 +114,74 @@ def value_loss(
     mask: Tensor,
     *,
     clip: float,
-    normalizer: Tensor | None = None,
+    normalizer: Normalizer = None,
 ) -> Tensor:
-    """Half the larger of the squared errors of the value and of the value kept within `clip` of its old one, per token.
+    """Half the larger of the squared errors of the value and of the value kept within `clip` of its old one.
 
-    From the PPO reference implementation; a scalar with gradient.
+    `0.5 * mean(max((V - R)^2, (V_old + clip(V - V_old, ±clip) - R)^2))` over sampled tokens, from OpenAI's PPO code
+    (discussed in arXiv 2006.05990, where it did not help). Where the kept value decides, the gradient is 0. `clip` is
+    above 0; `math.inf` leaves the plain squared error. A scalar with gradient.
     """
+    plain, kept = _value_errors(values, old_values, returns, clip)
+    return 0.5 * _token_mean(torch.maximum(plain, kept), mask, normalizer)
+
+
+def value_clip_fraction(values: Tensor, old_values: Tensor, returns: Tensor, mask: Tensor, *, clip: float) -> float:
+    """Share of sampled tokens on which the clip of `value_loss` decides; 0 for none."""
+    plain, kept = _value_errors(values.detach(), old_values, returns, clip)
+    return float(((kept > plain) * mask).sum() / mask.sum().clamp(min=1))
+
+
+def _value_errors(values: Tensor, old_values: Tensor, returns: Tensor, clip: float) -> tuple[Tensor, Tensor]:
     near = old_values + (values - old_values).clamp(-clip, clip)
-    errors = torch.maximum((values - returns) ** 2, (near - returns) ** 2)
-    return 0.5 * _token_mean(errors, mask, normalizer)
+    return (values - returns) ** 2, (near - returns) ** 2
+
+
+def explained_variance(values: Tensor, returns: Tensor, mask: Tensor) -> float:
+    """`1 - var(returns - values) / var(returns)` over sampled tokens: 1 perfect, 0 no better than a constant.
+
+    Below 0 the critic misleads. 0 where returns do not vary, or with fewer than two tokens.
+    """
+    chosen = mask.bool()
+    if int(chosen.sum()) < 2:
+        return 0.0
+    targets, errors = returns[chosen].double(), (returns - values)[chosen].double()
+    spread = float(targets.var())
+    return 1.0 - float(errors.var()) / spread if spread > 1e-12 else 0.0
 
 
 def kl_penalty(logprobs: Tensor, ref_logprobs: Tensor, kind: KlKind) -> Tensor:
-    """Per-token estimates of KL(policy || reference), `(B, T)` (joschu.net/blog/kl-approx.html).
+    """Estimates of KL(policy || reference) from each sampled token, `(B, T)` (joschu.net/blog/kl-approx.html).
 
-    k1: log-ratio, unbiased, can be negative, and has no expected gradient as a loss. k2: half its square. k3:
-    `exp(-d) - 1 + d`, unbiased and never negative; its log-ratio is clamped to ±20 and itself to ±10.
+    With `d = logprobs - ref_logprobs`: k1 is `d`, unbiased, can be negative, and as a loss has an expected gradient of
+    0, so it does not pull. k2 is `d^2 / 2`, biased a little, and its gradient is that of the KL. k3 is
+    `exp(-d) - 1 + d`, unbiased and never negative; `d` is kept within ±20 and the result below 10. Equal
+    log-probabilities give 0.
     """
     return KL_KINDS[kind](logprobs - ref_logprobs)
 
 
-KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {
-    "k1": lambda d: d,
-    "k2": lambda d: 0.5 * d * d,
-    "k3": lambda d: (
-        (-d).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp() - 1 + d.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
-    ).clamp(-10, 10),
-}
+def _k1(difference: Tensor) -> Tensor:
+    return difference
+
+
+def _k2(difference: Tensor) -> Tensor:
+    return 0.5 * difference**2
+
+
+def _k3(difference: Tensor) -> Tensor:
+    bounded = difference.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+    return ((-bounded).exp() - 1 + bounded).clamp(-MAX_K3, MAX_K3)
+
+
+KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {"k1": _k1, "k2": _k2, "k3": _k3}
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """Entropy in nats of the distributions over the last axis: `(..., V) -> (...)`."""
+    """Entropy in nats of the distributions over the last axis: `(..., V) -> (...)`, from 0 (certain) to ln V (even).
+
+    Logits of -inf, tokens ruled out, have probability 0 and add nothing, to the value or to the gradient.
+    """
     logprobs = torch.log_softmax(logits, dim=-1)
-    return -(logprobs.exp() * logprobs).sum(dim=-1)
+    finite = logprobs.clamp(min=torch.finfo(logprobs.dtype).min)
+    return -(logprobs.exp() * finite).sum(dim=-1)

@@ -1,0 +1,151 @@
+"""The group filter: strategies, mass modes, degenerate steps, and the threshold it reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
+
+
+def kept(scores: list[float], strategy: Any, value: float, **options: Any) -> list[int]:
+    return select_groups(torch.tensor(scores), strategy=strategy, value=value, **options)
+
+
+def test_none_keeps_every_group_even_those_without_spread() -> None:
+    assert kept([1.0, 0.0, 2.0], "none", 0.9) == [0, 1, 2]
+
+
+def test_top_p_walks_from_the_most_uncertain_group() -> None:
+    # stds 1, 4, 2, 1: squares 1, 16, 4, 1 of 22; 16 + 4 = 20 holds 0.9 * 22 = 19.8
+    assert kept([1.0, 4.0, 2.0, 1.0], "top_p", 0.9, epsilon=0.0) == [1, 2]
+
+
+def test_ragens_mixed_batch_by_std_mass() -> None:
+    # 13.55 in all, 12.185 wanted; 5.2 + 4.1 + 3 = 12.3
+    assert kept([5.2, 4.1, 0, 0, 0.05, 3, 0, 1.2], "top_p", 0.9, mode="linear") == [0, 1, 5]
+
+
+@pytest.mark.parametrize("mode", ["variance", "linear", "softmax"])
+def test_a_step_without_signal_keeps_nothing(mode: Any) -> None:
+    assert kept([0.0, 0.0, 0.0], "top_p", 0.9, mode=mode) == []
+
+
+def test_a_step_with_less_mass_than_the_slack_is_skipped() -> None:
+    # variance 0.09^2 = 0.0081: 0.9 of it less 0.01 is nothing
+    assert kept([0.09, 0.0], "top_p", 0.9, mode="variance", epsilon=0.01) == []
+    assert kept([0.2, 0.0], "top_p", 0.9, mode="variance", epsilon=0.01) == [0]
+
+
+def test_zeros_included_in_the_smallest_first_walk_end_it_empty() -> None:
+    assert kept([3.0, 0.0, 1.0], "top_p", 0.9, mode="linear", largest=False, include_zero=True) == []
+
+
+def test_smallest_first_takes_the_least_uncertain_with_spread() -> None:
+    # 1 + 3 = 4 of 8 holds 0.5 * 8
+    assert kept([4.0, 3.0, 1.0, 0.0], "top_p", 0.5, mode="linear", largest=False, epsilon=0.0) == [1, 2]
+
+
+def test_top_p_of_1_keeps_all_with_spread() -> None:
+    assert kept([1.0, 0.0, 0.001], "top_p", 1.0) == [0, 2]
+    assert kept([1.0, 0.0, 0.001], "top_p", 1.0, include_zero=True) == [0, 1, 2]
+
+
+@given(
+    scores=st.lists(st.floats(0.125, 5, width=32), min_size=1, max_size=10),
+    scale=st.sampled_from([0.25, 4.0]),
+    mode=st.sampled_from(["variance", "linear"]),
+)
+def test_mass_modes_do_not_depend_on_the_scale_of_rewards(scores: list[float], scale: float, mode: Any) -> None:
+    # scales are powers of two, so that no rounding moves a group over the border
+    scaled = [score * scale for score in scores]
+    assert kept(scores, "top_p", 0.8, mode=mode, epsilon=0.0) == kept(scaled, "top_p", 0.8, mode=mode, epsilon=0.0)
+
+
+def test_softmax_depends_on_it_and_keeps_nearly_all_of_close_scores() -> None:
+    close = [0.1, 0.2, 0.3, 0.4, 0.5, 0.1, 0.2, 0.3]
+    assert len(kept(close, "top_p", 0.9, mode="softmax")) == 8
+    assert len(kept([score * 100 for score in close], "top_p", 0.9, mode="softmax")) == 1
+
+
+def test_softmax_of_a_dead_step_with_zeros_included_keeps_nearly_all() -> None:
+    assert len(kept([0.0] * 10, "top_p", 0.9, mode="softmax", include_zero=True)) == 9
+
+
+@given(
+    scores=st.lists(st.floats(0, 5, width=32), min_size=1, max_size=10),
+    value=st.floats(0.05, 0.95),
+    mode=st.sampled_from(["variance", "linear"]),
+)
+def test_top_p_keeps_the_fewest_groups_that_hold_the_share(scores: list[float], value: float, mode: Any) -> None:
+    power = {"variance": 2, "linear": 1}[mode]
+    found = kept(scores, "top_p", value, mode=mode, epsilon=0.0)
+    masses = [score**power if score > 1e-10 else 0.0 for score in scores]
+    held = sum(masses[i] for i in found)
+    assert held >= value * sum(masses) - 1e-6
+    if found:
+        assert held - min(masses[i] for i in found) < value * sum(masses) + 1e-6
+        assert min(scores[i] for i in found) >= max(
+            (scores[i] for i in range(len(scores)) if i not in found), default=0
+        )
+
+
+def test_top_k_is_a_share_of_all_groups_but_never_takes_one_without_spread() -> None:
+    assert kept([0.0, 3.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0], "top_k", 0.25) == [1, 3]
+    assert kept([0.0, 3.0, 0.0, 0.0], "top_k", 0.75) == [1]
+    assert kept([2.0, 3.0], "top_k", 0.1) == [1]  # at least one
+
+
+def test_top_k_takes_the_share_that_was_meant() -> None:
+    # 0.29 * 100 is 28.999999999999996 in floating point
+    assert len(kept([float(i + 1) for i in range(100)], "top_k", 0.29)) == 29
+
+
+def test_top_k_abs_counts_groups() -> None:
+    assert kept([1.0, 3.0, 2.0], "top_k_abs", 2) == [1, 2]
+    assert kept([1.0, 3.0, 2.0], "top_k_abs", 2, largest=False) == [0, 2]
+
+
+def test_min_p_keeps_what_comes_near_the_best() -> None:
+    assert kept([1.0, 0.5, 0.49, 0.0], "min_p", 0.5) == [0, 1]
+    assert kept([4.0, 2.0, 1.0], "min_p", 0.5, largest=False) == [1, 2]  # at most 1 / 0.5
+
+
+def test_ties_go_to_the_lower_index() -> None:
+    assert kept([1.0, 1.0, 1.0, 1.0], "top_k", 0.5) == [0, 1]
+    assert kept([1.0, 1.0, 1.0, 1.0], "top_k", 0.5, largest=False) == [0, 1]
+
+
+def test_a_score_that_is_not_a_number_is_never_kept() -> None:
+    assert kept([float("nan"), 1.0], "top_p", 0.9) == [1]
+
+
+def test_the_threshold_is_the_score_of_the_last_group_kept() -> None:
+    scores = torch.tensor([1.0, 4.0, 2.0])
+    assert filter_threshold(scores, [1, 2]) == 2.0
+    assert filter_threshold(scores, [0, 2], largest=False) == 2.0
+    assert filter_threshold(scores, []) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    # groups 3: (1, 3), 5: (2,), 9: (0.1, 0.1, 0.1)
+    [
+        ("reward_variance", [2**0.5, 0.0, 0.0]),
+        ("reward_mean", [2.0, 2.0, 0.1]),
+        ("reward_sum", [4.0, 2.0, 0.3]),
+    ],
+)
+def test_group_scores_come_in_order_of_group_id(metric: Any, expected: list[float]) -> None:
+    returns: Tensor = torch.tensor([0.1, 1.0, 0.1, 2.0, 3.0, 0.1])
+    groups = torch.tensor([9, 3, 9, 5, 3, 9])
+    torch.testing.assert_close(group_scores(returns, groups, metric), torch.tensor(expected))
+
+
+def test_equal_returns_have_a_spread_of_exactly_0() -> None:
+    assert group_scores(torch.full((7,), 0.1), torch.zeros(7)).tolist() == [0.0]
