@@ -1,0 +1,35 @@
+# `make run` needs Python 3.11 or newer and make; everything else it sets up in .venv.
+PYTHON ?= $(shell command -v python3.12 || command -v python3.11 || command -v python3)
+VENV := .venv/bin
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.DEFAULT_GOAL := run
+.PHONY: run link test lint bench clean setup setup-dev
+
+run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
+	@exec $(VENV)/python -m workers.launch
+
+link: setup  ## print a new sign-in link
+	@$(VENV)/python manage.py sign_in_link
+
+test: lint  ## everything that tests
+	OMP_NUM_THREADS=1 $(VENV)/python -m pytest
+
+lint: setup-dev  ## style, types and borders between the parts
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy engine webapp workers
+	$(VENV)/lint-imports
+
+bench: setup  ## measure the engine on this machine
+	$(VENV)/python -m engine bench
+
+setup:
+	@$(PYTHON) -m workers.launch.install base
+
+setup-dev:
+	@$(PYTHON) -m workers.launch.install dev
+
+clean:  ## caches only; runs and the database in var/ stay
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
+	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +

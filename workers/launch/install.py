@@ -1,0 +1,100 @@
+"""Puts what `requirements/` names into `.venv`. Plain standard library: nothing is installed yet when it runs.
+
+`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+OLDEST = (3, 11)
+UV = "uv==0.13.8"  # the version that base.txt names
+
+
+class CannotInstall(Exception):
+    """The cause and the remedy."""
+
+
+def install(kind: str) -> None:
+    """Makes the environment and installs `requirements/<kind>.txt`, unless that is done already."""
+    if sys.version_info < OLDEST:
+        found = ".".join(map(str, sys.version_info[:3]))
+        raise CannotInstall(f"Python {found} is too old. Use 3.11 or newer: make PYTHON=python3.12 …")
+    stamp = VENV / f".starboard-{kind}"
+    wanted = fingerprint(kind)
+    if PYTHON.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return
+    _say(f"Setting up {VENV} with requirements/{kind}.txt. This takes some minutes, once.")
+    if not PYTHON.exists():
+        venv.create(VENV, with_pip=True)
+    if not (VENV / "bin" / "uv").exists():
+        _run([str(PYTHON), "-m", "pip", "install", "--quiet", UV])
+    _run([str(VENV / "bin" / "uv"), "pip", "install", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt"])
+    stamp.write_text(wanted)
+
+
+def fingerprint(kind: str) -> str:
+    """Of the file, of the files it includes, and of the interpreter."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
+    for file in _with_included(ROOT / "requirements" / f"{kind}.txt"):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _with_included(file: Path) -> list[Path]:
+    included = [line[3:].strip() for line in file.read_text().splitlines() if line.startswith("-r ")]
+    return [file, *(found for name in included for found in _with_included(file.parent / name))]
+
+
+def _environment() -> dict[str, str]:
+    """uv does not read pip's configuration, so the folders of wheels that pip is told of are handed on."""
+    environment = dict(os.environ)
+    if "UV_FIND_LINKS" not in environment and (links := _pip_setting("find-links")):
+        environment["UV_FIND_LINKS"] = ",".join(links.split())
+    if "SSL_CERT_FILE" not in environment and (certificates := _pip_setting("cert")):
+        environment["SSL_CERT_FILE"] = certificates
+    return environment
+
+
+def _pip_setting(name: str) -> str:
+    """The environment's `PIP_…`, else the configuration file's."""
+    given = os.environ.get(f"PIP_{name.replace('-', '_').upper()}")
+    if given:
+        return given
+    command = [str(PYTHON), "-m", "pip", "config", "get", f"global.{name}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip().strip("'\"") if done.returncode == 0 else ""
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, env=_environment(), check=False)
+    if done.returncode != 0:
+        raise CannotInstall(
+            f"{' '.join(command[:4])} … ended with status {done.returncode}; its message is above. "
+            "Without a network, point PIP_FIND_LINKS at a folder of wheels."
+        )
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        install(arguments[0] if arguments else "base")
+    except CannotInstall as problem:
+        _say(str(problem))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
