@@ -32,7 +32,15 @@ app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    broker_transport_options={"socket_connect_timeout": 2, "global_keyprefix": "starboard."},
+    broker_transport_options={
+        "global_keyprefix": "starboard.",
+        "socket_connect_timeout": 2,
+        "socket_timeout": 10,
+        # a launch waits for no broker: it tries twice, at once, and leaves the rest to `tend`
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
+    },
     task_default_queue="supervision",
     # JSON only: whoever can write to the broker must not be able to run code here.
     accept_content=["json"],

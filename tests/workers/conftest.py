@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.workers.workplace import Workplace, wait_for
+from tests.workers.workplace import Workplace, forget_connections, wait_for
 from workers.app import app, broker_url
 
 
@@ -49,18 +48,15 @@ def workplace(
     redis.Redis.from_url(redis_url).flushall()
     monkeypatch.setattr(app.conf, "broker_url", broker_url(redis_url))
     monkeypatch.setattr(app.conf, "broker_write_url", broker_url(redis_url))
-    app.close()
-    app.amqp._producer_pool = None
+    forget_connections()
     place = Workplace(directory=tmp_path, redis_url=redis_url)
     for name, value in place.settings().items():
         setattr(settings, name, value)
     yield place
     place.close()
+    forget_connections()
 
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
-
-
-assert sys.platform == "linux", "supervision reads /proc"

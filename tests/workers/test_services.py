@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,9 +11,11 @@ from django.contrib.auth import get_user_model
 
 from engine.config import RunConfig
 from engine.errors import ConfigError
+from tests.workers.workplace import forget_connections
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import MOVES, TERMINAL, RunState
+from workers.app import app
 
 pytestmark = pytest.mark.django_db
 
@@ -38,18 +42,24 @@ def test_a_config_that_cannot_be_used_makes_no_row() -> None:
     assert not Run.objects.exists()
 
 
-def test_a_broker_that_is_down_keeps_nobody_from_launching(
-    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+@pytest.fixture
+def broker_that_is_down(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("broker_url", "broker_write_url"):
+        monkeypatch.setattr(app.conf, name, "redis+socket:///nowhere/redis.sock")
+    forget_connections()
+    yield
+    forget_connections()
+
+
+def test_a_broker_that_is_down_keeps_nobody_from_launching_nor_waiting(
+    broker_that_is_down: None, django_capture_on_commit_callbacks: Any
 ) -> None:
-    monkeypatch.setattr(services.app.conf, "broker_url", "redis+socket:///nowhere/redis.sock")
-    monkeypatch.setattr(services.app.conf, "broker_write_url", "redis+socket:///nowhere/redis.sock")
-    services.app.close()
-    services.app.amqp._producer_pool = None
+    began = time.monotonic()
     with django_capture_on_commit_callbacks(execute=True):
         run = services.submit_run(owner=None, config=RunConfig())
+    assert time.monotonic() - began < 1
     assert Run.objects.get(pk=run.pk).state == "queued"
-    services.app.close()
-    services.app.amqp._producer_pool = None
+    assert not services.enqueue(run.pk)
 
 
 @pytest.mark.parametrize("source", list(RunState))

@@ -19,6 +19,7 @@ from django.db import connection
 from engine.config import RunConfig
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
+from workers.app import app
 from workers.process import processes_with_cookie
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -110,6 +111,12 @@ class Workplace:
         for run in Run.objects.all():
             for identity in processes_with_cookie(run.process.get("cookie", "none")):
                 os.kill(identity.pid, signal.SIGKILL)
+
+
+def forget_connections() -> None:
+    """Celery keeps connections to the broker it had; the next one is made by the settings of now."""
+    app.close()
+    app.amqp._producer_pool = None
 
 
 def wait_for_state(run: Run, *states: str, seconds: float = PATIENCE) -> Run:

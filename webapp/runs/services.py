@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Owner = AbstractBaseUser | None
+Actor = User | AnonymousUser | None
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
 NO_WORKER_YET = "Waits for a worker to take it"
@@ -38,7 +38,7 @@ NO_WORKER_YET = "Waits for a worker to take it"
 
 def submit_run(
     *,
-    owner: Owner,
+    owner: Actor,
     config: RunConfig | dict[str, Any],
     name: str = "",
     preset: str = "",
@@ -48,7 +48,7 @@ def submit_run(
     """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`."""
     checked = config if isinstance(config, RunConfig) else build_config(config)
     run = Run.objects.create(
-        owner=owner,
+        owner=owner if isinstance(owner, User) else None,
         name=name.strip() or _unused_name(),
         preset=preset or checked.preset,
         environment_version=environment_version,
@@ -109,7 +109,7 @@ def move(
     return True
 
 
-def request_stop(run: Run, user: Owner = None) -> bool:
+def request_stop(run: Run, user: Actor = None) -> bool:
     """Stops the run; a queued one at once. Pressed again it goes one stage faster: asked, terminated, killed."""
     who = _who(user)
     if move(run, RunState.STOPPED, reason=f"Stopped before it started, by {who}.", sources=[RunState.QUEUED]):
@@ -125,12 +125,12 @@ def request_stop(run: Run, user: Owner = None) -> bool:
     return _told(run)
 
 
-def request_pause(run: Run, user: Owner = None) -> bool:
+def request_pause(run: Run, user: Actor = None) -> bool:
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
     return bool(asked.update(requested=Request.PAUSE)) and _told(run)
 
 
-def request_resume(run: Run, user: Owner = None) -> bool:
+def request_resume(run: Run, user: Actor = None) -> bool:
     """Goes on: a paused run where it paused, an ended one as a new attempt from its newest checkpoint."""
     if run.state in RESUMABLE:
         return resume_ended(run)
@@ -138,7 +138,7 @@ def request_resume(run: Run, user: Owner = None) -> bool:
     return bool(asked.update(requested=Request.RUN)) and _told(run)
 
 
-def request_checkpoint(run: Run, user: Owner = None) -> bool:
+def request_checkpoint(run: Run, user: Actor = None) -> bool:
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
     return bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and _told(run)
 
@@ -167,7 +167,7 @@ def queue_again(run: Run, *, reason: str, epoch: int) -> bool:
     return queued
 
 
-def rename(run: Run, name: str, user: Owner = None) -> bool:
+def rename(run: Run, name: str, user: Actor = None) -> bool:
     """False for an empty name; a longer one than 80 characters is cut."""
     if not (kept := name.strip()[:80]):
         return False
@@ -175,13 +175,13 @@ def rename(run: Run, name: str, user: Owner = None) -> bool:
     return _told(run)
 
 
-def archive(run: Run, user: Owner = None) -> bool:
+def archive(run: Run, user: Actor = None) -> bool:
     """Takes an ended run out of the lists; nothing is deleted."""
     ended = Run.objects.filter(pk=run.pk, state__in=TERMINAL, archived_at=None)
     return bool(ended.update(archived_at=timezone.now())) and _told(run)
 
 
-def unarchive(run: Run, user: Owner = None) -> bool:
+def unarchive(run: Run, user: Actor = None) -> bool:
     return bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and _told(run)
 
 
@@ -213,5 +213,5 @@ def _unused_name() -> str:
     return name
 
 
-def _who(user: Owner) -> str:
+def _who(user: Actor) -> str:
     return user.get_username() if user is not None else "Starboard"
