@@ -1,0 +1,42 @@
+"""A real Qwen2 model, untrained and very small, for tests that need a model but not a good one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from engine.models.tiny.build import learn_tokenizer
+
+
+@lru_cache(maxsize=1)
+def words() -> Any:
+    return learn_tokenizer(seed=5)
+
+
+def small_model(seed: int = 0, *, width: int = 32) -> Qwen2ForCausalLM:
+    torch.manual_seed(seed)
+    config = Qwen2Config(
+        vocab_size=len(words()),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=512,
+        tie_word_embeddings=False,
+        eos_token_id=words().eos_token_id,
+        pad_token_id=words().pad_token_id,
+        bos_token_id=None,
+    )
+    return Qwen2ForCausalLM(config).eval()
+
+
+def save_small_model(directory: Path, seed: int = 0) -> Path:
+    """A model directory as a user has it."""
+    small_model(seed).save_pretrained(directory)
+    words().save_pretrained(directory)
+    return directory
