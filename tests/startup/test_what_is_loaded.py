@@ -1,0 +1,68 @@
+"""What a process loads by starting. import-linter reads imports; only a real process shows what a package pulls in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TRAINING_STACK = ["torch", "transformers", "ray", "vllm", "peft"]
+SITE = ["django", "celery", "channels", "redis", "kombu"]
+
+ALL_MODULES = """
+import importlib, pkgutil, sys
+import engine
+for module in pkgutil.walk_packages(engine.__path__, "engine."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+
+
+def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
+    """Which of the packages `wanted` are loaded in a fresh interpreter that has run the code."""
+    report = f"import sys; print('LOADED', *[name for name in {wanted!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"],
+        cwd=REPOSITORY,
+        env={**os.environ, "STARBOARD_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "webapp.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rsplit("LOADED", 1)[1].split()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["engine.config", "engine.events", "engine.environments", "engine.metrics", "engine.play", "engine.rollout.shards"],
+)
+def test_the_light_parts_of_the_engine_load_no_training_stack(module: str, tmp_path: Path) -> None:
+    assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_the_web_process_loads_no_training_stack(tmp_path: Path) -> None:
+    every_page = "import webapp.asgi; from django.urls import get_resolver; get_resolver().url_patterns"
+    assert loaded_by(every_page, TRAINING_STACK, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_a_worker_loads_no_training_stack(tmp_path: Path) -> None:
+    code = "import django; django.setup(); import workers.app, workers.tasks, workers.clock"
+    assert loaded_by(code, TRAINING_STACK, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_the_engine_loads_nothing_of_the_site(tmp_path: Path) -> None:
+    loaded = loaded_by(ALL_MODULES, [*SITE, "torch"], tmp_path)
+    assert loaded == ["torch"]  # so it did load everything
+
+
+@pytest.mark.slow
+def test_the_probe_sees_what_is_loaded(tmp_path: Path) -> None:
+    assert loaded_by("import django", ["django", "torch"], tmp_path) == ["django"]
