@@ -1,0 +1,95 @@
+"""The real engine under a real worker, with a real (small, untrained) language model."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import RunConfig
+from engine.rollout.shards import read_record
+from tests.engine.models import save_small_model
+from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
+from webapp.runs import services
+from webapp.runs.models import Run
+
+pytestmark = pytest.mark.slow
+
+COLD_START = 120.0
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_small_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def place(workplace: Workplace, settings: Any) -> Workplace:
+    workplace.engine = []
+    settings.STARBOARD_ENGINE_COMMAND = None
+    return workplace
+
+
+def small_run(model: Path, *, steps: int) -> Run:
+    config = RunConfig.model_validate(
+        {
+            "steps": steps,
+            "threads": 1,
+            "model": {"path": str(model)},
+            "environments": [{"kind": "frozen_lake", "max_reply_tokens": 8, "max_turns": 2}],
+            "rollout": {"groups": 4, "group_size": 2},
+            "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},
+            "evaluation": {"every": 2, "episodes": 4, "final_episodes": 4},
+            "checkpoint": {"every": 2},
+        }
+    )
+    return services.submit_run(owner=None, config=config)
+
+
+def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
+    place.start_worker()
+    run = wait_for_state(small_run(model, steps=3), "finished", seconds=COLD_START)
+    assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]
+    assert list(run.steps.values_list("step", flat=True)) == [1, 2, 3]
+    assert "reward/mean" in run.metrics
+    assert run.trajectories.filter(split="train").count() == 3 * 4 * 2
+    shown = run.trajectories.filter(split="train", step=2).first()
+    assert shown is not None
+    record = read_record(run.directory / shown.shard, shown.offset, shown.length)
+    assert (record["group"], record["member"], record["step"]) == (shown.group, shown.member, 2)
+    assert run.evaluations.filter(final=True).count() == 1
+    assert run.last_heard is not None
+    assert run.stop_proof["proven"] and run.stop_proof["exit"] == "exited with code 0"
+
+
+def test_worker_and_engine_are_killed_and_every_step_counts_once(place: Workplace, model: Path) -> None:
+    worker = place.start_worker()
+    run = small_run(model, steps=30)
+    wait_for(lambda: run.steps.count() >= 3, seconds=COLD_START, what="three steps")
+    place.kill_worker(worker)
+    place.start_worker()
+    wait_for(lambda: Run.objects.get(pk=run.pk).epoch == 2, what="another supervisor")
+    run.refresh_from_db()
+    os.kill(run.process["pid"], signal.SIGKILL)
+    run = wait_for_state(run, "crashed")
+    assert services.request_resume(run)
+    wait_for(lambda: run.steps.filter(attempt=2).exists(), seconds=COLD_START, what="a step of the second attempt")
+    run.refresh_from_db()
+    assert services.request_stop(run)
+    run = wait_for_state(run, "stopped")
+    steps = list(run.steps.values_list("step", flat=True))
+    assert steps == list(range(1, len(steps) + 1))
+    assert run.trajectories.filter(split="train").count() == len(steps) * 4 * 2
+    seqs = [event["seq"] for event in events_in_file(run)]
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert run.stop_proof["how"] == "by itself"
+
+
+def test_a_model_that_is_not_there_fails_the_run_with_its_cause_and_remedy(place: Workplace) -> None:
+    place.start_worker()
+    run = wait_for_state(small_run(Path("/nowhere/model"), steps=3), "failed", seconds=COLD_START)
+    assert "/nowhere/model does not exist" in run.state_reason
+    assert "config.json" in run.state_remedy
