@@ -1,5 +1,7 @@
 # `make run` needs Python 3.11 or newer and make; everything else it sets up in .venv.
-PYTHON ?= $(shell command -v python3.12 || command -v python3.11 || command -v python3)
+# The first of these that runs and can make environments; give another with `make run PYTHON=…`.
+WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11) or print("$(1)")' 2>/dev/null)
+PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
 export PYTHONDONTWRITEBYTECODE ?= 1
 

@@ -1,0 +1,181 @@
+"""`python -m workers.launch`: Redis, tables, a worker and the site, until Ctrl-C; engines end with a checkpoint.
+
+This process imports neither Django nor the engine. It starts the others, starts again what ends by itself, and stops
+them in order: the site, the worker, the engines, Redis. What it interrupted goes on at the next start.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from webapp import environ
+from workers.launch import redis_server
+from workers.launch.children import Child
+from workers.launch.troubles import CannotStart, check_port, take_lock
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 120.0
+STOP_SECONDS = 10.0
+ENGINE_SECONDS = 30
+RESTART_DELAY = 1.0
+
+
+class Launcher:
+    """1. check  2. Redis  3. tables and examples  4. worker and site  5. watch  6. stop in order"""
+
+    def __init__(self) -> None:
+        self.data_dir = environ.path("STARBOARD_DATA_DIR", ROOT / "var")
+        self.port = environ.integer("PORT", 8000, low=1, high=65535)
+        self.bind = environ.text("STARBOARD_BIND", "127.0.0.1")
+        self.environment = {"STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port)}
+        self.children: list[Child] = []
+        self.signals = 0
+        self.prepared = False
+
+    def run(self) -> int:
+        self.lock = take_lock(self.data_dir, self.port)
+        check_port(self.bind, self.port)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note_signal)
+        try:
+            self._check_settings()
+            self._start_redis()
+            self._manage("prepare", [sys.executable, "-m", "workers.launch.prepare"])
+            self.prepared = True
+            self._start("worker", [sys.executable, "-m", "workers"])
+            web = self._start("web", [sys.executable, "-m", "workers.launch.web"])
+            self._wait_until_open(web)
+            self._greet()
+            self._watch()
+        finally:
+            self._stop()
+        return 0
+
+    def _note_signal(self, number: int, frame: object) -> None:
+        self.signals += 1
+        if self.signals == 2:
+            say("Stopping at once.")
+
+    def _check_settings(self) -> None:
+        code = "import django; django.setup(); from webapp.security import exposure as e; e.refuse_careless_exposure()"
+        self._manage("settings", [sys.executable, "-c", code])
+
+    def _start_redis(self) -> None:
+        if environ.text("REDIS_URL"):
+            return
+        path = redis_server.socket_path(self.data_dir)
+        self.environment["REDIS_URL"] = f"unix://{path}"
+        redis = self._start("redis", redis_server.command(redis_server.find_server(), path))
+        deadline = time.monotonic() + START_SECONDS
+        while not path.exists():
+            self._give_up_if_ended(redis, deadline)
+
+    def _start(self, name: str, command: list[str]) -> Child:
+        child = Child(name, command, self.data_dir / "logs" / f"{name}.log", self._child_environment())
+        child.start()
+        self.children.append(child)
+        return child
+
+    def _child_environment(self) -> dict[str, str]:
+        return {**self.environment, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PYTHONUNBUFFERED": "1"}
+
+    def _manage(self, name: str, command: list[str]) -> str:
+        """Runs a command to its end; its error is shown, less the stack."""
+        environment = {**os.environ, **self._child_environment()}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, start_new_session=True
+        )
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines()
+            starts = [at for at, line in enumerate(lines) if line and not line[0].isspace()]
+            raise CannotStart("\n".join(lines[starts[-1] :]) if starts and name == "settings" else done.stderr.strip())
+        return done.stdout.strip()
+
+    def _wait_until_open(self, web: Child) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            self._give_up_if_ended(web, deadline)
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def _give_up_if_ended(self, child: Child, deadline: float) -> None:
+        if self.signals:
+            raise KeyboardInterrupt
+        if child.has_ended() or time.monotonic() > deadline:
+            raise CannotStart(f"{child.name} did not start. The end of {child.log}:\n{child.last_lines()}")
+        time.sleep(0.1)
+
+    def _greet(self) -> None:
+        if environ.flag("STARBOARD_SIGN_IN_LINKS", True):
+            link = self._manage("link", [sys.executable, "manage.py", "sign_in_link"])
+            say(f"\nStarboard is open. This link signs you in, once, within ten minutes:\n\n    {link}\n")
+        else:
+            say(f"\nStarboard is open at {self.bind}:{self.port}. Sign in with a password.\n")
+        say(f"Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs go on at the next start.")
+
+    def _watch(self) -> None:
+        while not self.signals:
+            for child in self.children:
+                if child.has_ended() and not self.signals:
+                    self._start_again(child)
+            time.sleep(0.2)
+
+    def _start_again(self, child: Child) -> None:
+        if child.ends_too_often():
+            raise CannotStart(f"{child.name} keeps ending. The end of {child.log}:\n{child.last_lines()}")
+        say(f"{child.name} ended by itself and is started again; {child.log} says why.")
+        time.sleep(RESTART_DELAY)
+        child.start()
+
+    def _stop(self) -> None:
+        say("Stopping: the site, the worker, the engines." if self.prepared else "Stopping.")
+        by_name = {child.name: child for child in self.children}
+        for name in ("web", "worker"):
+            if name in by_name:
+                by_name[name].stop(0.5 if self.signals > 1 else STOP_SECONDS)
+        if self.prepared:
+            self._suspend_engines()
+        if "redis" in by_name:
+            by_name["redis"].stop(STOP_SECONDS)
+
+    def _suspend_engines(self) -> None:
+        seconds = 1 if self.signals > 1 else ENGINE_SECONDS
+        try:
+            said = self._manage("suspend", [sys.executable, "manage.py", "suspend_runs", "--seconds", str(seconds)])
+        except CannotStart as problem:
+            say(f"Engines may still run: {problem}")
+            return
+        say(said.splitlines()[-1] if said else "")
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    try:
+        return Launcher().run()
+    except (CannotStart, ImproperlyConfigured) as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

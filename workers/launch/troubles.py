@@ -1,0 +1,54 @@
+"""What can keep Starboard from starting, found before anything is started: another one, or a port in use."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from pathlib import Path
+from typing import TextIO
+
+
+class CannotStart(Exception):
+    """The cause and the remedy."""
+
+
+def take_lock(data_dir: Path, port: int) -> TextIO:
+    """One Starboard a data directory. Held until the file is closed, which the kernel does for a killed process."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = (data_dir / "launch.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        raise CannotStart(
+            f"Starboard already runs in {data_dir} ({file.read().strip() or 'starting'}). Use that one: `make link` "
+            "prints a link. To run a second one, give it its own: make run STARBOARD_DATA_DIR=… PORT=…"
+        ) from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()}, port {port}\n")
+    file.flush()
+    return file
+
+
+def check_port(address: str, port: int) -> None:
+    """By taking it for a moment."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address.strip("[]"), port))
+        except OSError as error:
+            raise CannotStart(_why(error, address, port)) from None
+
+
+def _why(error: OSError, address: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} of {address} is in use by another program. Stop it, or choose another port: "
+            f"make run PORT={port + 1}"
+        )
+    if error.errno == errno.EACCES:
+        return f"Port {port} needs rights that you do not have. Choose one above 1023: make run PORT=8000"
+    return f"{address}:{port} cannot be listened on: {error.strerror}. Check STARBOARD_BIND and PORT."

@@ -1,0 +1,43 @@
+"""`python -m workers.launch.web`: the ASGI server with limits and without chatter."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import django
+import uvicorn
+
+LARGEST_SOCKET_MESSAGE = 64 * 1024
+SHUTDOWN_SECONDS = 5
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        django.setup()
+        from webapp.security.exposure import refuse_careless_exposure
+
+        refuse_careless_exposure()
+    except ImproperlyConfigured as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 1
+    uvicorn.run(
+        "webapp.asgi:application",
+        host=settings.STARBOARD_BIND.strip("[]"),
+        port=settings.PORT,
+        ws_max_size=LARGEST_SOCKET_MESSAGE,
+        proxy_headers=False,  # anyone can write them
+        server_header=False,
+        access_log=False,  # it would keep the tokens of sign-in links
+        log_level="warning",
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
