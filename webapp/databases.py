@@ -10,11 +10,12 @@ from typing import Any
 import dj_database_url
 
 # WAL lets readers read while one writes. IMMEDIATE takes the write lock at BEGIN, so a busy database waits instead of
-# failing in the middle of a transaction.
+# failing in the middle of a transaction. Only the workers' housekeeping empties the write-ahead log, because several
+# processes that do can corrupt it before SQLite 3.51.3.
 SQLITE_OPTIONS: dict[str, Any] = {
     "timeout": 20,
     "transaction_mode": "IMMEDIATE",
-    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
 }
 
 
