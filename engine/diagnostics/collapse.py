@@ -1,283 +1,139 @@
-"""Detectors of collapse: rules over windows of metrics that raise alerts and may end a run. No torch.
+"""The detectors of a run: rules that raise alerts, and stops that end it. No torch.
 
-A rule speaks once and again only after its signal has recovered. What each watches for is in RAGEN's two papers
-(arXiv 2504.20073 section 4, arXiv 2604.06268 section 5); the numbers here are ours and shown with each alert.
+What each rule watches for is in RAGEN's two papers (arXiv 2504.20073 section 4, arXiv 2604.06268 section 5). They give
+no portable limits; the numbers here are ours, and each alert shows the one it used. The ladder: *watch* (look),
+*warn* (act soon), *critical* (it is breaking), *dead* (it cannot learn any more).
 """
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from engine.config import StopConfig
-from engine.events import Severity
+from engine.diagnostics.alerts import Metrics, Verdict
+from engine.diagnostics.rules import (
+    AgainstBaseline,
+    Below,
+    FellFromBest,
+    NoSignal,
+    Rule,
+    Spike,
+    SpreadLost,
+    without_signal,
+)
 
-Metrics = dict[str, float]
-BASELINE_STEPS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertDraft:
-    """An alert before it is numbered and timed."""
-
-    rule: str
-    severity: Severity
-    message: str
-    metric: str
-    value: float
-    baseline: float | None = None
-
-    def fields(self) -> dict[str, Any]:
-        return asdict(self)
+_GENTLER = "Lower optimizer.learning_rate or the clip, and go on from a checkpoint before it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What one step raised; `stop` says why the run must end, if it must."""
-
-    alerts: list[AlertDraft] = field(default_factory=list)
-    stop: str | None = None
-
-
-class Rule(Protocol):
-    """A rule sees the recorded history of its metric, newest last, and says what is wrong, or None when nothing is."""
-
-    metric: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FallsBelowBaseline:
-    """The last `steps` values are all below `share` of the mean of the first ten."""
-
-    rule: str
-    metric: str
-    share: float
-    steps: int
-    severity: Severity
-    meaning: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None:
-        if len(history) < BASELINE_STEPS + self.steps:
-            return None
-        baseline = statistics.fmean(history[:BASELINE_STEPS])
-        if baseline <= 0 or max(history[-self.steps :]) >= self.share * baseline:
-            return None
-        return AlertDraft(
-            rule=self.rule,
-            severity=self.severity,
-            metric=self.metric,
-            value=history[-1],
-            baseline=baseline,
-            message=f"{self.meaning} {history[-1]:.3g} for {self.steps} steps, below {self.share:.0%} of the "
-            f"{baseline:.3g} it began with.",
-        )
+def build_rules() -> dict[str, Rule]:
+    """Fresh rules by name."""
+    return {
+        "no_signal": NoSignal(
+            metric="rollout/success", severity="dead", steps=5, subject="Training success",
+            advice="No update can change that: stop, and go on from a checkpoint before it, or take easier puzzles.",
+        ),
+        "format_breakdown": Below(
+            metric="rollout/parse_ok_rate", severity="critical", steps=3, limit=0.5,
+            subject="The share of well-formed replies",
+            advice=f"Read some replies: they may be cut off, or noise. {_GENTLER}",
+        ),
+        "success_fell": FellFromBest(
+            metric="rollout/success", severity="critical", steps=1, recovery=5, share=0.5, floor=0.05,
+            subject="Training success", advice=_GENTLER,
+        ),
+        "in_group_std_low": SpreadLost(
+            metric="reward/in_group_std", severity="warn", steps=10, share=0.1,
+            subject="The spread of returns within groups",
+            advice="Groups no longer disagree, so they teach nothing: raise the temperature or vary the puzzles.",
+        ),
+        "entropy_low": AgainstBaseline(
+            metric="policy/entropy", severity="warn", steps=5, share=0.2, subject="Policy entropy",
+            advice="It hardly explores any more; if success is not where it should be, raise loss.clip_high or "
+            "loss.entropy_coefficient.",
+        ),
+        "entropy_high": AgainstBaseline(
+            metric="policy/entropy", severity="warn", steps=3, share=3.0, subject="Policy entropy",
+            advice=f"Replies are turning into noise. {_GENTLER}",
+        ),
+        "grad_norm_spike": Spike(
+            metric="optim/grad_norm", severity="watch", steps=3, times=5.0, subject="The gradient norm",
+            advice="Such spikes often come before a collapse that cannot be undone: save a checkpoint, watch success.",
+        ),
+    }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RisesAboveBaseline:
-    """The last `steps` values are all above `times` the mean of the first ten."""
+@dataclass(slots=True)
+class ZeroSignalDetector:
+    """Ends the run after `limit` steps in a row without success and without in-group spread; 0 never does.
 
-    rule: str
-    metric: str
-    times: float
-    steps: int
-    severity: Severity
-    meaning: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None:
-        if len(history) < BASELINE_STEPS + self.steps:
-            return None
-        baseline = statistics.fmean(history[:BASELINE_STEPS])
-        if min(history[-self.steps :]) <= self.times * baseline:
-            return None
-        return AlertDraft(
-            rule=self.rule,
-            severity=self.severity,
-            metric=self.metric,
-            value=history[-1],
-            baseline=baseline,
-            message=f"{self.meaning} {history[-1]:.3g}, over {self.times:g} times the {baseline:.3g} it began with.",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaysBelow:
-    """The last `steps` values are all below `limit`."""
-
-    rule: str
-    metric: str
-    limit: float
-    steps: int
-    severity: Severity
-    meaning: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None:
-        if len(history) < self.steps or max(history[-self.steps :]) >= self.limit:
-            return None
-        return AlertDraft(
-            rule=self.rule,
-            severity=self.severity,
-            metric=self.metric,
-            value=history[-1],
-            message=f"{self.meaning} {history[-1]:.3g} for {self.steps} steps (limit {self.limit:g}).",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spikes:
-    """`steps` values in a row above `times` the median of the twenty before them."""
-
-    rule: str
-    metric: str
-    times: float
-    steps: int
-    severity: Severity
-    meaning: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None:
-        before = history[-20 - self.steps : -self.steps]
-        if len(before) < 10:
-            return None
-        usual = statistics.median(before)
-        if min(history[-self.steps :]) <= self.times * usual:
-            return None
-        return AlertDraft(
-            rule=self.rule,
-            severity=self.severity,
-            metric=self.metric,
-            value=history[-1],
-            baseline=usual,
-            message=f"{self.meaning} {history[-1]:.3g}, over {self.times:g} times its usual {usual:.3g}.",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FallsFromBest:
-    """The mean of the last ten values is below `share` of the best such mean so far, which was at least `floor`."""
-
-    rule: str
-    metric: str
-    share: float
-    floor: float
-    severity: Severity
-    meaning: str
-
-    def judge(self, history: list[float]) -> AlertDraft | None:
-        if len(history) < 2 * BASELINE_STEPS:
-            return None
-        means = [statistics.fmean(history[i : i + BASELINE_STEPS]) for i in range(len(history) - BASELINE_STEPS + 1)]
-        best = max(means)
-        if best < self.floor or means[-1] >= self.share * best:
-            return None
-        return AlertDraft(
-            rule=self.rule,
-            severity=self.severity,
-            metric=self.metric,
-            value=means[-1],
-            baseline=best,
-            message=f"{self.meaning} {means[-1]:.3g} over ten steps, from {best:.3g} at its best.",
-        )
-
-
-RULES: tuple[Rule, ...] = (
-    StaysBelow(
-        rule="no_success", metric="rollout/success", limit=1e-9, steps=5, severity="dead", meaning="Training success is"
-    ),
-    StaysBelow(
-        rule="format_breakdown", metric="rollout/parse_ok_rate", limit=0.5, steps=3, severity="critical",
-        meaning="The share of well-formed replies is",
-    ),
-    FallsFromBest(
-        rule="success_fell", metric="rollout/success", share=0.5, floor=0.1, severity="critical",
-        meaning="Training success fell to",
-    ),
-    FallsBelowBaseline(
-        rule="in_group_std_low", metric="reward/in_group_std", share=0.1, steps=10, severity="warn",
-        meaning="The spread of rewards within groups is",
-    ),
-    FallsBelowBaseline(
-        rule="entropy_low", metric="policy/entropy", share=0.2, steps=5, severity="warn", meaning="Policy entropy is"
-    ),
-    RisesAboveBaseline(
-        rule="entropy_high", metric="policy/entropy", times=3.0, steps=3, severity="warn", meaning="Policy entropy is"
-    ),
-    Spikes(
-        rule="grad_norm_spike", metric="optim/grad_norm", times=5.0, steps=3, severity="watch",
-        meaning="The gradient norm is",
-    ),
-)  # fmt: skip
-
-
-@dataclass(slots=True, kw_only=True)
-class Streak:
-    """Counts steps in a row for which `holds`; ends the run at `limit`, never when that is 0."""
+    It is *dead*, not *converged*: a solved run has success. The reason says whether the format broke as well.
+    """
 
     limit: int
-    reason: str
-    holds: Callable[[Metrics], bool]
-    length: int = 0
+    steps: int = 0
 
     def observe(self, metrics: Metrics) -> str | None:
-        self.length = self.length + 1 if self.holds(metrics) else 0
-        return self.reason.format(steps=self.length) if self.limit and self.length >= self.limit else None
+        self.steps = self.steps + 1 if without_signal(metrics) else 0
+        if not self.limit or self.steps < self.limit:
+            return None
+        well_formed = metrics.get("rollout/parse_ok_rate", 1.0)
+        cause = f" The format broke down: {well_formed:.0%} of replies were well-formed." if well_formed < 0.5 else ""
+        return f"No trajectory succeeded and no group's returns differed for {self.steps} steps in a row.{cause}"
+
+
+@dataclass(slots=True)
+class EmptyFilterDetector:
+    """Ends the run after `limit` steps in a row in which the filter kept no group; 0 never does."""
+
+    limit: int
+    steps: int = 0
+
+    def observe(self, metrics: Metrics) -> str | None:
+        self.steps = self.steps + 1 if metrics.get("filter/kept_groups", 1.0) == 0 else 0
+        if not self.limit or self.steps < self.limit:
+            return None
+        return f"The filter kept no group for {self.steps} steps in a row, so there was nothing to train on."
 
 
 class Detectors:
-    """All rules of a run and the history they need."""
+    """All rules and stops of a run."""
 
-    def __init__(self, rules: tuple[Rule, ...], stops: dict[str, Streak]) -> None:
+    def __init__(self, rules: dict[str, Rule], stops: dict[str, ZeroSignalDetector | EmptyFilterDetector]) -> None:
         self.rules = rules
         self.stops = stops
-        self.history: dict[str, list[float]] = {rule.metric: [] for rule in rules}
-        self.firing: set[str] = set()
 
     def observe(self, step: int, metrics: Metrics) -> Verdict:
-        for name, history in self.history.items():
-            if name in metrics:
-                history.append(metrics[name])
-        alerts = []
-        for index, rule in enumerate(self.rules):
-            key = str(index)
-            draft = rule.judge(self.history[rule.metric]) if rule.metric in metrics else None
-            if draft is not None and key not in self.firing:
-                alerts.append(draft)
-            if rule.metric in metrics:
-                (self.firing.add if draft else self.firing.discard)(key)
-        reasons = [reason for streak in self.stops.values() if (reason := streak.observe(metrics))]
-        return Verdict(alerts=alerts, stop=reasons[0] if reasons else None)
+        """Takes in one step, in order; what to raise and whether to end."""
+        drafts = [rule.observe(name, metrics) for name, rule in self.rules.items()]
+        reasons = [stop.observe(metrics) for stop in self.stops.values()]
+        return Verdict(
+            alerts=[draft for draft in drafts if draft is not None],
+            stop=next((reason for reason in reasons if reason), None),
+        )
 
     def state_dict(self) -> dict[str, Any]:
+        """JSON-able."""
         return {
-            "history": {name: list(values) for name, values in self.history.items()},
-            "firing": sorted(self.firing),
-            "streaks": {name: streak.length for name, streak in self.stops.items()},
+            "rules": {name: rule.state_dict() for name, rule in self.rules.items()},
+            "stops": {name: stop.steps for name, stop in self.stops.items()},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes up where `state_dict` left off; an empty dict is a fresh start."""
-        self.history.update(state.get("history", {}))
-        self.firing = set(state.get("firing", []))
-        for name, length in state.get("streaks", {}).items():
-            self.stops[name].length = length
+        """Takes up where `state_dict` left off; a rule that the state does not know starts afresh."""
+        for name, rule_state in state.get("rules", {}).items():
+            if name in self.rules:
+                self.rules[name].load_state_dict(rule_state)
+        for name, steps in state.get("stops", {}).items():
+            if name in self.stops:
+                self.stops[name].steps = steps
 
 
 def build_detectors(config: StopConfig) -> Detectors:
     return Detectors(
-        RULES,
+        build_rules(),
         {
-            "collapsed": Streak(
-                limit=config.collapsed_after,
-                reason="No trajectory succeeded and no group's returns differed for {steps} steps.",
-                holds=lambda m: m.get("rollout/success", 1.0) == 0 and m.get("reward/in_group_std", 1.0) < 1e-6,
-            ),
-            "empty_filter": Streak(
-                limit=config.empty_filter_after,
-                reason="The filter kept no group for {steps} steps.",
-                holds=lambda m: m.get("filter/kept_groups", 1.0) == 0,
-            ),
+            "zero_signal": ZeroSignalDetector(config.collapsed_after),
+            "empty_filter": EmptyFilterDetector(config.empty_filter_after),
         },
     )

@@ -1,0 +1,180 @@
+"""When alerts are raised, when they are not, and that an interrupted run goes on as if it were not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from engine.config import StopConfig
+from engine.diagnostics.alerts import AlertDraft
+from engine.diagnostics.collapse import Detectors, build_detectors
+
+HEALTHY = {
+    "rollout/success": 0.4,
+    "reward/in_group_std": 0.4,
+    "rollout/parse_ok_rate": 0.95,
+    "policy/entropy": 1.0,
+    "optim/grad_norm": 2.0,
+    "filter/kept_groups": 8.0,
+}
+DEAD = HEALTHY | {"rollout/success": 0.0, "reward/in_group_std": 0.0}
+NO_STOP = StopConfig(collapsed_after=0, empty_filter_after=0)
+
+
+def step_of(**changes: float) -> dict[str, float]:
+    """A healthy step but for `changes`, named by the last part of the metric."""
+    short = {name.split("/")[-1]: name for name in HEALTHY}
+    return HEALTHY | {short[name]: value for name, value in changes.items()}
+
+
+def alerts_of(
+    steps: Iterable[dict[str, float]], detectors: Detectors | None = None, *, first: int = 1
+) -> list[tuple[int, AlertDraft]]:
+    """`(step, alert)` in order."""
+    watching = detectors or build_detectors(NO_STOP)
+    return [
+        (number, alert)
+        for number, metrics in enumerate(steps, start=first)
+        for alert in watching.observe(number, metrics).alerts
+    ]
+
+
+def raised(steps: Iterable[dict[str, float]]) -> list[tuple[int, str, str]]:
+    return [(number, alert.rule, alert.severity) for number, alert in alerts_of(steps)]
+
+
+def test_a_healthy_run_raises_nothing() -> None:
+    assert raised([HEALTHY] * 100) == []
+
+
+def test_five_steps_without_success_or_spread_are_dead() -> None:
+    # success 0 also halves its ten-step mean at the sixth zero: (4 * 0.4) / 10 = 0.16 < 0.2
+    found = raised([HEALTHY] * 12 + [DEAD] * 6)
+    assert (17, "no_signal", "dead") in found
+    assert (18, "success_fell", "critical") in found
+
+
+def test_zero_success_with_spread_is_not_dead() -> None:
+    assert raised([step_of(success=0.0)] * 30) == []
+
+
+def test_a_format_breakdown_is_critical_after_three_steps() -> None:
+    assert raised([HEALTHY, *[step_of(parse_ok_rate=0.49)] * 3]) == [(4, "format_breakdown", "critical")]
+    assert raised([HEALTHY, *[step_of(parse_ok_rate=0.49)] * 2, HEALTHY]) == []
+
+
+def test_spread_under_a_tenth_of_its_baseline_for_ten_steps_warns_when_success_is_gone() -> None:
+    trouble = step_of(in_group_std=0.03, success=0.21)
+    assert raised([HEALTHY] * 10 + [trouble] * 10) == [(20, "in_group_std_low", "warn")]
+    assert raised([HEALTHY] * 10 + [trouble] * 9) == []
+
+
+def test_spread_that_falls_because_the_puzzles_are_solved_is_only_watched() -> None:
+    [(step, alert)] = alerts_of([HEALTHY] * 10 + [step_of(in_group_std=0.03, success=0.99)] * 10)
+    assert (step, alert.rule, alert.severity) == (20, "in_group_std_low", "watch")
+    assert "solved" in alert.message
+    assert alert.baseline == pytest.approx(0.4)
+
+
+def test_entropy_falling_and_rising_are_two_alerts() -> None:
+    assert raised([HEALTHY] * 10 + [step_of(entropy=0.19)] * 5) == [(15, "entropy_low", "warn")]
+    assert raised([HEALTHY] * 10 + [step_of(entropy=3.1)] * 3) == [(13, "entropy_high", "warn")]
+    assert raised([HEALTHY] * 10 + [step_of(entropy=2.9), step_of(entropy=0.21)] * 20) == []
+
+
+def test_a_gradient_norm_over_five_times_its_median_for_three_steps_is_watched() -> None:
+    [(step, alert)] = alerts_of([HEALTHY] * 20 + [step_of(grad_norm=10.5)] * 3)
+    assert (step, alert.rule, alert.severity) == (23, "grad_norm_spike", "watch")
+    assert (alert.value, alert.baseline) == (10.5, 2.0)
+    assert raised([HEALTHY] * 20 + [step_of(grad_norm=1e6), step_of(grad_norm=1e6), HEALTHY] * 5) == []
+
+
+def test_success_at_half_its_best_ten_step_mean_is_critical() -> None:
+    # best mean 0.4; the mean first falls under 0.2 with six steps at 0.05: (4 * 0.4 + 6 * 0.05) / 10 = 0.19
+    assert raised([HEALTHY] * 15 + [step_of(success=0.05)] * 6) == [(21, "success_fell", "critical")]
+
+
+def test_success_that_was_never_there_cannot_fall() -> None:
+    assert raised([step_of(success=0.04)] * 15 + [step_of(success=0.0)] * 15) == []
+
+
+def test_an_alert_is_raised_once_until_its_signal_recovers() -> None:
+    bad, steps = step_of(parse_ok_rate=0.1), [HEALTHY]
+    steps += [bad] * 20 + [HEALTHY, HEALTHY] + [bad] * 10  # two good steps are not a recovery, three are
+    assert [number for number, *_ in raised(steps)] == [4]
+    steps += [HEALTHY] * 3 + [bad] * 3
+    assert [number for number, *_ in raised(steps)] == [4, 39]
+
+
+def test_a_step_without_the_metric_changes_nothing() -> None:
+    bad, skipped = step_of(grad_norm=50.0), {k: v for k, v in HEALTHY.items() if k != "optim/grad_norm"}
+    assert raised([HEALTHY] * 20 + [bad, bad, skipped, bad]) == [(24, "grad_norm_spike", "watch")]
+
+
+def test_alerts_say_what_was_seen_what_is_usual_and_what_to_do() -> None:
+    [(_, alert)] = alerts_of([HEALTHY] * 10 + [step_of(entropy=4.0)] * 3)
+    assert alert.message == (
+        "Policy entropy is 4, over 3 times the 1 of the first 10 steps, for 3 steps. Replies are turning into noise. "
+        "Lower optimizer.learning_rate or the clip, and go on from a checkpoint before it."
+    )
+
+
+TROUBLED = (
+    [step_of(entropy=1.0 + 0.01 * i, grad_norm=1.0 + i % 3) for i in range(14)]
+    + [step_of(entropy=4.0, parse_ok_rate=0.3, in_group_std=0.01, success=0.1, grad_norm=40.0)] * 14
+    + [DEAD] * 8
+)
+
+
+@pytest.mark.parametrize("interrupted_after", range(1, len(TROUBLED), 3))
+def test_an_interrupted_run_raises_what_an_uninterrupted_one_does(interrupted_after: int) -> None:
+    whole = alerts_of(TROUBLED)
+
+    first = build_detectors(NO_STOP)
+    before = alerts_of(TROUBLED[:interrupted_after], first)
+    second = build_detectors(NO_STOP)
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    after = alerts_of(TROUBLED[interrupted_after:], second, first=interrupted_after + 1)
+
+    assert len(whole) >= 6
+    assert before + after == whole
+
+
+def test_an_empty_state_is_a_fresh_start() -> None:
+    detectors = build_detectors(NO_STOP)
+    detectors.load_state_dict({})
+    assert alerts_of([HEALTHY] * 3, detectors) == []
+
+
+def stop_of(steps: list[dict[str, float]], **limits: Any) -> list[str | None]:
+    detectors = build_detectors(StopConfig(**({"collapsed_after": 0, "empty_filter_after": 0} | limits)))
+    return [detectors.observe(number, metrics).stop for number, metrics in enumerate(steps, start=1)]
+
+
+def test_a_dead_run_is_stopped_only_when_asked_for() -> None:
+    assert stop_of([DEAD] * 50) == [None] * 50
+    assert stop_of([DEAD, DEAD, HEALTHY, DEAD, DEAD, DEAD], collapsed_after=3)[:5] == [None] * 5
+    assert stop_of([DEAD] * 3, collapsed_after=3)[2] == (
+        "No trajectory succeeded and no group's returns differed for 3 steps in a row."
+    )
+
+
+def test_a_solved_run_is_not_stopped_as_dead() -> None:
+    solved = step_of(success=1.0, in_group_std=0.0)
+    assert stop_of([solved] * 20, collapsed_after=3) == [None] * 20
+
+
+def test_the_reason_names_a_broken_format() -> None:
+    stop = stop_of([DEAD | {"rollout/parse_ok_rate": 0.03}] * 2, collapsed_after=2)[1]
+    assert stop is not None
+    assert "3% of replies were well-formed" in stop
+
+
+def test_a_filter_that_keeps_nothing_stops_the_run_after_so_many_steps() -> None:
+    empty = step_of(kept_groups=0.0)
+    assert stop_of([empty, empty, HEALTHY, empty, empty, empty], empty_filter_after=3) == [None] * 5 + [
+        "The filter kept no group for 3 steps in a row, so there was nothing to train on."
+    ]
