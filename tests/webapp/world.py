@@ -1,0 +1,103 @@
+"""A small installation for tests of pages: one environment, one run with steps, an alert, a log and trajectories."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from engine.config import EnvironmentConfig, RunConfig
+from engine.rollout.shards import read_records, write_shard
+from webapp.accounts.services import local_user
+from webapp.environments.models import EnvironmentDefinition
+from webapp.environments.services import define
+from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Alert, Run, RunEvent, StepMetrics
+from webapp.runs.services import submit_run
+from webapp.runs.states import RunState
+from webapp.trajectories.models import Trajectory
+
+SHARD = "trajectories/train/step_1.jsonl.zst"
+BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    user: User
+    run: Run
+    environment: EnvironmentDefinition
+    trajectories: list[Trajectory]
+
+
+def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
+    """`name` becomes the name of run and environment, `text` every other text; one trajectory for each of `texts`."""
+    user = local_user()
+    environment = define(name=name[:60], config=EnvironmentConfig(kind="bandit", instruction=text[:4000]), owner=user)
+    config = RunConfig.model_validate({"environments": [environment.config], "steps": 3})
+    run = submit_run(owner=user, config=config, name=name[:80], environment_version=environment)
+    _report(run, text)
+    trajectories = _record(run, texts or [text])
+    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories)
+
+
+def _report(run: Run, text: str) -> None:
+    """Two steps, an alert, an evaluation and a failure, as the bridge would write them."""
+    tag = run.parsed_config().environments[0].tag
+    Run.objects.filter(pk=run.pk).update(
+        state=RunState.FAILED, state_reason=text, state_remedy=text, step=2, total_steps=3, last_seq=5, phase="update"
+    )
+    for step in (1, 2):
+        values: dict[str, float] = {"reward/mean": 0.5, "rollout/success": 0.25, f"env/{tag}/success": 0.25}
+        StepMetrics.objects.create(
+            run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
+        )
+    alert = {"kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "message": text, "rule": "entropy"}
+    Alert.objects.create(run=run, seq=3, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert)
+    failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
+    for event in (alert, failed):
+        RunEvent.objects.create(
+            run=run, seq=event["seq"], step=2, time=event["time"], kind=event["kind"], payload=event
+        )
+    Evaluation.objects.create(
+        run=run, step=2, time=2.0, environment=tag, episodes=10, successes=5, success=0.5, low=0.2, high=0.8,
+        mean_return=0.5, first_seed=1, temperature=1.0, final=True,
+    )  # fmt: skip
+    run.directory.mkdir(parents=True, exist_ok=True)
+    (run.directory / "engine.log").write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
+    run.refresh_from_db()
+
+
+def _record(run: Run, texts: list[str]) -> list[Trajectory]:
+    write_shard(run.directory / SHARD, [trajectory_record(member, text) for member, text in enumerate(texts)])
+    rows = []
+    for offset, length, found in read_records(run.directory / SHARD):
+        row = Trajectory(
+            run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"], seed=7,
+            success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
+            reply_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
+        )  # fmt: skip
+        row.save()
+        rows.append(row)
+    return rows
+
+
+def trajectory_record(member: int, text: str) -> dict[str, Any]:
+    """One turn in which the prompt, the reply, the thought, the actions and the observation all are `text`."""
+    turn = {
+        "index": 0, "prompt": text, "reply": text, "prompt_start": 0, "reply_start": 1, "reply_end": 2,
+        "thought": text, "parse": "ok", "parsed": [text], "executed": [text], "reward": 0.0, "penalty": 0.0,
+        "return_to_go": 0.0, "advantage": 0.0, "entropy": 0.0, "logprob": 0.0, "info": {},
+        "frames": [{"action": text, "reward": 0.0, "effective": True, "drawing": BOARD, "observation": text}],
+    }  # fmt: skip
+    tokens = {
+        "ids": [1, 2], "text": [text, text], "sampled": [0, 1], "logprobs": [0.0, -1.0], "entropies": [0.0, 1.0],
+        "advantages": [0.0, 0.5],
+    }  # fmt: skip
+    return {
+        "id": f"train-1-0-{member}", "step": 1, "split": "train", "environment": "Bandit", "kind": "bandit",
+        "group": 0, "member": member, "seed": 7, "success": False, "return": 0.0, "penalty": 0.0, "score": 0.0,
+        "advantage": 0.0, "kept": True, "group_std": 0.0, "stop": "terminated", "optimal_length": None,
+        "tokens": tokens, "initial": {"observation": text, "drawing": BOARD}, "turns": [turn],
+    }  # fmt: skip
