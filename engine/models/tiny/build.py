@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from engine.models.tiny import imitation_data, tokenizer
+from engine.models.tiny import card, imitation_data, tokenizer
 from engine.rollout.batching import Batch, collate, micro_batches
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.types import Trajectory
@@ -41,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     imitate(model, words, episodes=options.episodes, seed=options.seed)
     model.save_pretrained(options.out, safe_serialization=True)
     words.save_pretrained(options.out)
+    card.write(options.out, episodes=options.episodes, seed=options.seed)
     return 0
 
 
