@@ -149,5 +149,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"httpx": {"level": "WARNING"}},
+    # Celery reports each tick of its clock twice; what tasks have to say they log themselves.
+    "loggers": {name: {"level": "WARNING"} for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy")},
 }
