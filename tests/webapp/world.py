@@ -74,8 +74,8 @@ def _record(run: Run, texts: list[str]) -> list[Trajectory]:
     rows = []
     for offset, length, found in read_records(run.directory / SHARD):
         row = Trajectory(
-            run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"], seed=7,
-            success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
+            run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"],
+            seed=7, success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
             reply_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
         )  # fmt: skip
         row.save()

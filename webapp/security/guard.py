@@ -56,9 +56,8 @@ def refusal(scope: dict[str, Any]) -> Refusal | None:
     places = _places(hosts[0])
     if not places & settings.TRUSTED_HOSTS:
         return 400, f"Host {hosts[0][:200]!r} is not known here. Use the address that Starboard printed, or add it."
-    if origins := _values(scope, b"origin"):
-        return _origin_refusal(origins, places)
-    return _site_refusal(scope)
+    origins = _values(scope, b"origin")
+    return (_origin_refusal(origins, places) if origins else None) or _site_refusal(scope)
 
 
 def _places(host: str) -> set[str]:
@@ -76,7 +75,7 @@ def _origin_refusal(origins: list[str], places: set[str]) -> Refusal | None:
 
 
 def _site_refusal(scope: dict[str, Any]) -> Refusal | None:
-    """For requests without an Origin. Only a browser sends Sec-Fetch headers, and no page can forge them."""
+    """Of requests without an Origin too. Only a browser sends Sec-Fetch headers, and no page can forge them."""
     if not FOREIGN_SITES & set(_values(scope, b"sec-fetch-site")):
         return None
     safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
