@@ -31,8 +31,8 @@ It imitated {episodes:,} scripted episodes of Bandit, FrozenLake and Sokoban. Th
 see, in several wordings, and replace {random:.0%} of their moves by random ones: the format is learned, the play is
 mediocre. No reinforcement learning has touched it.
 
-Built by `python -m engine.models.tiny.build --out DIR --seed {seed}`; the data is the same for the same seed. Puzzles of
-the imitation data, of training runs and of the evaluation below come from three ranges of seeds that do not meet.
+Built by `python -m engine.models.tiny.build --out DIR --seed {seed}`; the data is the same for the same seed. Puzzles
+of the imitation data, of training runs and of the evaluation below come from three ranges of seeds that do not meet.
 
 ## Before any RL
 
