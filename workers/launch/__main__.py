@@ -11,8 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from webapp import environ
 from workers.launch import redis_server
 from workers.launch.children import Child
+from workers.launch.health import is_healthy
 from workers.launch.troubles import CannotStart, check_port, take_lock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,15 +101,8 @@ class Launcher:
 
     def _wait_until_open(self, web: Child) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
+        while not is_healthy(self.port):
             self._give_up_if_ended(web, deadline)
-
-    def _answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
 
     def _give_up_if_ended(self, child: Child, deadline: float) -> None:
         if self.signals:
