@@ -33,5 +33,6 @@ def replay(config: EnvironmentConfig, seed: int, replies: list[str]) -> dict[str
         "prompt": first_prompt(config, think=True, seed=seed),
         "first": first,
         "turns": turns,
+        "actions_per_turn": config.max_actions_per_turn,
         "now": asdict(episode.situation()),
     }

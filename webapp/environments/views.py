@@ -100,6 +100,7 @@ def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
     return {
         "definition": definition,
         "version": newest,
+        "script_id": f"drawing-{newest.pk}",
         "kind": environment_class(newest.kind),
         "facts": newest.facts,
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.evaluations.intervals import Interval, newcombe
+from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run
 
@@ -38,6 +39,30 @@ class Result:
     difference: float | None = None
     interval: Interval | None = None
     note: str = ""
+
+    @property
+    def shown_cells(self) -> list[dict[str, Any] | None]:
+        return [_shown(cell) if cell else None for cell in self.cells]
+
+    @property
+    def words(self) -> str:
+        """The difference as a sentence; empty where there is none to speak of."""
+        if self.difference is None or self.interval is None:
+            return ""
+        low, high = (f"{end * 100:+.1f}" for end in self.interval)
+        verdict = "not told apart" if self.interval.contains(0.0) else "told apart"
+        return f"{self.difference * 100:+.1f} points ({low} to {high}): {verdict}"
+
+
+def _shown(cell: Evaluation) -> dict[str, Any]:
+    return {
+        "success": percent(cell.success),
+        "low": percent(cell.low),
+        "high": percent(cell.high),
+        "solved": f"{cell.successes}/{cell.episodes}",
+        "step": cell.step,
+        "final": cell.final,
+    }
 
 
 def read_view(query: Mapping[str, str]) -> View:

@@ -15,6 +15,7 @@ from webapp.evaluations.intervals import newcombe, wilson
 from webapp.evaluations.models import Evaluation
 from webapp.runs.states import RunState
 
+BAR = 200  # width of the drawn scale from 0 to 1
 PROTOCOL = {
     "episodes": "episodes",
     "first_seed": "first seed",
@@ -48,6 +49,35 @@ class Entry:
     @property
     def success(self) -> float:
         return self.successes / self.episodes
+
+    @property
+    def percent(self) -> str:
+        return percent(self.success)
+
+    @property
+    def percent_low(self) -> str:
+        return percent(self.low)
+
+    @property
+    def percent_high(self) -> str:
+        return percent(self.high)
+
+    @property
+    def bar_x(self) -> str:
+        return f"{self.low * BAR:.1f}"
+
+    @property
+    def bar_width(self) -> str:
+        return f"{(self.high - self.low) * BAR:.1f}"
+
+    @property
+    def point_x(self) -> str:
+        return f"{min(max(self.success * BAR - 1.5, 0), BAR - 3):.1f}"
+
+
+def percent(rate: float) -> str:
+    """A rate in points with one decimal, without the sign: what 2,048 episodes can tell apart."""
+    return f"{rate * 100:.1f}"
 
 
 @dataclass(slots=True)

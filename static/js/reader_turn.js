@@ -1,0 +1,117 @@
+// One turn of a trajectory: prompt, thought, actions and their outcome, raw reply, tokens, and its numbers.
+
+import { tokenPanel } from "./reader_tokens.js";
+import { html } from "./svg.js";
+import { showText, visibleString } from "./visible_text.js";
+
+const PARSE = {
+  ok: "well formed",
+  no_think: "no thought",
+  no_answer: "no answer",
+  empty_answer: "empty answer",
+  unclosed: "a tag was not closed",
+  text_outside: "text outside the tags",
+  too_many_actions: "more actions than allowed; the rest were ignored",
+  unknown_action: "an action that does not exist",
+  cut_off: "cut off by the token limit",
+};
+const STOPS = {
+  success: "Solved.",
+  terminated: "The environment ended the episode.",
+  max_turns: "No turns were left.",
+  max_actions: "No actions were left.",
+  context_full: "The context was full.",
+  fault: "The environment raised an error.",
+};
+
+let openPrompt = false;
+let openReply = false;
+
+export function showTurn(host, record, index) {
+  const turn = record.turns[index];
+  const prompt = folded("Prompt: exactly what the model saw", turn.prompt, openPrompt, (open) => { openPrompt = open; });
+  const reply = folded("Reply as sampled", turn.reply, openReply, (open) => { openReply = open; });
+  host.replaceChildren(
+    html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` }),
+    prompt,
+    section("Thought", textBlock(turn.thought, "The model wrote no thought.")),
+    section("Actions", actions(turn)),
+    reply,
+    tokenPanel(record, turn),
+  );
+  if (index === record.turns.length - 1) host.append(ending(record));
+}
+
+function section(title, ...children) {
+  return html("section", "turn-part", {}, html("h3", "turn-part-title", { textContent: title }), ...children);
+}
+
+function textBlock(text, whenEmpty) {
+  if (!text) return html("p", "muted", { textContent: whenEmpty });
+  const block = html("pre", "model-text");
+  showText(block, text);
+  return block;
+}
+
+function folded(title, text, open, remember) {
+  const copy = html("button", "button turn-copy", { type: "button", textContent: "Copy" });
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = "Copied";
+  });
+  const summary = html("summary", "", { textContent: title });
+  const details = html("details", "turn-part", { open }, summary, copy, textBlock(text, "Nothing."));
+  details.addEventListener("toggle", () => remember(details.open));
+  return details;
+}
+
+function actions(turn) {
+  const list = html("ol", "turn-actions");
+  for (const frame of turn.frames) {
+    const outcome = `${frame.effective ? "changed the state" : "nothing changed"}${frame.reward ? `, reward ${signed(frame.reward)}` : ""}`;
+    list.append(html("li", frame.effective ? "" : "turn-action--idle", {},
+      html("b", "mono", { textContent: visibleString(frame.action) }), html("span", "muted", { textContent: ` ${outcome}` })));
+  }
+  const ignored = turn.parsed.slice(turn.executed.length);
+  if (ignored.length) {
+    list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
+  }
+  const parts = [list];
+  if (!turn.frames.length) parts.unshift(html("p", "muted", { textContent: "No action was done." }));
+  if (turn.parse !== "ok") {
+    parts.unshift(html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+  }
+  return html("div", "", {}, ...parts);
+}
+
+function ending(record) {
+  const text = record.fault ? visibleString(record.fault) : STOPS[record.stop] ?? visibleString(record.stop);
+  return html("p", `turn-ending${record.success ? " turn-ending--solved" : ""}`, { textContent: text });
+}
+
+export function showFacts(host, record, index) {
+  const turn = record.turns[index];
+  const sampled = record.tokens.sampled.slice(turn.reply_start, turn.reply_end).reduce((sum, mark) => sum + mark, 0);
+  const perplexity = Math.exp(-turn.logprob);
+  const facts = [
+    ["Reward", signed(turn.reward), "Sum of the environment's rewards in this turn."],
+    ["Penalty", signed(turn.penalty), "For a malformed reply or an unknown action; not shown to the model."],
+    ["Return to go", signed(turn.return_to_go), "Rewards and penalties of this turn and all later ones."],
+    ["Advantage", signed(turn.advantage), "Mean over the turn's sampled tokens; above 0 the update makes them likelier."],
+    ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
+    ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
+    ["Tokens sampled", String(sampled), "Only these are trained on."],
+    ["Tokens given", String(turn.reply_start - turn.prompt_start), "Prompt tokens added before this reply."],
+    ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
+    ["Group spread", fixed(record.group_std), "Standard deviation of the returns in its group; 0 gives no signal under GRPO."],
+    ["Shortest solution", record.optimal_length ?? "–", "Actions, when nothing slips."],
+  ];
+  host.replaceChildren(...facts.flatMap(([name, value, meaning]) => [
+    html("dt", "muted", { textContent: name, title: meaning }),
+    html("dd", "num", { textContent: visibleString(value), title: meaning }),
+  ]));
+}
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+const fixed = (value) => (isNumber(value) ? value.toFixed(3) : "–");
+const signed = (value) => (isNumber(value) ? `${value > 0 ? "+" : ""}${value.toFixed(2)}` : "–");

@@ -1,0 +1,13 @@
+// j and k move through the rows of a `[data-rows]` table; Enter follows the row's link, as links do.
+
+const table = document.querySelector("[data-rows]");
+const links = table ? [...table.querySelectorAll("tbody tr a")] : [];
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  const step = { j: 1, k: -1 }[event.key];
+  if (!step || !links.length) return;
+  const at = links.indexOf(document.activeElement);
+  links[Math.min(Math.max(at + step, 0), links.length - 1)].focus();
+  event.preventDefault();
+});
