@@ -222,17 +222,17 @@ class RunConfig(Section):
         max_length=16,
         description="What it trains on; groups are split evenly.",
     )
-    model: ModelConfig = ModelConfig()  # type: ignore[call-arg]
-    rollout: RolloutConfig = RolloutConfig()  # type: ignore[call-arg]
-    algorithm: AlgorithmConfig = AlgorithmConfig()  # type: ignore[call-arg]
-    loss: LossConfig = LossConfig()  # type: ignore[call-arg]
-    filter: FilterConfig = FilterConfig()  # type: ignore[call-arg]
-    optimizer: OptimizerConfig = OptimizerConfig()  # type: ignore[call-arg]
-    diagnostics: DiagnosticsConfig = DiagnosticsConfig()  # type: ignore[call-arg]
-    evaluation: EvaluationConfig = EvaluationConfig()  # type: ignore[call-arg]
-    checkpoint: CheckpointConfig = CheckpointConfig()  # type: ignore[call-arg]
-    capture: CaptureConfig = CaptureConfig()  # type: ignore[call-arg]
-    stop: StopConfig = StopConfig()  # type: ignore[call-arg]
+    model: ModelConfig = ModelConfig()
+    rollout: RolloutConfig = RolloutConfig()
+    algorithm: AlgorithmConfig = AlgorithmConfig()
+    loss: LossConfig = LossConfig()
+    filter: FilterConfig = FilterConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    diagnostics: DiagnosticsConfig = DiagnosticsConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    capture: CaptureConfig = CaptureConfig()
+    stop: StopConfig = StopConfig()
 
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:

@@ -52,7 +52,7 @@ class Environment(gymnasium.Env[str, int]):
         """Symbols and actions as they really are with these parameters: the legend of the system prompt."""
 
     @abstractmethod
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         """The observation of the present state, as `reset` and `step` return it."""
 
     @abstractmethod

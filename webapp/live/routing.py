@@ -9,6 +9,6 @@ from django.urls import path
 from webapp.live.consumers import RunConsumer, RunsConsumer
 
 websocket_urlpatterns: list[Any] = [
-    path("ws/runs/", RunsConsumer.as_asgi()),  # type: ignore[arg-type]
-    path("ws/runs/<str:run_id>/", RunConsumer.as_asgi()),  # type: ignore[arg-type]
+    path("ws/runs/", RunsConsumer.as_asgi()),
+    path("ws/runs/<str:run_id>/", RunConsumer.as_asgi()),
 ]

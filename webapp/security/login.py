@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 
 class SignedInByDefaultMiddleware(LoginRequiredMiddleware):
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseBase:
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseBase:  # type: ignore[override]
         if request.path.startswith("/api/"):
             return JsonResponse(
                 {"error": "Not signed in", "remedy": "Send the session cookie of a sign-in."}, status=401
