@@ -1,26 +1,32 @@
 """Mutual information of prompt and reasoning, estimated from a matrix of cross log-likelihoods (arXiv 2604.06268).
 
 With M reasonings scored under N prompts, in-batch contrast gives `I(X; Z)` up to a ceiling of ln N. Whether each
-reasoning is likeliest under its own prompt (retrieval) is the same question without logarithms.
+reasoning is likeliest under its own prompt (retrieval) is the same question without logarithms. Only arithmetic here:
+scores come from `cross_scores`. No torch.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+ARGMAX_SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutualInformation:
     """Estimates in nats. Sequence quantities sum over a reasoning's tokens; `_token` ones divide by its length.
 
-    `reasoning_entropy = conditional_entropy + mi` holds exactly. `mi_token_compat` is RAGEN's number: a contrast of
-    length-normalised scores, which is not a mutual information.
+    `reasoning_entropy = conditional_entropy + mi` holds exactly. Sampling noise can take `mi` a little below 0.
+    The `_compat` numbers are RAGEN's: a contrast of length-normalised scores, which is not a mutual information.
+    z-scores divide by the spread of the marginals plus 1e-3, and grow without bound as that goes to 0.
     """
 
     samples: int
@@ -38,6 +44,7 @@ class MutualInformation:
     zscore_token_compat: float
 
     def to_metrics(self) -> dict[str, float]:
+        """By the glossary's names."""
         return {
             "collapse/mi_sequence": self.mi,
             "collapse/mi_ratio": self.mi / self.ceiling if self.ceiling else 0.0,
@@ -56,24 +63,26 @@ class MutualInformation:
 
 
 def estimate(
-    log_likelihood: ArrayLike, lengths: ArrayLike, true_column: ArrayLike, signatures: ArrayLike | None = None
+    log_likelihood: Any, lengths: Any, true_column: Any, signatures: Sequence[Hashable] | None = None
 ) -> MutualInformation:
-    """`log_likelihood` (M, N): summed log p(z_i | x_j) in nats; `lengths` (M,) tokens; `true_column` (M,) in [0, N).
+    """What M reasonings scored under N prompts say about their dependence on the prompt.
 
-    `signatures` (N,) tells equal prompts: columns with one signature count as one answer in retrieval. Ties go to the
-    first column. Raises `ValueError` below two prompts or without a reasoning.
+    `log_likelihood` (M, N): summed `ln p(z_i | x_j)`; `lengths` (M,): tokens of z_i, at least 1; `true_column` (M,):
+    the prompt that z_i was sampled under. Arrays, CPU tensors or lists. `signatures` (N,) tell equal prompts: columns
+    with one signature count as one answer in retrieval. Ties go to the first column. With c(i) the true column:
+
+        matched_i  = L[i, c(i)]                    H(Z|X) = -mean matched
+        marginal_i = ln (1/N) sum_j exp L[i, j]    H(Z)   = -mean marginal      I = mean (matched - marginal) <= ln N
+
+    `estimate([[-1, -9], [-9, -1]], [1, 1], [0, 1]).mi` is 0.6928, just under ln 2. `ValueError` when there is nothing
+    to contrast: fewer than two prompts, or no reasoning.
     """
-    scores = np.asarray(log_likelihood, dtype=np.float64)
-    columns = np.asarray(true_column, dtype=np.int64)
-    sizes = np.asarray(lengths, dtype=np.float64)
-    if scores.ndim != 2 or scores.shape[0] == 0 or scores.shape[1] < 2:
-        raise ValueError(f"log_likelihood has the shape {scores.shape}; give (M, N) with M >= 1 and N >= 2.")
-    marks = np.arange(scores.shape[1]) if signatures is None else np.asarray(signatures)
+    scores, sizes, columns = _checked(log_likelihood, lengths, true_column)
+    marks = _marks(signatures, scores.shape[1])
     per_token = scores / sizes[:, None]
-    matched, marginal, zscore = _contrast(scores, columns)
-    token_matched, token_marginal, token_zscore = _contrast(per_token, columns)
-    hits = marks[per_token.argmax(axis=1)] == marks[columns]
-    chance = (marks[None, :] == marks[columns][:, None]).mean(axis=1)
+    matched, marginal = _contrast(scores, columns)
+    token_matched, token_marginal = _contrast(per_token, columns)
+    same = marks[None, :] == marks[columns][:, None]  # (M, N) whether a column counts as the reasoning's own
     return MutualInformation(
         samples=scores.shape[0],
         prompts=scores.shape[1],
@@ -82,19 +91,56 @@ def estimate(
         conditional_entropy=float(-matched.mean()),
         reasoning_entropy=float(-marginal.mean()),
         conditional_entropy_token=float(-token_matched.mean()),
-        retrieval_accuracy=float(hits.mean()),
-        retrieval_chance=float(chance.mean()),
+        retrieval_accuracy=float(same[np.arange(len(scores)), _first_best(scores)].mean()),
+        retrieval_chance=float(same.mean()),
         mi_token_compat=float((token_matched - token_marginal).mean()),
         reasoning_entropy_token_compat=float(-token_marginal.mean()),
-        zscore=zscore,
-        zscore_token_compat=token_zscore,
+        zscore=_zscore(matched, marginal),
+        zscore_token_compat=_zscore(token_matched, token_marginal),
     )
 
 
-def _contrast(scores: Floats, columns: NDArray[np.int64]) -> tuple[Floats, Floats, float]:
-    """Each reasoning's score under its own prompt, its log-mean over all prompts, and the mean z-score of the gap."""
+def _checked(log_likelihood: Any, lengths: Any, true_column: Any) -> tuple[Floats, Floats, Integers]:
+    scores = np.asarray(log_likelihood, dtype=np.float64)
+    sizes = np.asarray(lengths, dtype=np.float64)
+    columns = np.asarray(true_column, dtype=np.int64)
+    if scores.ndim != 2 or scores.shape[0] == 0 or scores.shape[1] < 2:
+        raise ValueError(f"log_likelihood has the shape {scores.shape}; give (M, N) with M >= 1 and N >= 2.")
+    if sizes.shape != (len(scores),) or columns.shape != (len(scores),):
+        raise ValueError(
+            f"lengths {sizes.shape} and true_column {columns.shape} need one entry for each of {len(scores)} "
+            "reasonings."
+        )
+    if (sizes < 1).any():
+        raise ValueError("lengths holds a number below 1; leave empty reasonings out.")
+    if (columns < 0).any() or (columns >= scores.shape[1]).any():
+        raise ValueError(f"true_column must lie between 0 and {scores.shape[1] - 1}.")
+    return scores, sizes, columns
+
+
+def _marks(signatures: Sequence[Hashable] | None, count: int) -> Integers:
+    """(N,) the first column with the same signature."""
+    if signatures is None:
+        return np.arange(count)
+    if len(signatures) != count:
+        raise ValueError(f"signatures has {len(signatures)} entries for {count} prompts; give one for each.")
+    first: dict[Hashable, int] = {}
+    return np.array([first.setdefault(signature, column) for column, signature in enumerate(signatures)])
+
+
+def _contrast(scores: Floats, columns: Integers) -> tuple[Floats, Floats]:
+    """Each reasoning's score under its own prompt, and its log-mean over all prompts."""
     matched = scores[np.arange(len(scores)), columns]
+    top = scores.max(axis=1)
+    marginal = np.log(np.exp(scores - top[:, None]).mean(axis=1)) + top
+    return matched, marginal
+
+
+def _first_best(scores: Floats) -> Integers:
+    """(M,) the likeliest column; scores that differ by rounding only are a tie, and the first column has it."""
     top = scores.max(axis=1, keepdims=True)
-    marginal = np.log(np.exp(scores - top).mean(axis=1)) + top[:, 0]
-    zscore = float(((matched - marginal) / (marginal.std() + 1e-3)).mean())
-    return matched, marginal, zscore
+    return np.asarray((scores >= top - ARGMAX_SLACK * np.maximum(1.0, np.abs(top))).argmax(axis=1))
+
+
+def _zscore(matched: Floats, marginal: Floats) -> float:
+    return float(((matched - marginal) / (marginal.std() + 1e-3)).mean())
