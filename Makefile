@@ -23,8 +23,8 @@ lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
 
-bench: setup  ## measure the engine on this machine
-	$(VENV)/python -m engine bench
+bench: setup  ## how long a training step takes on this machine
+	$(VENV)/python -m benchmarks.engine_step
 
 setup:
 	@$(PYTHON) -m workers.launch.install base
