@@ -47,7 +47,7 @@ async def outcomes(headers: list[Header]) -> tuple[int, int, str]:
     page = await http(app, "GET", "/runs/", headers)
     launch = await http(app, "POST", "/runs/new/", headers)
     opened = await socket(app, "/ws/runs/", headers)
-    return page.status, launch.status, opened["type"].removeprefix("websocket.")
+    return page.status, launch.status, opened[0]["type"].removeprefix("websocket.")
 
 
 @pytest.mark.parametrize("host", [OURS, "localhost:8000", "[::1]:8000", "LOCALHOST:8000"])

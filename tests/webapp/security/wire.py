@@ -32,15 +32,15 @@ async def http(app: Any, method: str, path: str, headers: list[Header], body: by
     return Answer(status=start["status"], headers=found, body=b"".join(parts).decode())
 
 
-async def socket(app: Any, path: str, headers: list[Header]) -> dict[str, Any]:
-    """The server's first word: accept, or close with a code."""
+async def socket(app: Any, path: str, headers: list[Header], *, words: int = 1) -> list[dict[str, Any]]:
+    """The first `words` that the server says: accept, or close with a code."""
     wire = ApplicationCommunicator(app, _scope("websocket", path, headers) | {"subprotocols": []})
     await wire.send_input({"type": "websocket.connect"})
-    message: dict[str, Any] = await wire.receive_output(PATIENCE_SECONDS)
-    if message["type"] == "websocket.accept":
+    said = [await wire.receive_output(PATIENCE_SECONDS) for _ in range(words)]
+    if said[-1]["type"] != "websocket.close":
         await wire.send_input({"type": "websocket.disconnect", "code": 1000})
     await wire.wait(PATIENCE_SECONDS)
-    return message
+    return [{key: value for key, value in word.items() if value is not None} for word in said]
 
 
 def _scope(kind: str, path: str, headers: list[Header]) -> dict[str, Any]:

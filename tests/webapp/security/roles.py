@@ -1,0 +1,63 @@
+"""The table of routes by roles: what a stranger and a signed-in user get from each address.
+
+A route without a row fails `test_roles`. Adding a page means adding its row, and so deciding who may see it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TO_SIGN_IN = "to the sign-in page"
+JSON_401 = "401 as JSON"
+OPEN = "the same as anyone"
+
+Outcome = int | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """`get` and `post` are what a signed-in user gets, `post` with an empty form; `stranger` what others get."""
+
+    stranger: Outcome = TO_SIGN_IN
+    get: int
+    post: int = 405
+
+
+# The keys are the routes as Django writes them, joined over all levels.
+HTTP: dict[str, Row] = {
+    "": Row(get=302),
+    "healthz": Row(stranger=OPEN, get=200),
+    "styleguide/": Row(get=200),
+    "accounts/login/": Row(stranger=OPEN, get=302, post=302),  # to the runs, for those who are signed in
+    "accounts/sign-in/": Row(stranger=OPEN, get=403),  # without a token
+    "accounts/logout/": Row(get=405, post=302),
+    "environments/": Row(get=200),
+    "environments/new/": Row(get=200, post=200),
+    "environments/preview/": Row(get=405, post=422),
+    "environments/play/": Row(get=405, post=422),
+    "environments/<int:pk>/": Row(get=200),
+    "environments/<int:pk>/edit/": Row(get=200, post=200),
+    "environments/<int:pk>/archive/": Row(get=405, post=302),
+    "runs/": Row(get=200),
+    "runs/new/": Row(get=200, post=200),
+    "runs/<str:run_id>/": Row(get=200),
+    "runs/<str:run_id>/control/": Row(get=405, post=400),
+    "runs/<str:run_id>/log/": Row(get=200),
+    "runs/<str:run_id>/trajectories/": Row(get=200),
+    "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
+    "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "leaderboard/": Row(get=200),
+    "compare/": Row(get=200),
+    "api/v1/openapi.json": Row(stranger=JSON_401, get=200),
+    "api/v1/runs/": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(stranger=JSON_401, get=405, post=400),
+}
+
+# What a stranger's socket is closed with; a signed-in user's is accepted.
+SOCKETS: dict[str, int] = {
+    "ws/runs/": 4401,
+    "ws/runs/<str:run_id>/": 4401,
+}

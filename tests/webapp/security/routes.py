@@ -1,0 +1,36 @@
+"""The routes as the site has them, and an address for each in a small world."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.webapp.world import World
+from webapp.live.routing import websocket_urlpatterns
+
+
+def http_routes() -> list[str]:
+    return sorted(_walk(get_resolver().url_patterns, ""))
+
+
+def socket_routes() -> list[str]:
+    return sorted(str(pattern.pattern) for pattern in websocket_urlpatterns)
+
+
+def address(route: str, world: World) -> str:
+    """`runs/<str:run_id>/` gives `/runs/4ac…/`."""
+    pk = world.environment.pk if route.startswith("environments/") else world.trajectories[0].pk
+    plain = route.replace("^", "").replace("/?$", "").replace("$", "")
+    plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
+    return "/" + re.sub(r"<int:pk>", str(pk), plain)
+
+
+def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[str]:
+    for pattern in patterns:
+        route = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from _walk(pattern.url_patterns, route)
+        else:
+            yield route

@@ -1,0 +1,97 @@
+"""Every route of the site, as a stranger and as a signed-in user, against the table in `roles`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.test import Client
+
+from tests.webapp.security.digests import database_digest
+from tests.webapp.security.roles import HTTP, JSON_401, OPEN, SOCKETS, TO_SIGN_IN, Row
+from tests.webapp.security.routes import address, http_routes, socket_routes
+from tests.webapp.security.wire import Header, socket
+from tests.webapp.world import World
+from webapp.accounts.services import local_user
+from webapp.asgi import application
+
+BROWSER: list[Header] = [("Host", f"127.0.0.1:{settings.PORT}"), ("Origin", f"http://127.0.0.1:{settings.PORT}")]
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def test_every_route_has_a_row_and_every_row_a_route() -> None:
+    assert http_routes() == sorted(HTTP)
+
+
+def test_every_socket_has_a_row_and_every_row_a_socket() -> None:
+    assert socket_routes() == sorted(SOCKETS)
+
+
+@pytest.mark.parametrize(("route", "row"), HTTP.items())
+def test_a_stranger_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
+    if row.stranger == OPEN:
+        return
+    for method in METHODS:
+        answer = getattr(client, method)(address(route, world))
+        if row.stranger == JSON_401:
+            assert (answer.status_code, answer["Content-Type"]) == (401, "application/json"), method
+        else:
+            assert row.stranger == TO_SIGN_IN
+            assert answer.status_code == 302, method
+            assert answer["Location"].startswith("/accounts/login/?next="), method
+
+
+@pytest.mark.parametrize(("route", "row"), HTTP.items())
+def test_a_signed_in_user_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
+    client.force_login(world.user)
+    place = address(route, world)
+    assert client.get(place).status_code == row.get
+    client.force_login(world.user)  # some addresses sign out
+    assert client.post(place).status_code == row.post
+
+
+@pytest.mark.parametrize("route", HTTP)
+def test_no_route_takes_a_form_without_its_token(route: str, world: World) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(world.user)
+    assert strict.post(address(route, world)).status_code == 403
+
+
+@pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.stranger == OPEN])
+def test_what_is_open_to_strangers_names_nothing_of_the_installation(route: str, world: World, client: Client) -> None:
+    text = client.get(address(route, world)).content.decode()
+    assert world.run.pk not in text
+    assert world.run.name not in text
+
+
+@pytest.mark.parametrize("route", HTTP)
+def test_reading_changes_nothing(route: str, world: World, client: Client) -> None:
+    client.force_login(world.user)
+    before = database_digest()
+    client.get(address(route, world))
+    client.head(address(route, world))
+    assert database_digest() == before
+
+
+@pytest.mark.parametrize("route", SOCKETS)
+@pytest.mark.django_db(transaction=True)
+async def test_a_stranger_s_socket_is_closed_with_the_code_that_leads_to_the_sign_in_page(route: str) -> None:
+    said = await socket(application, f"/{route.replace('<str:run_id>', 'abc')}", BROWSER, words=2)
+    assert said == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_signed_in_user_s_socket_stays_open() -> None:
+    session = await database_sync_to_async(session_of_local_user)()
+    cookie = ("Cookie", f"{settings.SESSION_COOKIE_NAME}={session}")
+    said = await socket(application, "/ws/runs/", [*BROWSER, cookie], words=2)
+    assert said[0]["type"] == "websocket.accept"
+    assert json.loads(said[1]["text"])["kind"] == "hello"
+
+
+def session_of_local_user() -> str:
+    client = Client()
+    client.force_login(local_user())
+    return str(client.session.session_key)
