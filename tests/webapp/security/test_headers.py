@@ -1,0 +1,132 @@
+"""The headers of every response: pages, JSON, static files, redirects, and errors of every kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings as site
+from django.test import Client
+from pytest_django import Settings
+
+from tests.webapp.security.routes import address, http_routes
+from tests.webapp.security.wire import http
+from tests.webapp.world import World
+from webapp.asgi import application
+from webapp.runs.models import Run
+
+FIXED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+STRICT = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "style-src-attr": "'none'",
+    "img-src": "'self' data: blob:",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+    "object-src": "'none'",
+}
+
+
+def assert_guarded(answer: object, where: str) -> None:
+    headers = {name.title(): value for name, value in answer.items()}  # type: ignore[attr-defined]
+    assert {name: headers.get(name.title()) for name in FIXED} == FIXED, where
+    assert "camera=()" in headers["Permissions-Policy"], where
+    policy = dict(part.strip().split(" ", 1) for part in headers["Content-Security-Policy"].split(";"))
+    assert {name: policy.get(name) for name in STRICT} == STRICT, where
+    assert "unsafe" not in headers["Content-Security-Policy"], where
+    assert "Server" not in headers, where
+
+
+@pytest.mark.parametrize("route", http_routes())
+def test_every_route_has_the_headers_for_strangers_and_users(route: str, world: World, client: Client) -> None:
+    place = address(route, world)
+    assert_guarded(client.get(place), f"stranger at {place}")
+    client.force_login(world.user)
+    assert_guarded(client.get(place), f"user at {place}")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "status"), [("/nowhere/", 302), ("/static/nowhere.css", 404), ("/runs/..%2f..", 302)])
+def test_what_is_not_there_has_the_headers(path: str, status: int, client: Client) -> None:
+    answer = client.get(path)
+    assert_guarded(answer, path)
+    assert answer.status_code in (status, 404)
+
+
+def test_pages_are_kept_by_no_cache(world: World, client: Client) -> None:
+    client.force_login(world.user)
+    assert client.get(f"/api/v1/runs/{world.run.pk}/")["Cache-Control"] == "private, no-store"
+
+
+def test_an_error_of_ours_shows_a_reference_and_no_stack(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down(run: Run) -> None:
+        raise RuntimeError("a secret path: /root/.ssh")
+
+    monkeypatch.setattr(Run, "live_state", break_down)
+    client.force_login(world.user)
+    client.raise_request_exception = False
+    answer = client.get(f"/api/v1/runs/{world.run.pk}/")
+    assert answer.status_code == 500
+    assert_guarded(answer, "500")
+    assert "secret" not in answer.content.decode()
+    assert "Reference" in answer.json()["remedy"]
+
+
+def test_a_page_that_fails_shows_a_reference_and_no_stack(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down(request: object, **_: object) -> None:
+        raise RuntimeError("a secret path: /root/.ssh")
+
+    monkeypatch.setattr("webapp.accounts.views.use_token", break_down)
+    client.raise_request_exception = False
+    answer = client.get("/accounts/sign-in/?token=x")
+    assert answer.status_code == 500
+    assert_guarded(answer, "500")
+    assert "secret" not in answer.content.decode()
+    assert "Reference" in answer.content.decode()
+
+
+def test_a_form_without_its_token_says_what_to_do(world: World) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(world.user)
+    answer = strict.post("/accounts/logout/")
+    assert answer.status_code == 403
+    assert_guarded(answer, "CSRF")
+    assert "Load the page again" in answer.content.decode()
+
+
+async def test_a_refusal_of_the_guard_has_the_headers() -> None:
+    answer = await http(application, "GET", "/", [("Host", "evil.example")])
+    assert answer.status == 400
+    assert {name: answer.headers.get(name.title()) for name in FIXED} == FIXED
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_static_files_have_the_headers(client: Client) -> None:
+    file = next((Path(site.BASE_DIR) / "static" / "css").glob("*.css"))
+    answer = client.get(f"/static/css/{file.name}")
+    assert answer.status_code == 200
+    assert_guarded(answer, file.name)
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../manage.py", "/static/%2e%2e/manage.py", "/static/..%2fmanage.py", "/static//etc/passwd"]
+)
+def test_nothing_outside_the_folder_of_static_files_is_served(path: str, client: Client, db: None) -> None:
+    assert client.get(path).status_code in (302, 404)
+
+
+def test_tls_is_asked_for_only_where_it_is(settings: Settings, client: Client, db: None) -> None:
+    assert "Strict-Transport-Security" not in client.get("/healthz")
