@@ -1,0 +1,83 @@
+"""Presets make valid configs, replace each other whole, and agree with the files that ship."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.algorithms.presets import PRESETS, apply_preset, differences, find_preset
+from engine.config import RunConfig, build_config, read_config
+from engine.errors import ConfigError
+
+CONFIGS = sorted((Path(engine.__file__).parent / "configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_makes_a_valid_config_that_has_no_differences(name: str) -> None:
+    config = build_config(apply_preset(name, {}))
+    assert config.preset == PRESETS[name].title
+    assert differences(config) == {}
+
+
+def test_starpo_s_keeps_a_quarter_of_the_groups_with_a_critic_no_kl_and_a_higher_clip() -> None:
+    config = build_config(apply_preset("starpo_s", {}))
+    assert (config.filter.strategy, config.filter.value) == ("top_k", 0.25)
+    assert (config.algorithm.estimator, config.loss.kl_coefficient) == ("gae", 0.0)
+    assert (config.loss.clip_low, config.loss.clip_high) == (0.2, 0.28)
+
+
+def test_vanilla_starpo_trains_on_every_group_and_pulls_to_the_start() -> None:
+    config = build_config(apply_preset("starpo", {}))
+    assert (config.filter.strategy, config.loss.kl_coefficient, config.loss.clip_high) == ("none", 0.001, 0.2)
+
+
+def test_dr_grpo_divides_by_neither_spread_nor_length() -> None:
+    config = build_config(apply_preset("dr_grpo", {}))
+    assert (config.algorithm.scale_by_std, config.loss.aggregation) == (False, "sequence_mean_token_sum")
+
+
+@pytest.mark.parametrize("first", PRESETS)
+@pytest.mark.parametrize("second", PRESETS)
+def test_choosing_another_preset_leaves_nothing_of_the_first(first: str, second: str) -> None:
+    assert apply_preset(second, apply_preset(first, {})) == apply_preset(second, {})
+
+
+def test_a_preset_keeps_what_it_does_not_decide_and_does_not_touch_its_base() -> None:
+    base: dict[str, Any] = {"seed": 5, "loss": {"entropy_coefficient": 0.02, "clip_high": 0.5}}
+    found = apply_preset("ppo", base)
+    assert (found["seed"], found["loss"]["entropy_coefficient"], found["loss"]["clip_high"]) == (5, 0.02, 0.2)
+    assert base == {"seed": 5, "loss": {"entropy_coefficient": 0.02, "clip_high": 0.5}}
+
+
+def test_differences_name_the_field_the_presets_value_and_the_configs() -> None:
+    data = apply_preset("grpo", {})
+    data["loss"]["clip_high"] = 0.3
+    data["loss"]["entropy_coefficient"] = 0.5  # no preset decides it
+    assert differences(build_config(data)) == {"loss.clip_high": (0.2, 0.3)}
+
+
+def test_a_custom_config_differs_from_nothing() -> None:
+    assert find_preset("custom") is None
+    assert differences(RunConfig()) == {}
+
+
+def test_an_unknown_preset_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"no preset 'pp0'.*ppo, grpo, dr_grpo, starpo, starpo_s"):
+        apply_preset("pp0", {})
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=[path.stem for path in CONFIGS])
+def test_a_shipped_config_is_what_the_preset_it_names_says(path: Path) -> None:
+    assert differences(read_config(path)) == {}
+
+
+def test_reading_presets_does_not_load_torch() -> None:
+    modules = "engine.algorithms.presets, engine.metrics, engine.diagnostics.collapse, engine.diagnostics.statistics"
+    code = f"import sys, {modules}; print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
