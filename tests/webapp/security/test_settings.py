@@ -1,0 +1,89 @@
+"""What the settings make of the environment, read in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.slow
+
+
+def read(names: list[str], tmp_path: Path, **environment: str) -> dict[str, Any]:
+    done = run(names, tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def run(names: list[str], tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import json; from webapp import settings as s; "
+        f"print(json.dumps({{n: getattr(s, n) for n in {names!r}}}, default=sorted))"
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARBOARD_", "SECRET_KEY"))}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env={**clean, "STARBOARD_DATA_DIR": str(tmp_path / "data"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_names_of_cookies_carry_the_port_so_that_two_servers_on_one_host_keep_apart(tmp_path: Path) -> None:
+    names = ["SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME"]
+    assert read(names, tmp_path, PORT="8001") == {
+        "SESSION_COOKIE_NAME": "starboard_session_8001",
+        "CSRF_COOKIE_NAME": "starboard_csrf_8001",
+    }
+
+
+def test_debug_is_off_and_the_secret_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+    first = read(["DEBUG", "SECRET_KEY"], tmp_path)
+    assert first["DEBUG"] is False
+    assert len(first["SECRET_KEY"]) >= 64
+    file = tmp_path / "data" / "secret_key"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert read(["SECRET_KEY"], tmp_path)["SECRET_KEY"] == first["SECRET_KEY"]
+
+
+def test_cookies_are_for_tls_only_where_every_origin_is(tmp_path: Path) -> None:
+    names = ["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY"]
+    assert list(read(names, tmp_path).values()) == [False, False, True, True]
+    over_tls = read([*names, "SECURE_HSTS_SECONDS"], tmp_path, STARBOARD_ORIGINS="https://a.example")
+    assert list(over_tls.values()) == [True, True, True, True, 30 * 24 * 3600]
+
+
+def test_origins_name_the_hosts_with_their_ports(tmp_path: Path) -> None:
+    found = read(["TRUSTED_HOSTS", "ALLOWED_HOSTS"], tmp_path, STARBOARD_ORIGINS="https://a.example", PORT="8001")
+    loopback = ["127.0.0.1:8001", "[::1]:8001", "a.example:443", "localhost:8001"]
+    assert sorted(found["TRUSTED_HOSTS"]) == loopback
+    assert found["ALLOWED_HOSTS"] == ["127.0.0.1", "[::1]", "a.example", "localhost"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "eighty"),
+        ("PORT", "0"),
+        ("STARBOARD_DEBUG", "perhaps"),
+        ("STARBOARD_MAX_PARALLEL_RUNS", "-1"),
+        ("STARBOARD_ORIGINS", "starboard.example.org"),
+        ("STARBOARD_ORIGINS", "https://a.example/path"),
+        ("STARBOARD_HOSTS", "a.example:port"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(name: str, value: str, tmp_path: Path) -> None:
+    done = run(["PORT"], tmp_path, **{name: value})
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert name in last
+    assert repr(value) in last
