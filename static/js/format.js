@@ -1,0 +1,42 @@
+// Numbers, times and durations, as every page writes them.
+
+export function number(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return value.toFixed(size >= 100 ? 1 : digits);
+}
+
+export function percent(value) {
+  return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)}%`;
+}
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+}
+
+export function ago(unix, now = Date.now() / 1000) {
+  const passed = Math.max(0, now - unix);
+  if (passed < 5) return "now";
+  if (passed < 60) return `${Math.floor(passed)} s ago`;
+  if (passed < 3600) return `${Math.floor(passed / 60)} min ago`;
+  if (passed < 86400) return `${Math.floor(passed / 3600)} h ago`;
+  return `${Math.floor(passed / 86400)} d ago`;
+}
+
+export function bytes(count) {
+  if (count < 1e3) return `${count} B`;
+  if (count < 1e6) return `${(count / 1e3).toFixed(1)} kB`;
+  return `${(count / 1e6).toFixed(1)} MB`;
+}
+
+// keeps every <time data-ago="unix"> fresh
+export function keepTimesFresh(root = document) {
+  const refresh = () => root.querySelectorAll("time[data-ago]").forEach((time) => { time.textContent = ago(Number(time.dataset.ago)); });
+  refresh();
+  return setInterval(refresh, 10000);
+}

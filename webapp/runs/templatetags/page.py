@@ -1,0 +1,36 @@
+"""Template tags of the frame: a block shown twice, and icons by name."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.base import Node, Parser, Token
+from django.template.context import Context
+from django.template.loader_tags import BLOCK_CONTEXT_KEY
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+class RepeatBlock(Node):
+    """Renders the page's own version of a block that has been rendered before."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def render(self, context: Context) -> SafeString:
+        block = context.render_context[BLOCK_CONTEXT_KEY].get_block(self.name)
+        return block.nodelist.render(context) if block else SafeString("")
+
+
+@register.tag
+def repeat_block(parser: Parser, token: Token) -> RepeatBlock:
+    """`{% repeat_block title %}`: the title once more, as the heading."""
+    return RepeatBlock(token.split_contents()[1])
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon of the sprite, hidden from screen readers: a word stands beside it."""
+    return format_html('<svg aria-hidden="true"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name)
