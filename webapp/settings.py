@@ -86,7 +86,13 @@ CHANNEL_LAYERS: dict[str, Any] = {
     if REDIS_URL == "memory://"
     else {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "starboard.news", "capacity": 1000, "expiry": 60},
+        "CONFIG": {
+            # the layer waits five seconds at a time for news, which is the client's own time-out: give it more
+            "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
+            "prefix": "starboard.news",
+            "capacity": 1000,
+            "expiry": 60,
+        },
     }
 }
 

@@ -62,7 +62,7 @@ class Workplace:
             "CHANNEL_LAYERS": {
                 "default": {
                     "BACKEND": "channels_redis.core.RedisChannelLayer",
-                    "CONFIG": {"hosts": [self.redis_url]},
+                    "CONFIG": {"hosts": [{"address": self.redis_url, "socket_timeout": 30}]},
                 }
             },
             "STARBOARD_ENGINE_COMMAND": self.engine,

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 15.0
 COALESCE_SECONDS = 0.05
 EVENTS_PER_MESSAGE = 500
+LEAVING_SECONDS = 2.0
 LONGEST_MESSAGE = 1024
 LIVE_STATES = [state for state in RunState if state not in TERMINAL]
 
@@ -55,9 +56,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.tasks = [asyncio.create_task(listen(self.group, self.hear)), asyncio.create_task(self._pump())]
 
     async def disconnect(self, code: int) -> None:
+        self.closed = True
         for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=LEAVING_SECONDS)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         message = _parsed(text_data)
@@ -100,6 +103,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             beat_at = time.monotonic() + self.heartbeat_seconds
             while not self.closed:
                 await self._wait_for_news(beat_at - time.monotonic())
+                if self.closed:  # a cancellation that came together with news is swallowed
+                    return
                 await self.catch_up()
                 if time.monotonic() >= beat_at:
                     beat_at = time.monotonic() + self.heartbeat_seconds

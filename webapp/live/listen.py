@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 News = dict[str, Any]
 REJOIN_SECONDS = 3600.0  # a group forgets its members after a day
 RETRY_SECONDS = 2.0
+CANCEL_SECONDS = 0.5
 
 
 async def listen(group: str, hear: Callable[[News | None], None], *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
@@ -39,6 +40,7 @@ async def _listen_while_it_lasts(group: str, hear: Callable[[News | None], None]
     try:
         while True:
             await layer.group_add(group, channel)
+            _leave_if_cancelled()
             hear(None)
             await _hear_until(time.monotonic() + rejoin_seconds, layer, channel, hear)
     finally:
@@ -48,5 +50,25 @@ async def _listen_while_it_lasts(group: str, hear: Callable[[News | None], None]
 
 async def _hear_until(deadline: float, layer: Any, channel: str, hear: Callable[[News | None], None]) -> None:
     while (left := deadline - time.monotonic()) > 0:
-        with contextlib.suppress(TimeoutError):
-            hear(await asyncio.wait_for(layer.receive(channel), left))
+        receiving = asyncio.ensure_future(layer.receive(channel))
+        try:
+            await asyncio.wait({receiving}, timeout=left)
+            if receiving.done():
+                hear(receiving.result())
+        finally:
+            await _end(receiving)
+
+
+# The Redis client may swallow a cancellation. So one is repeated until it works, and a task asks whether it had one.
+
+
+async def _end(task: asyncio.Future[Any]) -> None:
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CANCEL_SECONDS)
+
+
+def _leave_if_cancelled() -> None:
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

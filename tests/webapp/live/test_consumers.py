@@ -22,11 +22,15 @@ from webapp.runs.states import RunState
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
+def layers(address: str, **options: Any) -> dict[str, Any]:
+    hosts = [{"address": address, "socket_timeout": 30}]
+    backend = "channels_redis.core.RedisChannelLayer"
+    return {"default": {"BACKEND": backend, "CONFIG": {"hosts": hosts, **options}}}
+
+
 @pytest.fixture(autouse=True)
 def redis_layer(redis_url: str, settings: Any) -> None:
-    settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [redis_url]}}
-    }
+    settings.CHANNEL_LAYERS = layers(redis_url)
 
 
 def signed_in_session() -> SessionStore:
@@ -143,12 +147,7 @@ async def test_news_that_was_lost_is_made_good_by_the_heartbeat(
 async def test_with_no_redis_at_all_the_socket_lives_on_heartbeats(
     run: Run, session: SessionStore, sockets: Sockets, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.CHANNEL_LAYERS = {
-        "default": {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": ["unix:///nowhere/redis.sock"]},
-        }
-    }
+    settings.CHANNEL_LAYERS = layers("unix:///nowhere/redis.sock")
     monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
@@ -218,12 +217,7 @@ async def test_a_socket_outlives_the_groups_memory(
     run: Run, session: SessionStore, sockets: Sockets, redis_url: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the layer forgets members after two seconds; the socket joins again each second
-    settings.CHANNEL_LAYERS = {
-        "default": {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": [redis_url], "group_expiry": 2},
-        }
-    }
+    settings.CHANNEL_LAYERS = layers(redis_url, group_expiry=2)
     monkeypatch.setattr(listen, "__kwdefaults__", {"rejoin_seconds": 1.0})
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
@@ -231,3 +225,25 @@ async def test_a_socket_outlives_the_groups_memory(
     await step(run, 1)
     publish_run(run.pk, 1)
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
+
+
+async def test_news_comes_at_once_after_a_long_silence(run: Run, session: SessionStore, sockets: Sockets) -> None:
+    # the layer asks Redis anew every five seconds; none of that may be felt
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    await asyncio.sleep(6)
+    await step(run, 1)
+    began = time.monotonic()
+    publish_run(run.pk, 1)
+    await socket.until("events")
+    assert time.monotonic() - began < 1
+
+
+async def test_a_socket_that_is_left_at_once_leaves_no_listener_behind(run: Run, session: SessionStore) -> None:
+    for pause in range(20):
+        browser = Browser(f"/ws/runs/{run.pk}/", session)
+        await browser.connect()
+        await asyncio.sleep(pause / 5000)
+        await browser.leave()
+    await asyncio.sleep(0.1)
+    assert "listen" not in {getattr(task.get_coro(), "__name__", "") for task in asyncio.all_tasks()}
