@@ -13,7 +13,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 def authority(text: str, default_port: int) -> str | None:
     """`name:port` of a Host header's value, or None if it is not exactly a host with an optional port."""
-    if not text.isascii() or not text.isprintable() or any(sign in text for sign in " ,/\\@?#%"):
+    if not text.isascii() or not text.isprintable() or any(sign in text for sign in " ,/\\@?#%*"):
         return None
     try:
         parts = urlsplit(f"//{text}")

@@ -1,0 +1,50 @@
+"""How hosts and origins are written in settings, and that nonsense there is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from webapp.security.authorities import authority, origin, trusted_hosts, trusted_origins
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("lab.example", "lab.example:443"),
+        ("lab.example:8443", "lab.example:8443"),
+        ("LAB.example", "lab.example:443"),
+        ("[::1]:8000", "[::1]:8000"),
+        ("[::1]", "[::1]:443"),
+    ],
+)
+def test_a_host_is_compared_in_lower_case_and_with_its_port(written: str, read: str) -> None:
+    assert authority(written, 443) == read
+
+
+def test_an_origin_s_port_is_its_scheme_s_where_it_names_none() -> None:
+    assert origin("https://lab.example") == "https://lab.example:443"
+    assert origin("http://lab.example") == "http://lab.example:80"
+
+
+def test_trusted_origins_are_loopback_on_our_port_and_those_that_were_given() -> None:
+    assert trusted_origins(8000, ["https://lab.example"]) == {
+        "http://127.0.0.1:8000",
+        "http://localhost:8000",
+        "http://[::1]:8000",
+        "https://lab.example:443",
+    }
+
+
+@pytest.mark.parametrize(
+    "given", ["lab.example", "*", "https://*", "https://lab.example/runs", "ftp://lab.example", "null", "https://"]
+)
+def test_an_origin_that_is_none_is_refused_by_the_variable_s_name(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="STARBOARD_ORIGINS"):
+        trusted_origins(8000, [given])
+
+
+@pytest.mark.parametrize("given", ["*", "*.lab.example", "lab.example/", "lab example", "https://lab.example", "a,b"])
+def test_a_host_that_is_none_is_refused_by_the_variable_s_name(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="STARBOARD_HOSTS"):
+        trusted_hosts(8000, [given], [])

@@ -1,0 +1,25 @@
+"""The two cookies: out of reach of scripts and of other sites' pages, and of no use to another installation."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.test import Client
+
+from tests.webapp.world import World
+
+
+def test_cookies_are_for_requests_of_our_own_pages_only(world: World, client: Client) -> None:
+    world.user.set_password("a long enough password")
+    world.user.save()
+    client.get("/accounts/login/")
+    client.post("/accounts/login/", {"username": world.user.username, "password": "a long enough password"})
+    assert set(client.cookies) == {f"starboard_session_{settings.PORT}", f"starboard_csrf_{settings.PORT}"}
+    for cookie in client.cookies.values():
+        assert (cookie["httponly"], cookie["samesite"], cookie["domain"]) == (True, "Lax", "")
+
+
+def test_a_session_of_this_installation_under_another_port_s_name_signs_nobody_in(world: World, client: Client) -> None:
+    client.force_login(world.user)
+    other = Client()
+    other.cookies[f"starboard_session_{settings.PORT + 1}"] = str(client.session.session_key)
+    assert other.get("/api/v1/runs/").status_code == 401

@@ -1,0 +1,139 @@
+"""Hostile strings in everything that a user, an agent or an environment may write, through every page and answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from tests.hostile import HOSTILE, STORABLE, short
+from tests.webapp.security.page_reader import read_page
+from tests.webapp.security.roles import HTTP
+from tests.webapp.security.routes import address
+from tests.webapp.world import World, make_world
+from webapp.runs.services import rename
+
+ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
+PAGES = [route for route, row in HTTP.items() if row.get == 200]
+
+
+@pytest.fixture
+def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
+    """Names that break out of an attribute and of an element, and every attack in every other text."""
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    return make_world(name='"><script>alert("h00")</script>', text=ATTACKS, texts=[ATTACKS])
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_no_page_lets_hostile_text_out_of_its_place(route: str, hostile_world: World, client: Client) -> None:
+    client.force_login(hostile_world.user)
+    answer = client.get(address(route, hostile_world))
+    assert answer.status_code == 200
+    if answer["Content-Type"].startswith("text/html"):
+        assert read_page(answer.content.decode()).dangers == []
+    else:
+        assert answer["Content-Type"] == "application/json"
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        json.loads(answer.content)
+
+
+@pytest.mark.parametrize("route", ["runs/", "runs/<str:run_id>/", "environments/", "environments/<int:pk>/"])
+def test_the_name_is_shown_as_it_was_written(route: str, hostile_world: World, client: Client) -> None:
+    client.force_login(hostile_world.user)
+    page = read_page(client.get(address(route, hostile_world)).content.decode())
+    assert '"><script>alert("h00")</script>' in "".join(page.text)
+
+
+def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, client: Client) -> None:
+    client.force_login(world.user)
+    for name in short(80):
+        rename(world.run, name)
+        for route in ("runs/", "runs/<str:run_id>/", "leaderboard/"):
+            answer = client.get(address(route, world))
+            assert answer.status_code == 200, (name, route)
+            assert read_page(answer.content.decode()).dangers == [], (name, route)
+
+
+def test_every_hostile_reply_arrives_as_it_was_said(
+    db: None, settings: Settings, tmp_path: Path, client: Client
+) -> None:
+    """Those with NUL, lone surrogates and hundreds of thousands of characters too: they are in files, not in rows."""
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    world = make_world(texts=HOSTILE)
+    client.force_login(world.user)
+    for trajectory, text in zip(world.trajectories, HOSTILE, strict=True):
+        place = f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/"
+        page = client.get(place)
+        assert page.status_code == 200, text[:40]
+        assert read_page(page.content.decode()).dangers == [], text[:40]
+        answer = client.get(f"{place}data.json")
+        assert answer.status_code == 200, text[:40]
+        assert json.loads(answer.content)["turns"][0]["reply"] == text
+
+
+def test_hostile_query_strings_break_no_page(world: World, client: Client) -> None:
+    """Filters, sorts and cursors come from addresses that anyone may write."""
+    client.force_login(world.user)
+    keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept"]
+    for route in PAGES:
+        for text in short(200)[::3]:
+            answer = client.get(address(route, world), dict.fromkeys(keys, text))
+            assert answer.status_code in (200, 302, 400, 404), (route, text)
+            if answer["Content-Type"].startswith("text/html"):
+                assert read_page(answer.content.decode()).dangers == [], (route, text)
+
+
+@pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2f..%2fetc", "a'b", "%00", "<script>", "a" * 300, "%ED%A0%80"])
+def test_hostile_ids_of_runs_are_not_found(run_id: str, world: World, client: Client) -> None:
+    client.force_login(world.user)
+    for rest in ("", "log/", "trajectories/", "trajectories/1/"):
+        assert client.get(f"/runs/{run_id}/{rest}").status_code in (400, 404)
+
+
+@pytest.mark.parametrize("shard", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../secret"])
+def test_a_row_that_points_out_of_its_run_s_folder_reads_nothing(shard: str, world: World, client: Client) -> None:
+    trajectory = world.trajectories[0]
+    trajectory.shard = shard
+    trajectory.save()
+    client.force_login(world.user)
+    answer = client.get(f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/data.json")
+    assert answer.status_code >= 400
+    assert "root:" not in answer.content.decode()
+
+
+def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) -> None:
+    """An engine, or an environment inside it, may write links into its folder."""
+    shard = world.run.directory / world.trajectories[0].shard
+    shard.unlink()
+    shard.symlink_to("/etc/passwd")
+    log = world.run.directory / "engine.log"
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    client.force_login(world.user)
+    answer = client.get(f"/runs/{world.run.pk}/trajectories/{world.trajectories[0].pk}/data.json")
+    assert answer.status_code >= 400
+    assert "root:" not in client.get(f"/runs/{world.run.pk}/log/").content.decode()
+    assert "root:" not in client.get(f"/runs/{world.run.pk}/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("html", "danger"),
+    [
+        ("<img src=x onerror=alert(1)>", "<img onerror='alert(1)'>"),
+        ("<script>alert(1)</script>", "inline <script>: 'alert(1)'"),
+        ("<a href='java\tscript:alert(1)'>x</a>", "<a href='java\\tscript:alert(1)'>"),
+        ("<a href='//evil.example'>x</a>", "<a href='//evil.example'>"),
+        ("<p style='color:red'>", "<p style='color:red'>"),
+        ("<iframe></iframe>", "<iframe>"),
+    ],
+)
+def test_the_reader_of_pages_sees_the_danger(html: str, danger: str) -> None:
+    assert read_page(html).dangers == [danger]
+
+
+def test_the_reader_of_pages_lets_ordinary_pages_be() -> None:
+    page = "<script src='/static/a.js'></script><script type='application/json'>{}</script><a href='/runs/?a=b'>x</a>"
+    assert read_page(page).dangers == []
