@@ -1,0 +1,112 @@
+"""A Starboard in a folder of the test's own, started as `make run` starts it, without the set-up of packages."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from http.client import HTTPResponse
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+START_SECONDS = 90.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Installation:
+    """`with Installation(tmp_path) as one:` runs it; leaving the block stops it as Ctrl-C does."""
+
+    def __init__(self, data_dir: Path, port: int | None = None) -> None:
+        self.data_dir = data_dir
+        self.port = port or free_port()
+        self.output = data_dir.with_suffix(".out")
+
+    def __enter__(self) -> Installation:
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "workers.launch"],
+                cwd=REPOSITORY,
+                env=self.environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            self._wait_for("Ctrl-C stops everything")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
+        return {**inherited, "STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port), "OMP_NUM_THREADS": "1"}
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def link(self) -> str:
+        return next(word for word in self.said().split() if "/accounts/sign-in/?token=" in word)
+
+    def children(self) -> dict[str, int]:
+        """The pids of what the launcher runs, by name."""
+        names = {"redis": "redis", "workers.launch.web": "web", "-m\0workers\0": "worker"}
+        found: dict[str, int] = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (entry / "cmdline").read_text()
+            except (OSError, ValueError):
+                continue
+            if parent == self.process.pid:
+                found |= {name: int(entry.name) for sign, name in names.items() if sign in command}
+        return found
+
+    def get(self, path: str) -> HTTPResponse:
+        answer: HTTPResponse = urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10)
+        return answer
+
+    def try_another(self, data_dir: Path, port: int) -> subprocess.CompletedProcess[str]:
+        """A second start, while this one runs."""
+        return subprocess.run(
+            [sys.executable, "-m", "workers.launch"],
+            cwd=REPOSITORY,
+            env={**self.environment(), "STARBOARD_DATA_DIR": str(data_dir), "PORT": str(port)},
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(60)
+
+    def end_engines(self) -> None:
+        subprocess.run(
+            [sys.executable, "manage.py", "suspend_runs", "--seconds", "1"],
+            cwd=REPOSITORY,
+            env=self.environment(),
+            timeout=START_SECONDS,
+            check=True,
+        )
+
+    def _wait_for(self, sign: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while sign not in self.said():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.1)

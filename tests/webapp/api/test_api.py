@@ -1,0 +1,187 @@
+"""The REST API as programs see it: pages of runs, events without gaps, metric columns, requests, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from engine.config import RunConfig
+from webapp.api.schema import openapi
+from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.states import Request, RunState
+
+pytestmark = pytest.mark.django_db
+
+RUNS = "/api/v1/runs/"
+
+
+@pytest.fixture
+def api(client: Client) -> Client:
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def a_run(name: str = "calm-otter-12", state: RunState = RunState.RUNNING) -> Run:
+    return Run.objects.create(name=name, state=state, config=RunConfig().model_dump(mode="json"), total_steps=60)
+
+
+def report(run: Run, events: int) -> None:
+    """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …, together as many as `events`."""
+    for seq in range(1, events + 1):
+        if seq % 2:
+            payload = {"kind": "phase_changed", "seq": seq, "step": seq, "time": float(seq), "phase": "rollout"}
+            RunEvent.objects.create(run=run, seq=seq, kind="phase_changed", step=seq, time=seq, payload=payload)
+        else:
+            StepMetrics.objects.create(
+                run=run, seq=seq, step=seq // 2, time=seq, tokens=10 * seq, seconds=seq, metrics={"reward/mean": seq}
+            )
+
+
+def control(api: Client, run: Run, action: object) -> Any:
+    return api.post(f"{RUNS}{run.pk}/control", json.dumps({"action": action}), content_type="application/json")
+
+
+def test_runs_come_newest_first_in_pages_without_overlap(api: Client) -> None:
+    for number in range(5):
+        a_run(f"run {number}")
+    first = api.get(RUNS, {"limit": 2}).json()
+    assert [run["name"] for run in first["runs"]] == ["run 4", "run 3"]
+    assert first["more"]
+    second = api.get(RUNS, {"limit": 3, "after": first["runs"][-1]["id"]}).json()
+    assert [run["name"] for run in second["runs"]] == ["run 2", "run 1", "run 0"]
+    assert not second["more"]
+
+
+def test_runs_can_be_asked_by_state(api: Client) -> None:
+    a_run("live")
+    a_run("over", RunState.FINISHED)
+    assert [run["name"] for run in api.get(RUNS, {"state": "finished"}).json()["runs"]] == ["over"]
+
+
+def test_a_run_has_the_configuration_that_it_was_given(api: Client) -> None:
+    run = a_run()
+    found = api.get(f"{RUNS}{run.pk}/").json()
+    assert RunConfig.model_validate(found["config"]) == RunConfig()
+    assert (found["id"], found["state"], found["label"]) == (run.pk, "running", "Running")
+
+
+def test_reading_events_page_by_page_finds_each_exactly_once(api: Client) -> None:
+    run = a_run()
+    report(run, 11)
+    seen, after, more = [], 0, True
+    while more:
+        page = api.get(f"{RUNS}{run.pk}/events", {"after": after, "limit": 4}).json()
+        seen += [event["seq"] for event in page["events"]]
+        after, more = page["last_seq"], page["more"]
+    assert seen == list(range(1, 12))
+    assert api.get(f"{RUNS}{run.pk}/events", {"after": after}).json() == {"events": [], "last_seq": 11, "more": False}
+
+
+def test_a_step_is_an_event_like_the_others(api: Client) -> None:
+    run = a_run()
+    report(run, 2)
+    _, step = api.get(f"{RUNS}{run.pk}/events").json()["events"]
+    assert (step["kind"], step["seq"], step["metrics"]) == ("step_completed", 2, {"reward/mean": 2})
+
+
+def test_metrics_are_columns_with_null_where_a_step_has_none(api: Client) -> None:
+    run = a_run()
+    report(run, 6)
+    found = api.get(f"{RUNS}{run.pk}/metrics", {"keys": "reward/mean,eval/x/success"}).json()
+    assert found["steps"] == [1, 2, 3]
+    assert found["tokens"] == [20, 40, 60]
+    assert found["series"] == {"reward/mean": [2, 4, 6], "eval/x/success": [None, None, None]}
+
+
+def test_a_pause_is_asked_for_and_said(api: Client) -> None:
+    run = a_run()
+    assert control(api, run, "pause").json()["requested"] == "pause"
+    run.refresh_from_db()
+    assert run.requested == Request.PAUSE
+
+
+def test_what_the_state_does_not_allow_is_a_conflict_that_names_the_state(api: Client) -> None:
+    answer = control(api, a_run(state=RunState.FINISHED), "pause")
+    assert answer.status_code == 409
+    assert "finished" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("action", ["explode", "", None, 7, ["stop"]])
+def test_an_unknown_action_is_refused_with_the_known_ones(action: object, api: Client) -> None:
+    answer = control(api, a_run(), action)
+    assert answer.status_code == 400
+    assert "checkpoint" in answer.json()["remedy"]
+
+
+def test_a_body_that_is_no_json_is_refused(api: Client) -> None:
+    answer = api.post(f"{RUNS}{a_run().pk}/control", "{", content_type="application/json")
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("", {"stat": "running"}),
+        ("", {"state": "asleep"}),
+        ("", {"limit": "0"}),
+        ("", {"limit": "1e3"}),
+        ("", {"after": "nosuchrun"}),
+        ("{id}/", {"x": "1"}),
+        ("{id}/events", {"since": "3"}),
+        ("{id}/events", {"after": "-1"}),
+        ("{id}/events", {"after": "٣"}),
+        ("{id}/events", {"limit": ["1", "2"]}),
+        ("{id}/metrics", {"points": "999999999"}),
+        ("{id}/metrics", {"keys": ",".join(f"a/{n}" for n in range(101))}),
+    ],
+)
+def test_a_query_that_does_not_fit_is_a_400_with_a_remedy(path: str, query: dict[str, Any], api: Client) -> None:
+    answer = api.get(RUNS + path.format(id=a_run().pk), query)
+    assert answer.status_code == 400
+    assert answer.json()["remedy"]
+
+
+def test_errors_are_json(api: Client) -> None:
+    for path, status in (("runs/nosuchrun/", 404), ("nothing/", 404)):
+        answer = api.get(f"/api/v1/{path}")
+        assert (answer.status_code, sorted(answer.json())) == (status, ["error", "remedy"])
+    refused = api.delete(RUNS)
+    assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD")
+
+
+def test_a_post_without_the_csrf_token_is_refused(db: None) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.create_user("ada"))
+    run = a_run()
+    assert control(strict, run, "stop").status_code == 403
+    run.refresh_from_db()
+    assert run.requested == Request.RUN
+
+
+def test_the_schema_describes_the_keys_that_are_sent(api: Client) -> None:
+    run = a_run()
+    report(run, 2)
+    described = {name: set(schema.get("properties", {})) for name, schema in openapi()["components"]["schemas"].items()}
+    assert set(api.get(RUNS).json()) == described["RunPage"]
+    assert set(api.get(RUNS).json()["runs"][0]) == described["Run"]
+    assert set(api.get(f"{RUNS}{run.pk}/events").json()) == described["EventPage"]
+    assert set(api.get(f"{RUNS}{run.pk}/metrics").json()) == described["MetricSeries"]
+
+
+def test_every_reference_in_the_schema_leads_somewhere(api: Client) -> None:
+    document = api.get("/api/v1/openapi.json").json()
+    known = document["components"]["schemas"]
+    wanted = references(document)
+    assert "Event" in wanted
+    assert wanted - set(known) == set()
+
+
+def references(part: Any) -> set[str]:
+    if isinstance(part, dict):
+        own = {part["$ref"].rpartition("/")[2]} if isinstance(part.get("$ref"), str) else set()
+        return own.union(*(references(value) for value in part.values()))
+    return set().union(*(references(value) for value in part)) if isinstance(part, list) else set()
