@@ -84,7 +84,7 @@ def ours() -> float:
 def with_vllm() -> float:
     from vllm import LLM, SamplingParams  # type: ignore[import-not-found]
 
-    from engine.policies.loading import model_source
+    from engine.policies.model_paths import model_source
 
     engine = LLM(
         model=model_source("tiny"), dtype="float32", max_model_len=512, max_num_seqs=ROWS, enforce_eager=True, seed=1

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.errors import ModelError
+from engine.policies.model_paths import check_model_path, model_source
 
-TINY = Path(__file__).parent.parent / "models" / "tiny" / "weights"
 LanguageModel = Any  # transformers' models carry no useful types
-
-
-def model_source(path: str) -> str:
-    """A directory or hub id; `tiny` is the model that ships."""
-    return str(TINY) if path == "tiny" else path
 
 
 def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
@@ -24,7 +18,7 @@ def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = model_source(path)
-    _check_directory(source)
+    check_model_path(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(
@@ -39,15 +33,6 @@ def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
     if getattr(tokenizer, "chat_template", None) is None:
         raise ModelError(f"{path!r} has no chat template.", remedy="Use an instruct model, or add chat_template.jinja.")
     return model.to(device).eval(), tokenizer
-
-
-def _check_directory(source: str) -> None:
-    looks_local = source.startswith((".", "/", "~")) or Path(source).exists()
-    if looks_local and not (Path(source).expanduser() / "config.json").is_file():
-        what = "is not a model directory: it has no config.json" if Path(source).exists() else "does not exist"
-        raise ModelError(
-            f"The model directory {source} {what}.", remedy="Give the directory that holds config.json and the weights."
-        )
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,75 @@
+"""A run's health in words: one label and one sentence with its numbers, from what the engine reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.runs.states import RunState
+
+Metrics = dict[str, float]
+RECENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`key` names the style of the chip, `word` is what it says, `sentence` gives the reason."""
+
+    key: str
+    word: str
+    sentence: str
+
+
+def health_of(
+    state: str, steps: list[Metrics], severities: list[str], *, reason: str = "", waits_for: str = ""
+) -> Health:
+    """Judges by state first, then by format, then by open alerts, then by success. `steps` is oldest first."""
+    if state in (RunState.QUEUED, RunState.STARTING):
+        return Health("queued", "Waiting", waits_for or "The engine is starting.")
+    if state in (RunState.FAILED, RunState.CRASHED):
+        return Health("failed", state.capitalize(), reason or "See the log.")
+    if state in (RunState.STALLED, RunState.LOST):
+        return Health("stalled", state.capitalize(), reason or "Nothing has been heard for a while.")
+    if not steps:
+        return Health("queued", "Waiting", "No step is done yet.")
+    return _judge_metrics(steps, severities)
+
+
+def _judge_metrics(steps: list[Metrics], severities: list[str]) -> Health:
+    recent = steps[-RECENT:]
+    parse = _mean(recent[-3:], "rollout/parse_ok_rate", 1.0)
+    success = _mean(recent, "rollout/success", 0.0)
+    first = _mean(steps[:RECENT], "rollout/success", 0.0)
+    best = max(_mean(steps[i : i + RECENT], "rollout/success", 0.0) for i in range(max(1, len(steps) - RECENT + 1)))
+    facts = _facts(steps, first, success, parse)
+    if parse < 0.5:
+        return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
+    if success == 0 and len(recent) >= 5:
+        return Health("dead", "Dead", f"No trajectory has succeeded for {len(recent)} steps. {facts}")
+    if len(steps) >= 2 * RECENT and best >= 0.1 and success < 0.5 * best:
+        return Health("collapsing", "Collapsing", f"Success fell from {best:.2f} to {success:.2f}. {facts}")
+    if "critical" in severities or "warn" in severities:
+        return Health("at-risk", "At risk", f"An alert is open. {facts}")
+    if success > 0.95:
+        return Health("converged", "Converged", facts)
+    if len(steps) < RECENT:
+        return Health("running", "Under way", facts)
+    if success > first + 0.03:
+        return Health("learning", "Learning", facts)
+    return Health("running", "Flat", f"Success has not moved yet. {facts}")
+
+
+def _facts(steps: list[Metrics], first: float, success: float, parse: float) -> str:
+    spread, early = (
+        _mean(steps[-RECENT:], "reward/in_group_std", 0.0),
+        _mean(steps[:RECENT], "reward/in_group_std", 0.0),
+    )
+    words = "healthy" if spread > 0.5 * early else "shrinking" if spread > 0.1 * early else "gone"
+    return (
+        f"Training success {first:.2f} → {success:.2f} · in-group spread {words} ({spread:.2f}) · "
+        f"{parse:.1%} of replies parse"
+    )
+
+
+def _mean(steps: list[Metrics], name: str, missing: float) -> float:
+    values = [step[name] for step in steps if name in step]
+    return sum(values) / len(values) if values else missing

@@ -1,0 +1,38 @@
+"""The run presets that ship: one TOML file each, read by name."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import engine.config
+from engine.config import RunConfig, build_config
+
+DIRECTORY = Path(engine.config.__file__).parent / "configs"
+ORDER = ("starter", "collapse", "grpo", "ppo", "starpo", "starpo_s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPreset:
+    key: str
+    title: str
+    description: str
+    data: dict[str, Any]
+
+    def config(self) -> RunConfig:
+        return build_config(self.data)
+
+
+def run_presets() -> dict[str, RunPreset]:
+    """All presets by key; those of `ORDER` first."""
+    found = {path.stem: _read(path) for path in sorted(DIRECTORY.glob("*.toml"))}
+    keys = [key for key in ORDER if key in found] + [key for key in found if key not in ORDER]
+    return {key: found[key] for key in keys}
+
+
+def _read(path: Path) -> RunPreset:
+    data = tomllib.loads(path.read_text())
+    title, description = str(data.get("preset", path.stem)), str(data.get("description", ""))
+    return RunPreset(key=path.stem, title=title, description=description, data=data)
