@@ -1,43 +1,73 @@
-"""The glossary: what every metric means, its unit and formula, and what bad looks like. Torch-free.
+"""The glossary: what every metric means, its unit and formula, and what bad looks like. No torch.
 
-Names are `area/name[/stat]`. `describe` answers for any name, so a page can always explain what it shows.
+Names are `area/name[/stat]`. `describe` answers for any name, so a page can always explain what it shows; the words
+themselves are in `engine.glossary`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import replace
 
-from engine.metric_entries import ENTRIES, FOREIGN_NAMES, OVERVIEW, SECTIONS
-from engine.metric_types import Metric
+from engine.glossary import collapse, learning, outcomes, running
+from engine.glossary.foreign import FOREIGN_NAMES
+from engine.glossary.types import Chart, Metric, Section
 
-__all__ = ["FOREIGN_NAMES", "GLOSSARY", "OVERVIEW", "SECTIONS", "Metric", "Section", "describe", "section_of"]
+__all__ = ["FOREIGN_NAMES", "GLOSSARY", "OVERVIEW", "SECTIONS", "Chart", "Metric", "Section", "describe", "section_of"]
 
-GLOSSARY: dict[str, Metric] = {entry.name: entry for entry in ENTRIES}
+SECTIONS: tuple[Section, ...] = (
+    Section("reward", "Reward"),
+    Section("env", "Environments"),
+    Section("eval", "Held-out evaluation"),
+    Section("rollout", "Rollouts and format"),
+    Section("policy", "Policy"),
+    Section("value", "Critic"),
+    Section("optim", "Optimisation"),
+    Section("filter", "Filter"),
+    Section("collapse", "Collapse"),
+    Section("gradient", "Gradients"),
+    Section("time", "Time"),
+    Section("perf", "Throughput"),
+)
 
+# the six that every run shows first
+OVERVIEW: tuple[Chart, ...] = (
+    Chart("Success", ("rollout/success", "eval/success")),
+    Chart("Reward", ("reward/mean",)),
+    Chart("In-group reward spread", ("reward/in_group_std",)),
+    Chart("Policy entropy", ("policy/entropy",)),
+    Chart("Mutual information", ("collapse/mi_ratio", "collapse/retrieval_above_chance")),
+    Chart("Gradient norm", ("optim/grad_norm",)),
+)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """Metrics that are looked at together."""
+GLOSSARY: dict[str, Metric] = {
+    entry.name: entry for entry in (*outcomes.ENTRIES, *learning.ENTRIES, *collapse.ENTRIES, *running.ENTRIES)
+}
 
-    key: str
-    title: str
+_PLACEHOLDER = re.compile(r"<(?:tag|case)>")
+# a tag is a user's text: it may hold anything, slashes too
+_PATTERNS = [
+    (re.compile(_PLACEHOLDER.sub("(.+)", re.escape(name)) + r"\Z", re.DOTALL), entry)
+    for name, entry in GLOSSARY.items()
+    if _PLACEHOLDER.search(name)
+]
 
 
 def describe(name: str) -> Metric:
-    """The entry of `name`; patterns such as `env/<tag>/success` answer for their members, anything else for itself."""
+    """The entry of `name`, of the pattern it fits with its tag filled in, or a bare one made from the name."""
     if name in GLOSSARY:
         return GLOSSARY[name]
-    parts = name.split("/")
-    if len(parts) >= 3:
-        pattern = f"{parts[0]}/<{'case' if parts[:2] == ['rollout', 'parse'] else 'tag'}>/{parts[-1]}"
-        if parts[:2] == ["rollout", "parse"]:
-            pattern = "rollout/parse/<case>"
-        if pattern in GLOSSARY:
-            inner = parts[-1] if parts[:2] == ["rollout", "parse"] else "/".join(parts[1:-1])
-            entry = GLOSSARY[pattern]
-            return replace(entry, name=name, title=entry.title.replace("<tag>", inner).replace("<case>", inner))
-    return Metric(name=name, title=parts[-1].replace("_", " "), meaning="Reported by the engine.", section=parts[0])
+    for pattern, entry in _PATTERNS:
+        if match := pattern.match(name):
+            return replace(entry, name=name, title=match[1].join(_PLACEHOLDER.split(entry.title)))
+    area, _, rest = name.partition("/")
+    title = (rest or area).replace("/", ": ").replace("_", " ")
+    return Metric(
+        name=name, section=section_of(name), title=title, meaning="The engine reports it; the glossary has no entry."
+    )
 
 
 def section_of(name: str) -> str:
-    return describe(name).section
+    """The section a metric belongs to, its area; one that no section has is shown with the throughput."""
+    area = name.partition("/")[0]
+    return area if area in {section.key for section in SECTIONS} else "perf"

@@ -1,0 +1,60 @@
+"""What RAGEN and verl call our metrics, so that their logs can be read and their users find their way.
+
+Where two of their names mean one of ours, both are here. Names whose numbers are not comparable are left out: verl's
+`response_length/mean` counts the whole conversation, for one.
+"""
+
+from __future__ import annotations
+
+_VERL = {
+    "actor/entropy": "policy/entropy",
+    "actor/entropy_loss": "policy/entropy",
+    "actor/pg_loss": "policy/loss",
+    "actor/ppo_kl": "policy/kl",
+    "actor/kl_loss": "policy/kl_to_start",
+    "actor/pg_clipfrac": "policy/clip_fraction",
+    "actor/pg_clipfrac_lower": "policy/clip_fraction_low",
+    "actor/grad_norm": "optim/grad_norm",
+    "actor/lr": "optim/learning_rate",
+    "critic/grad_norm": "optim/critic_grad_norm",
+    "critic/vf_loss": "value/loss",
+    "critic/vf_clipfrac": "value/clip_fraction",
+    "critic/vf_explained_var": "value/explained_variance",
+    "critic/score/mean": "reward/mean",
+    "critic/score/max": "reward/max",
+    "critic/score/min": "reward/min",
+    "timing_s/gen": "time/rollout",
+    "timing_s/update_actor": "time/update",
+    "timing_s/testing": "time/evaluation",
+    "timing_s/save_checkpoint": "time/checkpoint",
+    "timing_s/step": "time/step",
+}
+
+_RAGEN = {
+    "rollout/in_group_std": "reward/in_group_std",
+    "rollout/in_group_reward_std": "reward/in_group_std",
+    "rollout/filter_kept_count": "filter/kept_groups",
+    "rollout/filter_kept_ratio": "filter/kept_ratio",
+    "rollout/filter_zero_count": "filter/zero_groups",
+    "train/response_length": "rollout/reply_tokens",
+    "timing_s/collapse_metrics": "time/diagnostics",
+}
+
+_RAGEN_COLLAPSE = {
+    "mi_seq_estimate": "collapse/mi_sequence",
+    "mi_estimate": "collapse/mi_token_compat",
+    "mi_upper_bound": "collapse/mi_ceiling",
+    "mi_zscore_seq": "collapse/mi_zscore",
+    "conditional_entropy_seq_est": "collapse/conditional_entropy",
+    "conditional_entropy_est": "collapse/conditional_entropy_token",
+    "reasoning_entropy_seq_est": "collapse/reasoning_entropy",
+    "retrieval_accuracy": "collapse/retrieval_accuracy",
+    "retrieval_chance_level": "collapse/retrieval_chance",
+    "retrieval_above_chance": "collapse/retrieval_above_chance",
+}
+
+FOREIGN_NAMES: dict[str, str] = {
+    **_VERL,
+    **_RAGEN,
+    **{f"collapse_first_turn_sample/{theirs}": ours for theirs, ours in _RAGEN_COLLAPSE.items()},
+}

@@ -1,0 +1,184 @@
+"""What came of the rollouts: rewards, success in training and on held-out puzzles, lengths and format."""
+
+from __future__ import annotations
+
+from engine.glossary.types import Metric
+
+REWARD = (
+    Metric(
+        name="reward/mean", section="reward", title="Reward, mean", better="higher",
+        meaning="Mean score of the step's trajectories. A score is the sum of the environment's rewards and of the "
+        "format penalties.",
+        formula="mean of (sum of rewards + penalties)",
+        bad="Flat from the start: there is no signal. Falling while success holds: penalties grow, so look at parsing.",
+    ),
+    Metric(
+        name="reward/std", section="reward", title="Reward, spread", low=0,
+        meaning="How far scores lie apart over all trajectories of the step, easy and hard puzzles together.",
+        formula="standard deviation of scores",
+        bad="Near 0: every trajectory earns the same, whatever it does.",
+    ),
+    Metric(
+        name="reward/in_group_std", section="reward", title="In-group reward spread", low=0,
+        meaning="How far returns lie apart among trajectories of the same puzzle, on average over puzzles. "
+        "Group-relative advantages are made of nothing else.",
+        formula="mean over groups of std(returns in the group), unbiased, penalties left out",
+        bad="Under a tenth of its first ten steps: there is nothing left to learn from. With high success that is "
+        "convergence, without it collapse.",
+    ),
+    Metric(
+        name="reward/min", section="reward", title="Lowest reward", meaning="Lowest score of the step.",
+        bad="The same lowest value for all: compare with the highest reward.",
+    ),
+    Metric(
+        name="reward/max", section="reward", title="Highest reward", meaning="Highest score of the step.",
+        bad="As low as the mean: not one trajectory shows the way.",
+    ),
+    Metric(
+        name="reward/penalty", section="reward", title="Format penalty", high=0, better="higher",
+        meaning="Mean penalty per trajectory for malformed replies and unknown actions. It is 0 or below.",
+        bad="Moving away from 0: the reply format is breaking.",
+    ),
+)  # fmt: skip
+
+ENV = (
+    Metric(
+        name="env/<tag>/success", section="env", title="<tag>: training success", unit="share", low=0, high=1,
+        better="higher", meaning="Share of this environment's training trajectories that solved their puzzle.",
+        formula="solved trajectories / trajectories", bad="0 for several steps after it was above: collapse.",
+    ),
+    Metric(
+        name="env/<tag>/return", section="env", title="<tag>: return", better="higher",
+        meaning="Mean sum of the environment's rewards per trajectory, format penalties left out.",
+        formula="mean of the sum of rewards",
+        bad="Rising while success does not: the reward is earned without solving the puzzle.",
+    ),
+    Metric(
+        name="env/<tag>/turns", section="env", title="<tag>: turns", low=0, unit="turns",
+        meaning="Mean number of replies per trajectory.",
+        bad="At the limit for all: trajectories run out of turns before they are done.",
+    ),
+    Metric(
+        name="env/<tag>/actions", section="env", title="<tag>: actions", low=0, unit="actions",
+        meaning="Mean number of executed actions per trajectory.",
+        bad="Near 0: replies name nothing that can be executed.",
+    ),
+    Metric(
+        name="env/<tag>/effective_rate", section="env", title="<tag>: effective actions", unit="share", low=0, high=1,
+        better="higher", meaning="Share of executed actions that changed anything.",
+        formula="actions that changed the state / executed actions",
+        bad="Falling: the agent walks into walls, often because it no longer reads the state.",
+    ),
+)  # fmt: skip
+
+EVAL = (
+    Metric(
+        name="eval/success", section="eval", title="Held-out success", unit="share", low=0, high=1, better="higher",
+        meaning="Share of held-out puzzles solved, all environments together. None of them is ever trained on.",
+        formula="successes / episodes, with Wilson's 95% interval",
+        bad="Far below training success: it learns the puzzles, not the game.",
+    ),
+    Metric(
+        name="eval/<tag>/success", section="eval", title="<tag>: held-out success", unit="share", low=0, high=1,
+        better="higher", meaning="Share of this environment's held-out puzzles solved. None of them is ever trained "
+        "on, and they are the same at every evaluation.",
+        formula="successes / episodes, with Wilson's 95% interval",
+        bad="Far below training success: it learns the puzzles, not the game.",
+    ),
+    Metric(
+        name="eval/<tag>/success_low", section="eval", title="<tag>: held-out success, lower bound", unit="share",
+        low=0, high=1, better="higher", meaning="Lower end of the 95% interval of held-out success.",
+        formula="Wilson's score interval, z = 1.96",
+        bad="Under the other run's upper end: the two cannot be told apart with so few episodes.",
+    ),
+    Metric(
+        name="eval/<tag>/success_high", section="eval", title="<tag>: held-out success, upper bound", unit="share",
+        low=0, high=1, better="higher", meaning="Upper end of the 95% interval of held-out success.",
+        formula="Wilson's score interval, z = 1.96",
+        bad="Far above the lower end: too few episodes to say much.",
+    ),
+    Metric(
+        name="eval/<tag>/return", section="eval", title="<tag>: held-out return", better="higher",
+        meaning="Mean sum of the environment's rewards per held-out episode.", formula="mean of the sum of rewards",
+        bad="Falling while the training return rises: it learns the puzzles, not the game.",
+    ),
+)  # fmt: skip
+
+ROLLOUT = (
+    Metric(
+        name="rollout/success", section="rollout", title="Training success", unit="share", low=0, high=1,
+        better="higher",
+        meaning="Share of the step's trajectories that solved their puzzle, all environments together.",
+        formula="solved trajectories / trajectories",
+        bad="Half of what it was at its best: the policy is breaking. 0 for five steps with no spread: it is dead.",
+    ),
+    Metric(
+        name="rollout/reply_tokens", section="rollout", title="Reply length", unit="tokens", low=0,
+        meaning="Mean number of sampled tokens per reply.",
+        bad="Shrinking to almost nothing: it no longer thinks. At the limit: replies are cut off before their answer.",
+    ),
+    Metric(
+        name="rollout/trajectory_tokens", section="rollout", title="Trajectory length", unit="tokens", low=0,
+        meaning="Mean number of tokens of a whole trajectory, prompts and observations included.",
+        bad="At the context limit: trajectories end early for want of room.",
+    ),
+    Metric(
+        name="rollout/turns", section="rollout", title="Turns", unit="turns", low=0,
+        meaning="Mean number of replies per trajectory.",
+        bad="At the limit for all: trajectories run out of turns before they are done.",
+    ),
+    Metric(
+        name="rollout/actions_per_turn", section="rollout", title="Actions per reply", unit="actions", low=0,
+        meaning="Mean number of actions that a reply names, up to its allowance.",
+        bad="To 0: replies no longer hold an answer.",
+    ),
+    Metric(
+        name="rollout/parse_ok_rate", section="rollout", title="Well-formed replies", unit="share", low=0, high=1,
+        better="higher", meaning="Share of replies in the format that was asked for.",
+        formula="replies read without fault / replies",
+        bad="Under one half: the format has broken down. Replies without actions cannot earn anything.",
+    ),
+    Metric(
+        name="rollout/invalid_action_rate", section="rollout", title="Unknown actions", unit="share", low=0, high=1,
+        better="lower", meaning="Share of replies that name an action the environment does not have.",
+        bad="A tenth more than at the start: often the first sign of a breakdown.",
+    ),
+    Metric(
+        name="rollout/cut_off_rate", section="rollout", title="Cut-off replies", unit="share", low=0, high=1,
+        better="lower", meaning="Share of replies that reached the token limit before they were complete.",
+        bad="Rising: replies ramble, or max_reply_tokens is too low.",
+    ),
+    Metric(
+        name="rollout/zero_variance_share", section="rollout", title="Groups without spread", unit="share", low=0,
+        high=1, meaning="Share of puzzles whose trajectories all earned the same. They teach nothing.",
+        formula="groups with std(returns) = 0 / groups",
+        bad="Above 0.6: puzzles are too hard, too easy, or the policy always does the same.",
+    ),
+    Metric(
+        name="rollout/parse/<case>", section="rollout", title="Replies: <case>", unit="share", low=0, high=1,
+        meaning="Share of replies that were read this way.",
+    ),
+)  # fmt: skip
+
+_CASES = {
+    "ok": ("well-formed", "Share of replies that were read without fault."),
+    "no_think": ("no thought", "Share of replies without a <think> part."),
+    "no_answer": ("no answer", "Share of replies without an <answer> part, so without an action."),
+    "empty_answer": ("empty answer", "Share of replies whose <answer> part names nothing."),
+    "unclosed": ("unclosed tag", "Share of replies in which a tag is opened and never closed."),
+    "text_outside": ("text outside tags", "Share of replies with text before, between or after the two parts."),
+    "too_many_actions": ("too many actions", "Share of replies with more actions than allowed; the rest are ignored."),
+    "unknown_action": ("unknown action", "Share of replies that name an action the environment does not have."),
+    "cut_off": ("cut off", "Share of replies that reached the token limit before they were complete."),
+}
+
+PARSE = tuple(
+    Metric(
+        name=f"rollout/parse/{case}", section="rollout", title=f"Replies: {title}", unit="share", low=0, high=1,
+        meaning=meaning, formula="replies of this case / replies", better="higher" if case == "ok" else "lower",
+        bad="Falling: see which other case rises." if case == "ok" else "Rising: read some of these replies.",
+    )
+    for case, (title, meaning) in _CASES.items()
+)  # fmt: skip
+
+ENTRIES = (*REWARD, *ENV, *EVAL, *ROLLOUT, *PARSE)

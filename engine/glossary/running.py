@@ -1,0 +1,43 @@
+"""Where a step's time goes, and how fast it works."""
+
+from __future__ import annotations
+
+from engine.glossary.types import Metric
+
+_TIMES = {
+    "step": ("Step", "Wall time of the whole step, evaluation and checkpoints left out."),
+    "rollout": ("Rollout", "Time to sample replies and step environments."),
+    "diagnostics": ("Collapse diagnostics", "Time to score thoughts under prompts, on the steps that do."),
+    "update": ("Update", "Time for advantages and gradient steps."),
+    "capture": ("Recording", "Time to write the step's trajectories."),
+    "evaluation": ("Evaluation", "Time for held-out episodes, on the steps that have them."),
+    "checkpoint": ("Checkpoint", "Time to save a checkpoint, on the steps that do."),
+}
+
+TIME = tuple(
+    Metric(
+        name=f"time/{name}", section="time", title=title, unit="s", low=0, better="lower", meaning=meaning,
+        bad="Growing from step to step: replies get longer, or the machine is busy with something else.",
+    )
+    for name, (title, meaning) in _TIMES.items()
+)  # fmt: skip
+
+PERF = (
+    Metric(
+        name="perf/sampled_tokens_per_second", section="perf", title="Sampling speed", unit="tokens/s", low=0,
+        better="higher", meaning="Tokens sampled per second of rollout.", formula="sampled tokens / time of rollout",
+        bad="Half of its usual: trajectories of very different length, or a busy machine.",
+    ),
+    Metric(
+        name="perf/trained_tokens_per_second", section="perf", title="Training speed", unit="tokens/s", low=0,
+        better="higher", meaning="Tokens of the kept trajectories per second of update.",
+        formula="tokens of kept trajectories / time of update", bad="Half of its usual: a busy machine.",
+    ),
+    Metric(
+        name="perf/memory_mb", section="perf", title="Memory", unit="MB", low=0, better="lower",
+        meaning="Most memory that the engine has used so far.",
+        bad="Rising step by step towards the machine's limit: lower optimizer.micro_batch_tokens.",
+    ),
+)  # fmt: skip
+
+ENTRIES = (*TIME, *PERF)

@@ -1,0 +1,88 @@
+"""The glossary explains every metric that the engine emits, in words, and maps the names of other trainers."""
+
+from __future__ import annotations
+
+import string
+from typing import get_args
+
+import pytest
+
+from engine.metrics import FOREIGN_NAMES, GLOSSARY, OVERVIEW, SECTIONS, Metric, describe, section_of
+from engine.rollout.action_parser import ParseCase
+
+EMITTED = """
+reward/mean reward/std reward/in_group_std reward/min reward/max reward/penalty
+env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen Lake/actions
+env/Frozen Lake/effective_rate
+rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
+rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
+policy/entropy policy/loss policy/kl policy/kl_to_start policy/clip_fraction policy/clip_fraction_low policy/ratio_max
+policy/sampler_kl
+value/loss value/explained_variance value/clip_fraction
+optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/nonfinite
+filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold
+collapse/conditional_entropy collapse/conditional_entropy_token collapse/reasoning_entropy collapse/mi_sequence
+collapse/mi_ratio collapse/mi_ceiling collapse/retrieval_accuracy collapse/retrieval_chance
+collapse/retrieval_above_chance collapse/samples collapse/prompts collapse/mi_token_compat collapse/mi_zscore
+eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
+eval/Frozen Lake/return
+time/step time/rollout time/diagnostics time/update time/evaluation time/checkpoint time/capture
+perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
+"""
+# a tag may hold spaces, so names are split at areas
+NAMES = [
+    word.replace("Frozen_Lake", "Frozen Lake") for word in EMITTED.replace("Frozen Lake", "Frozen_Lake").split()
+] + [f"rollout/parse/{case}" for case in get_args(ParseCase)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_emitted_metric_has_an_entry_that_explains_it(name: str) -> None:
+    entry = describe(name)
+    assert entry.name == name
+    assert entry.section == name.split("/")[0]
+    assert "no entry" not in entry.meaning
+    assert entry.bad
+    assert "<" not in entry.title
+
+
+@pytest.mark.parametrize("entry", GLOSSARY.values(), ids=list(GLOSSARY))
+def test_entries_are_whole_sentences_with_sensible_axes(entry: Metric) -> None:
+    for text in (entry.meaning, entry.bad):
+        assert not text or (text[0] not in string.ascii_lowercase and text.endswith("."))
+    assert entry.low is None or entry.high is None or entry.low < entry.high
+    assert entry.section in {section.key for section in SECTIONS}
+    if entry.unit == "share":
+        assert entry.high in (None, 1)
+
+
+def test_a_tag_is_filled_in_whatever_it_holds() -> None:
+    assert describe("env/a/b <i>/success").title == "a/b <i>: training success"
+    assert describe(r"eval/\1 <tag>/return").title == r"\1 <tag>: held-out return"
+
+
+def test_the_parse_pattern_answers_for_cases_to_come() -> None:
+    assert describe("rollout/parse/haiku").title == "Replies: haiku"
+
+
+def test_an_unknown_name_is_still_explained_as_far_as_it_can_be() -> None:
+    entry = describe("gradient/task_norm/high")
+    assert (entry.section, entry.title) == ("gradient", "task norm: high")
+    assert section_of("custom") == "perf"
+
+
+def test_the_overview_has_six_charts_of_known_metrics() -> None:
+    assert [chart.title for chart in OVERVIEW] == [
+        "Success",
+        "Reward",
+        "In-group reward spread",
+        "Policy entropy",
+        "Mutual information",
+        "Gradient norm",
+    ]
+    assert all(name in GLOSSARY for chart in OVERVIEW for name in chart.names)
+
+
+def test_names_of_other_trainers_lead_to_entries() -> None:
+    assert FOREIGN_NAMES["actor/entropy"] == "policy/entropy"
+    assert FOREIGN_NAMES["collapse_first_turn_sample/mi_seq_estimate"] == "collapse/mi_sequence"
+    assert all(ours in GLOSSARY for ours in FOREIGN_NAMES.values())
