@@ -37,8 +37,7 @@ async def socket(app: Any, path: str, headers: list[Header], *, words: int = 1) 
     wire = ApplicationCommunicator(app, _scope("websocket", path, headers) | {"subprotocols": []})
     await wire.send_input({"type": "websocket.connect"})
     said = [await wire.receive_output(PATIENCE_SECONDS) for _ in range(words)]
-    if said[-1]["type"] != "websocket.close":
-        await wire.send_input({"type": "websocket.disconnect", "code": 1000})
+    await wire.send_input({"type": "websocket.disconnect", "code": 1000})
     await wire.wait(PATIENCE_SECONDS)
     return [{key: value for key, value in word.items() if value is not None} for word in said]
 
