@@ -146,15 +146,14 @@ document.addEventListener("keydown", (event) => {
   const pressing = event.key === " " && event.target.closest("button, summary, a");
   if (event.ctrlKey || event.metaKey || event.altKey || typing || pressing || byId("reader-keys").open) return;
   if (event.key === "?") {
-    openKeys(event);
+    openKeys();
   } else if (Object.hasOwn(KEYS, event.key) && (state.record?.turns.length || event.key.startsWith("Arrow"))) {
     event.preventDefault();
     KEYS[event.key]();
   }
 });
 
-function openKeys(event) {
-  event.stopImmediatePropagation();
+function openKeys() {
   byId("reader-keys").showModal();
 }
 

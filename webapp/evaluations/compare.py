@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ COLOURS = 8
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 ROWS_READ_FOR_KEYS = 20
+USUAL_SMOOTHING = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,7 @@ def _environment_config(row: Evaluation) -> dict[str, Any]:
 
 def _smoothing(text: str) -> float:
     try:
-        return min(max(float(text), 0.0), 0.99) if text else 0.6
+        asked = float(text)
     except ValueError:
-        return 0.6
+        return USUAL_SMOOTHING
+    return min(max(asked, 0.0), 0.99) if math.isfinite(asked) else USUAL_SMOOTHING

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from webapp.evaluations.intervals import newcombe, wilson
 from webapp.evaluations.models import Evaluation
@@ -123,10 +123,10 @@ def _final_rows() -> Iterable[Mapping[str, Any]]:
         "first_seed",
         "temperature",
         "step",
-        environments=KT("run__config__environments"),
-        model=KT("run__config__model__path"),
-        think=KT("run__config__rollout__think"),
-        context=KT("run__config__rollout__max_context_tokens"),
+        environments=KeyTextTransform("environments", "run__config"),
+        model=KeyTextTransform("path", KeyTransform("model", "run__config")),
+        think=KeyTextTransform("think", KeyTransform("rollout", "run__config")),
+        context=KeyTextTransform("max_context_tokens", KeyTransform("rollout", "run__config")),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ def _encode(row: Trajectory) -> str:
 def _decode(cursor: str) -> tuple[float, int] | None:
     try:
         key, pk = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return float(key), int(pk)
-    except (ValueError, TypeError):
+        place = float(key), int(pk)
+    except (ValueError, TypeError, OverflowError):
         return None
+    return place if math.isfinite(place[0]) else None

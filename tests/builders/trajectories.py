@@ -1,0 +1,157 @@
+"""Trajectories as a run leaves them: real environments played through the engine's own turn loop by a scripted player.
+
+Only the sampler and the tokenizer stand in: words are tokens, and log-probabilities and entropies are made up.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from statistics import fmean, pstdev
+from typing import Any
+
+from engine.config import EnvironmentConfig
+from engine.events import TrajectoriesRecorded
+from engine.rollout.agent_proxy import AgentProxy, Player
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.records import record_of
+from engine.rollout.shards import write_shard
+from engine.rollout.types import Reply, Trajectory
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory as TrajectoryRow
+from workers.rows import Rows
+
+END = "<|im_end|>"
+MALFORMED = ("I will go now", "<answer>Left</answer>", "go on</think><answer>Jump</answer>", "I think and think")
+
+
+class WordTokenizer:
+    """Every word, sign and run of blanks is a token; ids are given in the order of first sight."""
+
+    eos_token = END
+    eos_token_id = 0
+
+    def __init__(self) -> None:
+        self.pieces = [END]
+        self.ids = {END: 0}
+
+    def apply_chat_template(
+        self, messages: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
+    ) -> str:
+        text = "".join(f"<|im_start|>{message['role']}\n{message['content']}{END}\n" for message in messages)
+        return text + ("<|im_start|>assistant\n" if add_generation_prompt else "")
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        return [self._id(piece) for piece in re.findall(r"<\|\w+\|>|</?\w+>| ?\w+|\s|.", text, re.DOTALL)]
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
+        return "".join(self.pieces[token] for token in ids)
+
+    def _id(self, piece: str) -> int:
+        if piece not in self.ids:
+            self.ids[piece] = len(self.pieces)
+            self.pieces.append(piece)
+        return self.ids[piece]
+
+
+class ScriptedSampler:
+    """Replies for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
+
+    def __init__(
+        self, tokenizer: WordTokenizer, players: list[Player], *, skill: float, faults: float, seed: int
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.players = players
+        self.skill = skill
+        self.faults = faults
+        self.stream = random.Random(seed)
+        self.waiting: list[int] = []
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        self.waiting.append(row)
+
+    def advance(self) -> list[Reply]:
+        rows, self.waiting = self.waiting, []
+        return [self._reply(row) for row in rows]
+
+    def release(self, row: int) -> None:
+        pass
+
+    def _reply(self, row: int) -> Reply:
+        ids = [*self.tokenizer.encode(self._words(self.players[row]), add_special_tokens=False), 0]
+        surprise = [self.stream.expovariate(3.0) for _ in ids]
+        entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
+        return Reply(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
+
+    def _words(self, player: Player) -> str:
+        if self.stream.random() < self.faults:
+            return self.stream.choice(MALFORMED)
+        environment = player.episode.environment
+        names, plan = environment.action_names(), environment.solution()
+        if plan and self.stream.random() < self.skill:
+            chosen = [names[action] for action in plan[: player.episode.config.max_actions_per_turn]]
+        else:
+            chosen = [self.stream.choice(names)]
+        thought = f"From here the way is {' then '.join(chosen)}, and no hole is in between"
+        return f"{thought}</think><answer>{' || '.join(chosen)}</answer>"
+
+
+def play_step(
+    config: EnvironmentConfig,
+    *,
+    step: int = 1,
+    groups: int = 4,
+    group_size: int = 4,
+    skill: float = 0.6,
+    faults: float = 0.1,
+    split: str = "train",
+    seed: int = 1,
+) -> list[dict[str, Any]]:
+    """The records of one step; of each group the returns decide advantages and whether it was kept."""
+    tokenizer = WordTokenizer()
+    proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
+    manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
+    players = proxy.players(manager.training_batch(step))
+    sampler = ScriptedSampler(tokenizer, players, skill=skill, faults=faults, seed=seed * 1000 + step)
+    played = proxy.play(sampler, players)
+    return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
+
+
+def record_steps(run: Run, config: EnvironmentConfig, *, steps: range, **options: Any) -> list[TrajectoryRow]:
+    """Plays and records `steps` of a run: shards in its directory, and the rows that the bridge makes of them."""
+    rows = Rows(run)
+    for step in steps:
+        records = play_step(config, step=step, **options)
+        shard = f"trajectories/{records[0]['split']}/step_{step}.jsonl.zst"
+        write_shard(run.directory / shard, records)
+        event = TrajectoriesRecorded(
+            seq=step + 1,
+            time=1.0,
+            attempt=1,
+            epoch=0,
+            step=step,
+            split=records[0]["split"],
+            path=shard,
+            count=len(records),
+        )
+        rows.add(event)
+    found = [row for members in rows.trajectories.values() for row in members]
+    return TrajectoryRow.objects.bulk_create(found)
+
+
+def _record(
+    trajectory: Trajectory, played: list[Trajectory], tokenizer: WordTokenizer, *, step: int, split: str
+) -> dict[str, Any]:
+    scores = [other.score for other in played if other.group == trajectory.group]
+    spread = pstdev(scores)
+    advantage = (trajectory.score - fmean(scores)) / (spread + 1e-6)
+    return record_of(
+        trajectory,
+        step=step,
+        split=split,
+        piece=lambda token: tokenizer.pieces[token],
+        advantages=[advantage * sampled for sampled in trajectory.sampled],
+        kept=spread > 0.1,
+        group_std=spread,
+    )

@@ -1,0 +1,27 @@
+"""A signed-in browser and an environment."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from engine.config import EnvironmentConfig
+from webapp.environments.models import EnvironmentVersion
+from webapp.environments.services import define
+
+
+@pytest.fixture
+def user(db: None) -> User:
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def browser(client: Client, user: User) -> Client:
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def lake(db: None) -> EnvironmentVersion:
+    return define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))

@@ -1,0 +1,154 @@
+"""The pages of environments, for somebody who is signed in, for a stranger, and with bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+
+from tests.builders.runs import build_run
+from tests.hostile import short
+from webapp.environments.forms import EnvironmentForm
+from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+
+NEW = "/environments/new/?kind=frozen_lake"
+
+
+def form_data(kind: str = "frozen_lake", **changes: Any) -> dict[str, Any]:
+    """What a browser sends when the form is saved as it opens, with `changes`."""
+    form = EnvironmentForm(kind=kind)
+    sent = {bound.name: bound.value() for bound in form}
+    sent = {name: value for name, value in sent.items() if value is not None and value is not False}
+    return {**sent, "name": "A lake", "kind": kind, **changes}
+
+
+def test_the_list_shows_each_environment_with_its_version_and_use(browser: Client, lake: EnvironmentVersion) -> None:
+    build_run(version=lake)
+    page = browser.get("/environments/").content.decode()
+    assert "Lake" in page
+    assert "version 1" in page
+    assert "used by 1 run" in page
+
+
+def test_an_empty_list_says_what_to_do(browser: Client) -> None:
+    assert "No environments yet" in browser.get("/environments/").content.decode()
+
+
+def test_archived_environments_are_listed_apart(browser: Client, lake: EnvironmentVersion) -> None:
+    browser.post(reverse("environments:archive", args=[lake.definition_id]))
+    assert "Lake" not in browser.get("/environments/").content.decode().split("<main")[1].split("messages")[-1]
+    assert "Lake" in browser.get("/environments/?archived=1").content.decode()
+
+
+@pytest.mark.parametrize("kind", ["bandit", "frozen_lake", "sokoban"])
+def test_the_form_saved_as_it_opens_defines_the_kinds_default(browser: Client, kind: str) -> None:
+    answer = browser.post(f"/environments/new/?kind={kind}", form_data(kind))
+    version = EnvironmentVersion.objects.get()
+    assert answer.status_code == 302
+    assert (version.number, version.kind, version.definition.name) == (1, kind, "A lake")
+    assert version.parsed().tag == "A lake"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("max_turns", "0", "greater than or equal to 1"),
+        ("max_turns", "many", "whole number"),
+        ("format_penalty", "1", "less than or equal to 0"),
+        ("parameter_size", "99", "less than or equal to 12"),
+        ("parameter_frozen_probability", "0.2", "greater than 0.2"),
+        ("parameter_format", "braille", "not one of the available choices"),
+        ("parameter_symbols", "{oops", "not JSON"),
+        ("name", "", "required"),
+    ],
+)
+def test_bad_values_are_refused_at_their_field_and_kept(browser: Client, field: str, value: str, reason: str) -> None:
+    answer = browser.post(NEW, form_data(**{field: value}))
+    form = answer.context["form"]
+    assert answer.status_code == 400
+    assert reason in " ".join(form.errors[field])
+    assert form[field].value() == value
+    assert not EnvironmentDefinition.objects.exists()
+
+
+def test_a_budget_that_solves_no_puzzle_is_refused_with_the_reason(browser: Client) -> None:
+    sent = form_data(
+        parameter_size="12", max_actions="1", max_turns="1", max_actions_per_turn="1", parameter_frozen_probability="1"
+    )
+    answer = browser.post(NEW, {**sent, "kind": "sokoban"} | form_data("sokoban", max_actions="1"))
+    assert answer.status_code == 400
+
+
+def test_a_name_that_is_taken_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(NEW, form_data(name="Lake"))
+    assert "There is an environment called Lake already" in " ".join(answer.context["form"].errors["name"])
+
+
+def test_an_unknown_kind_falls_back_to_the_first_lesson(browser: Client) -> None:
+    assert browser.get("/environments/new/?kind=os.system").context["kind"].kind == "frozen_lake"
+
+
+def test_saving_an_edit_says_what_became_of_it(browser: Client, lake: EnvironmentVersion) -> None:
+    build_run(version=lake)
+    edit = reverse("environments:edit", args=[lake.definition_id])
+    assert (
+        "becomes version\n2" in browser.get(edit).content.decode() or "version 2" in browser.get(edit).content.decode()
+    )
+    answer = browser.post(edit, form_data(name="Lake", max_turns="4"))
+    words = [str(message) for message in get_messages(answer.wsgi_request)]
+    assert words == ["Saved as version 2. Runs that used version 1 keep it."]
+    assert lake.definition.latest.parsed().max_turns == 4
+
+
+def test_a_renamed_environment_keeps_its_tag(browser: Client, lake: EnvironmentVersion) -> None:
+    browser.post(reverse("environments:edit", args=[lake.definition_id]), form_data(name="Ice", max_turns="4"))
+    assert (lake.definition.latest.parsed().tag, EnvironmentDefinition.objects.get().name) == ("Lake", "Ice")
+
+
+def test_the_detail_page_shows_what_differs_between_versions(browser: Client, lake: EnvironmentVersion) -> None:
+    build_run(version=lake)
+    browser.post(reverse("environments:edit", args=[lake.definition_id]), form_data(name="Lake", max_turns="4"))
+    page = browser.get(f"/environments/{lake.definition_id}/?version=2&against=1")
+    assert [(row.key, row.values) for row in page.context["differences"].differing if row.key == "max_turns"] == [
+        ("max_turns", ["5", "4"])
+    ]
+
+
+def test_numbers_of_versions_that_do_not_exist_show_the_newest(browser: Client, lake: EnvironmentVersion) -> None:
+    page = browser.get(f"/environments/{lake.definition_id}/?version=-1&against=x")
+    assert (page.status_code, page.context["shown"]) == (200, lake)
+
+
+@pytest.mark.parametrize("name", short(60))
+def test_hostile_names_and_instructions_are_shown_as_text(browser: Client, name: str) -> None:
+    browser.post(NEW, form_data(name=name, instruction=name))
+    definition = EnvironmentDefinition.objects.first()
+    if definition is None:  # Django's form refuses some control characters outright
+        return
+    for address in ("/environments/", f"/environments/{definition.pk}/", f"/environments/{definition.pk}/edit/"):
+        page = browser.get(address).content.decode()
+        assert "<script>alert" not in page
+        assert " onerror=alert" not in page.replace("&#x27;", "").split("<main")[-1] or "&lt;" in page
+        assert "\u202e" not in page.split("<textarea")[0]
+
+
+@pytest.mark.parametrize("name", ["list", "new"])
+def test_strangers_are_sent_to_sign_in(client: Client, db: None, name: str) -> None:
+    answer = client.get(reverse(f"environments:{name}"))
+    assert (answer.status_code, answer["Location"].split("?")[0]) == (302, reverse("accounts:login"))
+
+
+@pytest.mark.parametrize("name", ["detail", "edit"])
+def test_pages_of_an_environment_that_is_gone_are_not_found(browser: Client, name: str) -> None:
+    assert browser.get(reverse(f"environments:{name}", args=[10**30])).status_code == 404
+
+
+def test_pages_refuse_the_wrong_verb(browser: Client, lake: EnvironmentVersion) -> None:
+    pk = lake.definition_id
+    assert browser.post("/environments/").status_code == 405
+    assert browser.delete("/environments/new/").status_code == 405
+    assert browser.post(f"/environments/{pk}/").status_code == 405
+    assert browser.get(f"/environments/{pk}/archive/").status_code == 405

@@ -1,0 +1,108 @@
+"""Runs side by side."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.builders.runs import add_curve, add_evaluation, build_run
+from webapp.evaluations.compare import FIRST_METRICS, MOST_RUNS, colours, metric_names, read_view, results
+from webapp.runs.models import Run
+
+
+@pytest.fixture
+def browser(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def pair(**other: object) -> list[Run]:
+    return [build_run(name="one"), build_run(name="two", config=dict(other))]
+
+
+@pytest.mark.django_db
+def test_the_address_decides_the_view() -> None:
+    one, two = pair()
+    view = read_view(
+        {"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "x": "tokens", "smoothing": "0.25"}
+    )
+    assert (view.runs, view.missing, view.metrics, view.axis, view.smoothing) == (
+        [two, one],
+        ["gone"],
+        ["a", "b"],
+        "tokens",
+        0.25,
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("smoothing", ["x", "", "nan"])
+def test_an_address_that_makes_no_sense_gives_the_first_view(smoothing: str) -> None:
+    view = read_view({"runs": ",,", "metrics": ",", "x": "luck", "smoothing": smoothing})
+    assert (view.runs, view.metrics, view.axis, view.smoothing) == ([], FIRST_METRICS, "step", 0.6)
+
+
+@pytest.mark.django_db
+def test_runs_keep_their_colour_whoever_stands_beside_them() -> None:
+    runs = [build_run(name=str(number)) for number in range(MOST_RUNS)]
+    assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert all(colours([run, *runs])[0] == colours([run])[0] for run in runs)
+
+
+@pytest.mark.django_db
+def test_metrics_that_only_some_steps_report_are_offered() -> None:
+    run = build_run()
+    add_curve(run, steps=6)
+    step = run.steps.get(step=4)
+    step.metrics["collapse/mi_ratio"] = 0.5
+    step.save()
+    assert "collapse/mi_ratio" in metric_names([run])
+
+
+@pytest.mark.django_db
+def test_two_runs_on_the_same_puzzles_have_a_difference_with_its_interval() -> None:
+    one, two = pair()
+    add_evaluation(one, successes=82)
+    add_evaluation(two, successes=61)
+    # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
+    assert results([one, two])[0].words == "+8.2 points (+0.4 to +15.8): told apart"
+    assert results([two, one])[0].words == "-8.2 points (-15.8 to -0.4): told apart"
+
+
+@pytest.mark.django_db
+def test_a_difference_whose_interval_holds_zero_is_not_told_apart() -> None:
+    one, two = pair()
+    add_evaluation(one, successes=62)
+    add_evaluation(two, successes=61)
+    assert results([one, two])[0].words.endswith("not told apart")
+
+
+@pytest.mark.django_db
+def test_runs_on_other_puzzles_have_no_difference() -> None:
+    one, two = pair(environments=[{"tag": "FrozenLake", "max_turns": 4}])
+    add_evaluation(one, successes=82)
+    add_evaluation(two, successes=61)
+    assert results([one, two])[0].note == "Not comparable: the environments differ in max_turns."
+    assert results([one, two])[0].words == ""
+
+
+def test_the_page_shows_differences_first_and_folds_what_is_the_same(browser: Client) -> None:
+    one, two = pair(optimizer={"learning_rate": 1e-3})
+    page = browser.get(f"/compare/?runs={one.pk},{two.pk}")
+    assert [(row.key, row.values) for row in page.context["differences"].differing] == [
+        ("optimizer.learning_rate", ["0.0002", "0.001"])
+    ]
+
+
+def test_without_runs_the_page_offers_a_choice(browser: Client) -> None:
+    build_run(name="calm-otter")
+    assert "calm-otter" in browser.get("/compare/").content.decode()
+
+
+def test_an_installation_without_runs_says_what_to_do(browser: Client) -> None:
+    assert "Nothing to compare yet" in browser.get("/compare/").content.decode()
+
+
+def test_runs_that_are_gone_are_named(browser: Client) -> None:
+    assert "There is no run gone" in browser.get("/compare/?runs=gone").content.decode()

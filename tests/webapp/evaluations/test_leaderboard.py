@@ -1,0 +1,123 @@
+"""The leaderboard ranks only what can be compared, and says what cannot be told apart."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from engine.config import EnvironmentConfig
+from tests.builders.runs import add_evaluation, build_run
+from tests.hostile import short
+from webapp.environments.services import define
+from webapp.evaluations.leaderboard import tables
+from webapp.evaluations.models import Evaluation
+from webapp.runs.states import RunState
+
+
+@pytest.fixture
+def browser(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+@pytest.mark.django_db
+def test_rows_are_ranked_by_success_and_ties_share_a_rank() -> None:
+    for name, successes in (("third", 60), ("first", 128), ("second", 100), ("also second", 100)):
+        add_evaluation(build_run(name=name), successes=successes)
+    assert [(entry.rank, entry.run_name) for entry in tables()[0].ranked] == [
+        (1, "first"),
+        (2, "second"),
+        (2, "also second"),
+        (4, "third"),
+    ]
+
+
+@pytest.mark.django_db
+def test_rows_that_cannot_be_told_apart_from_the_best_are_bracketed() -> None:
+    # against 128/256: 110/256 differs by .070, interval -.016 to .155, holds 0; 100/256 by .109, .023 to .192, does not
+    for successes in (128, 110, 100):
+        add_evaluation(build_run(name=str(successes)), successes=successes)
+    assert [(entry.run_name, entry.tied) for entry in tables()[0].ranked] == [
+        ("128", True),
+        ("110", True),
+        ("100", False),
+    ]
+
+
+@pytest.mark.django_db
+def test_another_protocol_is_shown_apart_with_what_differs() -> None:
+    for successes in (60, 70):
+        add_evaluation(build_run(name="usual"), successes=successes)
+    add_evaluation(build_run(name="short"), successes=60, episodes=64)
+    add_evaluation(build_run(name="greedy"), successes=90, temperature=0.0)
+    table = tables()[0]
+    assert [entry.run_name for entry in table.ranked] == ["usual", "usual"]
+    assert {entry.run_name: entry.why_apart for entry in table.apart} == {
+        "short": "episodes 64, not 256",
+        "greedy": "temperature 0.0, not 1.0",
+    }
+
+
+@pytest.mark.django_db
+def test_other_versions_of_an_environment_have_their_own_table() -> None:
+    lake = define(name="Lake", config=EnvironmentConfig.model_validate({"tag": "Lake"}))
+    large = define(name="Large", config=EnvironmentConfig.model_validate({"tag": "Large", "parameters": {"size": 5}}))
+    for version in (lake, lake, large):
+        add_evaluation(build_run(version=version), successes=9)
+    assert [(table.title, len(table.ranked)) for table in tables()] == [("Lake v1", 2), ("Large v1", 1)]
+
+
+@pytest.mark.django_db
+def test_the_same_configuration_under_another_name_is_comparable() -> None:
+    lake = define(name="Lake", config=EnvironmentConfig.model_validate({"tag": "Lake"}))
+    add_evaluation(build_run(version=lake), successes=9)
+    add_evaluation(build_run(), successes=8)
+    assert [(table.title, len(table.ranked)) for table in tables()] == [("Lake v1", 2)]
+
+
+@pytest.mark.django_db
+def test_only_final_evaluations_of_finished_runs_count() -> None:
+    add_evaluation(build_run(), successes=9, final=False)
+    add_evaluation(build_run(state=RunState.RUNNING), successes=9)
+    add_evaluation(build_run(state=RunState.FAILED), successes=9)
+    assert tables() == []
+
+
+@pytest.mark.django_db
+def test_of_a_resumed_run_the_newest_final_evaluation_counts() -> None:
+    run = build_run()
+    add_evaluation(run, successes=9, step=30)
+    add_evaluation(run, successes=90, step=60)
+    assert [(entry.successes, entry.step) for entry in tables()[0].ranked] == [(90, 60)]
+
+
+def test_the_page_shows_the_interval_and_links_to_the_run(browser: Client) -> None:
+    row = add_evaluation(build_run(name="calm-otter"), successes=61)
+    page = browser.get("/leaderboard/").content.decode()
+    assert f"/runs/{row.run_id}/" in page
+    assert "95% interval 19.0% to 29.4%" in page
+
+
+def test_an_empty_leaderboard_says_what_to_do(browser: Client) -> None:
+    assert "No finished run yet" in browser.get("/leaderboard/").content.decode()
+
+
+def test_an_environment_that_is_not_there_shows_all(browser: Client) -> None:
+    add_evaluation(build_run(), successes=61)
+    assert len(browser.get("/leaderboard/?environment=nothing").context["tables"]) == 1
+
+
+def test_names_are_shown_as_text(browser: Client) -> None:
+    for name in short(80):
+        add_evaluation(build_run(name=name), successes=61)
+    page = browser.get("/leaderboard/").content.decode()
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+def test_pages_refuse_writing_verbs_and_strangers(browser: Client) -> None:
+    for place in ("/leaderboard/", "/compare/"):
+        assert browser.post(place).status_code == 405
+        assert Client().get(place).status_code == 302
+    assert Evaluation.objects.count() == 0

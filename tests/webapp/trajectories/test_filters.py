@@ -1,0 +1,69 @@
+"""Filters come from the URL; a value that makes no sense is left out, and said."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hostile import STORABLE
+from webapp.runs.models import Run
+from webapp.trajectories.filters import NAMES, read_filters
+from webapp.trajectories.models import Trajectory
+
+
+@pytest.mark.parametrize(
+    ("query", "matches"),
+    [
+        ({"step": "2"}, lambda row: row.step == 2),
+        ({"split": "train"}, lambda row: row.split == "train"),
+        ({"split": "validation"}, lambda row: False),
+        ({"success": "yes"}, lambda row: row.success),
+        ({"success": "no"}, lambda row: not row.success),
+        ({"low": "0.5"}, lambda row: row.episode_return >= 0.5),
+        ({"high": "0.5"}, lambda row: row.episode_return <= 0.5),
+        ({"kept": "kept"}, lambda row: row.kept is True),
+        ({"kept": "dropped"}, lambda row: row.kept is False),
+        ({"kept": "undecided"}, lambda row: row.kept is None),
+        ({"parse": "failed"}, lambda row: row.parse_failures > 0),
+        ({"parse": "ok"}, lambda row: row.parse_failures == 0),
+        ({"stop": "terminated"}, lambda row: row.stop == "terminated"),
+        ({"environment": "FrozenLake", "step": "1", "success": "yes"}, lambda row: row.step == 1 and row.success),
+    ],
+)
+def test_each_filter_keeps_what_it_names(
+    run: Run, rows: list[Trajectory], query: dict[str, str], matches: object
+) -> None:
+    filters = read_filters(query)
+    found = set(filters.apply(Trajectory.objects.filter(run=run)).values_list("pk", flat=True))
+    assert found == {row.pk for row in rows if matches(row)}  # type: ignore[operator]
+    assert filters.problems == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("step", "-1"),
+        ("step", "9" * 30),
+        ("step", "²"),
+        ("low", "nan"),
+        ("high", "1e999"),
+        ("split", "test"),
+        ("kept", "x"),
+        ("success", "1"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_left_out_and_named(name: str, value: str) -> None:
+    filters = read_filters({name: value})
+    assert filters.conditions == {}
+    assert repr(value) in filters.problems[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_values_match_nothing_or_are_left_out(run: Run, rows: list[Trajectory], name: str) -> None:
+    for text in STORABLE:
+        filters = read_filters({name: text})
+        assert filters.problems or not filters.apply(Trajectory.objects.filter(run=run)).exists()
+
+
+def test_links_carry_the_filters_and_escape_them() -> None:
+    filters = read_filters({"stop": "a&b=<c>", "step": "2"})
+    assert filters.query(after="x", sort="") == "step=2&stop=a%26b%3D%3Cc%3E&after=x"

@@ -1,0 +1,127 @@
+"""The list, the reader and the data of trajectories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from tests.builders.runs import build_run
+from tests.hostile import HOSTILE
+from tests.webapp.world import make_world
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
+
+
+def address(name: str, row: Trajectory) -> str:
+    return reverse(f"trajectories:{name}", args=[row.run_id, row.pk])
+
+
+def test_the_list_shows_rows_with_counts(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    page = browser.get(f"/runs/{run.pk}/trajectories/?success=yes")
+    solved = sum(row.success for row in rows)
+    assert page.context["counts"]["total"] == solved
+    assert f"{solved} of 32 trajectories" in page.content.decode()
+
+
+def test_a_run_without_trajectories_says_when_they_come(browser: Client, run: Run) -> None:
+    assert "No trajectories yet" in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
+
+
+def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    assert "Clear the filters" in browser.get(f"/runs/{run.pk}/trajectories/?step=99").content.decode()
+
+
+def test_a_bad_filter_is_said_and_the_page_still_works(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    page = browser.get(f"/runs/{run.pk}/trajectories/?step=x&after=y&sort=z")
+    assert page.status_code == 200
+    assert "is not a whole number" in page.content.decode()
+
+
+def test_the_reader_shows_the_place_of_a_trajectory(browser: Client, rows: list[Trajectory]) -> None:
+    page = browser.get(address("detail", rows[5]))
+    assert page.status_code == 200
+    assert list(page.context["members"]) == rows[4:8]
+    assert (page.context["before"], page.context["after"]) == (rows[4], rows[6])
+
+
+def test_the_data_is_the_record(browser: Client, rows: list[Trajectory]) -> None:
+    found = browser.get(address("data", rows[0])).json()
+    assert (found["group"], found["member"], found["step"]) == (0, 0, 1)
+    assert found["turns"][0]["reply"].startswith("<think>")
+
+
+def test_a_download_is_named_after_the_trajectory(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    answer = browser.get(address("data", rows[0]) + "?download=1")
+    assert answer["Content-Disposition"] == f'attachment; filename="{run.pk}-train-1-0-0.json"'
+
+
+def test_a_missing_shard_is_an_error_that_says_which_and_what_to_do(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    (run.directory / rows[0].shard).unlink()
+    answer = browser.get(address("data", rows[0]))
+    assert answer.status_code == 410
+    assert answer.json()["error"] == {
+        "message": "The shard step_1.jsonl.zst is gone.",
+        "remedy": "Its run directory was moved or cleaned; restore it to read it.",
+        "shard": "trajectories/train/step_1.jsonl.zst",
+    }
+
+
+@pytest.mark.parametrize("name", ["detail", "data"])
+def test_a_trajectory_is_found_only_under_its_own_run(browser: Client, rows: list[Trajectory], name: str) -> None:
+    stranger = build_run(name="another")
+    assert browser.get(reverse(f"trajectories:{name}", args=[stranger.pk, rows[0].pk])).status_code == 404
+    assert browser.get(reverse(f"trajectories:{name}", args=[rows[0].run_id, 10**30])).status_code == 404
+
+
+def test_a_run_that_is_gone_has_no_list(browser: Client) -> None:
+    assert browser.get("/runs/nothere/trajectories/").status_code == 404
+
+
+def test_pages_refuse_writing_verbs_and_strangers(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    for place in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
+        assert browser.post(place).status_code == 405
+        assert Client().get(place).status_code in {302, 401, 403}
+
+
+@pytest.mark.django_db
+def test_hostile_records_reach_the_page_as_json_only(client: Client, settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    world = make_world(texts=HOSTILE)
+    client.force_login(world.user)
+    for text, row in zip(HOSTILE, world.trajectories, strict=True):
+        answer = client.get(address("data", row))
+        assert answer["Content-Type"] == "application/json"
+        assert json.loads(answer.content)["turns"][0]["reply"] == text
+        assert client.get(address("detail", row)).status_code == 200
+
+
+@pytest.mark.slow
+def test_a_list_of_fifty_thousand_is_quick(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    """Counts queries, not seconds: the page must not grow with the run."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    template = rows[0]
+    Trajectory.objects.filter(run=run).delete()
+    many = []
+    for number in range(50_000):
+        fields = {field.attname: getattr(template, field.attname) for field in Trajectory._meta.concrete_fields}
+        many.append(
+            Trajectory(
+                **{**fields, "id": None, "step": number // 128, "group": number % 128 // 8, "member": number % 8}
+            )
+        )
+    Trajectory.objects.bulk_create(many, batch_size=2000)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        page = browser.get(f"/runs/{run.pk}/trajectories/?sort=advantage&kept=kept")
+    assert page.status_code == 200
+    assert len(queries) <= 8

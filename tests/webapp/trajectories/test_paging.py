@@ -1,0 +1,56 @@
+"""Keyset pages: every row once, in order, whatever arrives meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
+from webapp.trajectories.paging import SORTS, Sort, page_of
+
+
+def walk(run: Run, sort: Sort, *, size: int = 5) -> list[int]:
+    """The ids of all pages, forwards."""
+    found: list[int] = []
+    after = ""
+    while True:
+        page = page_of(Trajectory.objects.filter(run=run), sort, after=after, size=size)
+        found += [row.pk for row in page.rows]
+        after = page.after
+        if not after:
+            return found
+
+
+@pytest.mark.parametrize("sort", SORTS.values(), ids=list(SORTS))
+def test_pages_show_every_row_once_in_order(run: Run, rows: list[Trajectory], sort: Sort) -> None:
+    Trajectory.objects.filter(pk__in=[row.pk for row in rows[::3]]).update(advantage=None, group_std=None)
+    keys = {row.pk: getattr(row, sort.column) for row in Trajectory.objects.all()}
+    found = walk(run, sort)
+    assert sorted(found) == sorted(keys)
+    values = [-1e300 if keys[pk] is None else keys[pk] for pk in found]
+    assert values == sorted(values, reverse=sort.descending)
+
+
+def test_going_back_shows_the_page_that_one_came_from(run: Run, rows: list[Trajectory]) -> None:
+    all_rows, sort = Trajectory.objects.filter(run=run), SORTS["return"]
+    first = page_of(all_rows, sort, size=5)
+    second = page_of(all_rows, sort, after=first.after, size=5)
+    back = page_of(all_rows, sort, before=second.before, size=5)
+    assert list(back.rows) == list(first.rows)
+    assert (first.before, back.before, back.after) == ("", "", first.after)
+
+
+def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None:
+    all_rows, sort = Trajectory.objects.filter(run=run), SORTS["newest"]
+    first = page_of(all_rows, sort, size=5)
+    expected = [row.pk for row in page_of(all_rows, sort, after=first.after, size=5).rows]
+    newer = rows[0]
+    newer.pk, newer.step = None, 3
+    newer.save()
+    assert [row.pk for row in page_of(all_rows, sort, after=first.after, size=5).rows] == expected
+
+
+@pytest.mark.parametrize("cursor", ["x", "////", "bnVsbA", "W10", "WyJhIiwgMV0", "é", "WzEsIDFlOTk5XQ", "W05hTiwgMV0"])
+def test_a_cursor_that_makes_no_sense_gives_the_first_page(run: Run, rows: list[Trajectory], cursor: str) -> None:
+    all_rows, sort = Trajectory.objects.filter(run=run), SORTS["newest"]
+    assert list(page_of(all_rows, sort, after=cursor).rows) == list(page_of(all_rows, sort).rows)

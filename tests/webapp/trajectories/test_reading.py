@@ -1,0 +1,89 @@
+"""Records are read by their place in a shard, and from nowhere but the run's own directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import RunDirectoryError
+from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.models import Trajectory
+
+
+def test_a_row_finds_its_own_record(rows: list[Trajectory]) -> None:
+    for row in rows:
+        found = services.record(row)
+        assert (found["step"], found["group"], found["member"], found["return"]) == (
+            row.step,
+            row.group,
+            row.member,
+            row.episode_return,
+        )
+
+
+def test_what_was_recorded_adds_up(rows: list[Trajectory]) -> None:
+    for row in rows:
+        found = services.record(row)
+        turns, tokens = found["turns"], found["tokens"]
+        assert found["return"] == pytest.approx(sum(turn["reward"] for turn in turns))
+        assert turns[0]["return_to_go"] == pytest.approx(found["score"])
+        assert "".join(tokens["text"][turns[0]["prompt_start"] : turns[0]["reply_start"]]) == turns[0]["prompt"]
+        assert row.reply_tokens == sum(turn["reply_end"] - turn["reply_start"] for turn in turns)
+
+
+@pytest.mark.parametrize("shard", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../other/x.zst"])
+def test_a_shard_outside_the_runs_directory_is_refused(rows: list[Trajectory], shard: str) -> None:
+    rows[0].shard = shard
+    with pytest.raises(RunDirectoryError, match="lies outside the directory of run"):
+        services.record(rows[0])
+
+
+def test_a_link_that_leads_out_of_the_runs_directory_is_refused(
+    run: Run, rows: list[Trajectory], tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.zst"
+    (run.directory / rows[0].shard).rename(outside)
+    (run.directory / rows[0].shard).symlink_to(outside)
+    with pytest.raises(RunDirectoryError, match="lies outside"):
+        services.record(rows[0])
+
+
+def test_a_missing_shard_is_named(run: Run, rows: list[Trajectory]) -> None:
+    (run.directory / rows[0].shard).unlink()
+    with pytest.raises(RunDirectoryError, match=r"The shard step_1.jsonl.zst is gone"):
+        services.record(rows[0])
+
+
+def test_a_damaged_shard_says_where(run: Run, rows: list[Trajectory]) -> None:
+    path = run.directory / rows[3].shard
+    data = bytearray(path.read_bytes())
+    data[rows[3].offset : rows[3].offset + 8] = b"\0" * 8
+    path.write_bytes(bytes(data))
+    assert services.record(rows[0])["member"] == 0
+    with pytest.raises(RunDirectoryError, match=f"damaged at byte {rows[3].offset}"):
+        services.record(rows[3])
+
+
+def test_a_directory_in_the_place_of_a_shard_is_an_error_with_a_remedy(run: Run, rows: list[Trajectory]) -> None:
+    path = run.directory / rows[0].shard
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(RunDirectoryError, match="cannot be read") as caught:
+        services.record(rows[0])
+    assert caught.value.remedy
+
+
+def test_neighbours_go_on_into_the_next_group(rows: list[Trajectory]) -> None:
+    last_of_first_group, first_of_second = rows[3], rows[4]
+    assert services.neighbours(last_of_first_group) == (rows[2], first_of_second)
+    assert services.neighbours(rows[0]) == (None, rows[1])
+    assert services.neighbours(rows[15])[1] is None  # the next row is of another step
+
+
+def test_facets_count_what_a_run_has(run: Run, rows: list[Trajectory]) -> None:
+    found = services.facets(run)
+    assert (found.total, found.first_step, found.last_step) == (32, 1, 2)
+    assert found.environments == {"FrozenLake": 32}
+    assert sum(found.stops.values()) == 32
