@@ -5,18 +5,18 @@ Tables, the local user, the example environments, and on the very first start a 
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "engine" / "configs" / "starter.toml"
-log = logging.getLogger("starboard")
 
 
 def prepare() -> None:
@@ -31,21 +31,23 @@ def prepare() -> None:
 
 
 def load_examples() -> None:
-    name = "webapp.environments.examples"
-    if importlib.util.find_spec(name) is None:
-        return
-    importlib.import_module(name).load_examples()
+    from webapp.environments.examples import load_examples as load
+
+    load()
 
 
-def queue_starter(user: object) -> None:
+def queue_starter(user: User) -> None:
     """Only where there has never been a run."""
     from engine.config import read_config
+    from webapp.environments.models import EnvironmentVersion
     from webapp.runs.models import Run
     from webapp.runs.services import submit_run
 
     if Run.objects.exists() or not STARTER.exists():
         return
-    submit_run(owner=user, config=read_config(STARTER), name="Starter run", preset="starter")  # type: ignore[arg-type]
+    config = read_config(STARTER)
+    example = EnvironmentVersion.objects.filter(definition__name=config.environments[0].tag).first()
+    submit_run(owner=user, config=config, name="Starter run", environment_version=example)
 
 
 def main() -> int:
