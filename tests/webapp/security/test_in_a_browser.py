@@ -1,0 +1,161 @@
+"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or breaks the content policy.
+
+And a page of another program on this machine, which has our cookie since cookies know no port, gets nowhere with it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+from pytest_django import Settings
+
+from tests.hostile import STORABLE
+from tests.webapp.security.live_site import live_site
+from tests.webapp.security.roles import HTTP
+from tests.webapp.security.routes import address
+from tests.webapp.world import World, make_world
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
+PAGES = [route for route, row in HTTP.items() if row.get == 200 and not route.startswith("api/")]
+WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', e =>
+  window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile || ''}:${e.lineNumber} ${e.sample}`));
+"""
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
+]
+
+
+@pytest.fixture
+def hostile_world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    return make_world(name='"><img src=x onerror=alert("h00")>', text=ATTACKS, texts=[ATTACKS])
+
+
+@pytest.fixture
+def origin(hostile_world: World, settings: Settings) -> Iterator[str]:
+    with live_site(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def signed_in(origin: str, hostile_world: World) -> Iterator[BrowserContext]:
+    client = Client()
+    client.force_login(hostile_world.user)
+    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": str(client.session.session_key), "url": origin}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context()
+        context.add_init_script(WATCH)
+        context.add_cookies([{**cookie, "sameSite": "Lax"}])  # type: ignore[list-item]
+        yield context
+        browser.close()
+
+
+class Watcher:
+    """What a page did that it should not have done."""
+
+    def __init__(self, page: Page, origin: str) -> None:
+        self.page = page
+        self.troubles: list[str] = []
+        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: self.troubles.append(f"error {error}"))
+        page.on("request", lambda request: self._note(request.url, origin))
+
+    def _note(self, url: str, origin: str) -> None:
+        if not url.startswith((f"{origin}/", "data:", "blob:")):
+            self.troubles.append(f"request to {url[:100]}")
+
+    def visit(self, place: str) -> list[str]:
+        answer = self.page.goto(place, wait_until="load")
+        assert answer is not None
+        assert answer.status == 200, place
+        self.page.wait_for_timeout(700)  # for what scripts draw
+        found = self.page.evaluate("window.violations")
+        troubles, self.troubles = [*self.troubles, *(f"policy {one}" for one in found)], []
+        return troubles
+
+
+def test_no_page_runs_or_sends_hostile_text(signed_in: BrowserContext, origin: str, hostile_world: World) -> None:
+    watcher = Watcher(signed_in.new_page(), origin)
+    places = [origin + address(route, hostile_world) for route in PAGES]
+    places.append(f"{origin}/compare/?runs={hostile_world.run.pk}")
+    found = {place.removeprefix(origin): troubles for place in places if (troubles := watcher.visit(place))}
+    assert found == {}
+
+
+def test_the_watcher_sees_what_a_page_does(signed_in: BrowserContext, origin: str) -> None:
+    page = signed_in.new_page()
+    watcher = Watcher(page, origin)
+    page.goto(f"{origin}/leaderboard/")
+    page.evaluate("document.body.innerHTML = `<img src=x onerror=alert(1)><img src='http://127.0.0.1:9/leak'>`")
+    page.wait_for_timeout(300)
+    assert any("script-src" in one for one in page.evaluate("window.violations"))
+    assert any("img-src" in one for one in page.evaluate("window.violations"))
+    assert not any("dialog" in one for one in watcher.troubles)
+
+
+FOREIGN_PAGE = """<!doctype html><title>another program</title><script>
+async function attempt() {
+  const got = {};
+  const answer = await fetch('%(origin)s/api/v1/runs/', {credentials: 'include'}).catch(e => 'blocked');
+  got.read = answer === 'blocked' ? answer : await answer.text();
+  const body = new URLSearchParams({action: 'archive'});
+  const sent = {method: 'POST', mode: 'no-cors', credentials: 'include', body};
+  await fetch('%(origin)s/api/v1/runs/%(run)s/control', sent).catch(e => e);
+  got.socket = await new Promise(done => {
+    const socket = new WebSocket('%(origin)s/ws/runs/'.replace('http', 'ws'));
+    socket.onopen = () => done('open');
+    socket.onerror = () => done('blocked');
+  });
+  got.image = await new Promise(done => {
+    const image = new Image();
+    image.onload = () => done('loaded');
+    image.onerror = () => done('blocked');
+    image.src = '%(origin)s/static/img/favicon.svg';
+  });
+  return got;
+}
+</script>"""
+
+
+def test_a_page_on_another_port_of_this_machine_gets_nowhere(
+    signed_in: BrowserContext, origin: str, hostile_world: World
+) -> None:
+    html = (FOREIGN_PAGE % {"origin": origin, "run": hostile_world.run.pk}).encode()
+
+    class Foreign(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html)
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Foreign)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = signed_in.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/")
+    assert page.evaluate("attempt()") == {"read": "blocked", "socket": "blocked", "image": "blocked"}
+    run = signed_in.request.get(f"{origin}/api/v1/runs/{hostile_world.run.pk}/").json()
+    assert run["archived_at"] is None
+    server.shutdown()
