@@ -36,7 +36,7 @@ def ending_of(
             reason=f"Stopped by force: the engine had not ended by itself and {exit_in_words(exit_status)}.",
             remedy="Resume goes on from the newest checkpoint; steps after it are lost.",
         )
-    if interrupted or exit_status == INTERRUPTED_EXIT:
+    if interrupted:
         return Ending(state=RunState.QUEUED, reason="Interrupted with its machine; goes on from its newest checkpoint.")
     if exit_status == USAGE_EXIT:
         return Ending(

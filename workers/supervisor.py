@@ -21,7 +21,7 @@ from webapp.runs.states import Request, RunState
 from workers import lease
 from workers.bridge import Bridge
 from workers.control import write_control, write_json
-from workers.endings import Ending, ending_of, proof_of
+from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, Ladder, handle_of_child
 from workers.heartbeat import Pulse
 from workers.lease import Fenced
@@ -249,7 +249,7 @@ class Supervisor:
             last_word,
             exit_status,
             stop_asked=self.run.requested == Request.STOP,
-            interrupted=is_interrupted(self.run),
+            interrupted=is_interrupted(self.run) or (exit_status == INTERRUPTED_EXIT and self._has_begun()),
             log=log_tail(self.run.directory / "engine.log"),
         )
 
@@ -257,6 +257,11 @@ class Supervisor:
         """This attempt's `run_finished` or `run_failed`."""
         events = self.run.events.filter(kind__in=TERMINAL_KINDS).order_by("-seq")[:1]
         return next((event.payload for event in events if event.payload["attempt"] == self.run.attempt), None)
+
+    def _has_begun(self) -> bool:
+        """Did this attempt say that it started? One that did not would only be interrupted again, for ever."""
+        started = self.run.events.filter(kind="run_started").order_by("-seq").first()
+        return started is not None and started.payload["attempt"] == self.run.attempt
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
         if ending.state == RunState.QUEUED:

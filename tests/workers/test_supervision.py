@@ -190,6 +190,17 @@ def test_a_shutdown_of_everything_suspends_the_run_and_the_next_worker_goes_on_w
     assert resumed == [None, checkpoint]
 
 
+def test_an_engine_that_somebody_terminates_is_queued_again_and_goes_on(workplace: Workplace) -> None:
+    workplace.start_worker()
+    run = workplace.submit(steps=40, step_seconds=0.1)
+    wait_for(lambda: run.steps.count() >= 3)
+    run.refresh_from_db()
+    os.kill(run.process["pid"], signal.SIGTERM)
+    run = wait_for_state(run, "finished")
+    assert run.attempt == 2
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 41))
+
+
 def test_an_engine_that_says_why_it_failed_is_failed_with_its_words(workplace: Workplace) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=6, fail_at=2), "failed")

@@ -150,9 +150,9 @@ def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
 
 
 def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
-    assert ending(None, 3)[0] == "queued"
     assert ending(None, None, interrupted=True)[0] == "queued"
-    assert ending(None, 3, stop_asked=True)[0] == "stopped"
+    assert ending(None, 3, interrupted=True, stop_asked=True)[0] == "stopped"
+    assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
 
 
 # --- turns ---

@@ -24,7 +24,7 @@ class Browser:
             "subprotocols": [],
             "session": session,
         }
-        self.wire = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+        self.wire: Any = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)  # type: ignore[no-untyped-call]
 
     async def connect(self) -> None:
         await self.wire.send_input({"type": "websocket.connect"})

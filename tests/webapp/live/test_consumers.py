@@ -45,7 +45,8 @@ def signed_in_session() -> SessionStore:
 
 @pytest.fixture
 async def session() -> SessionStore:
-    return await database_sync_to_async(signed_in_session)()
+    store: SessionStore = await database_sync_to_async(signed_in_session)()
+    return store
 
 
 @pytest.fixture
