@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+
+from webapp.runs import views
 
 app_name = "runs"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns = [
+    path("", views.run_list, name="list"),
+    path("rows/", views.run_rows, name="rows"),
+    path("bulk/", views.bulk, name="bulk"),
+    path("quick-start/", views.quick_start, name="quick_start"),
+    path("new/", views.new, name="new"),
+    path("check/", views.check, name="check"),
+    path("<str:run_id>/", views.detail, name="detail"),
+    path("<str:run_id>/control/", views.control, name="control"),
+    path("<str:run_id>/log/", views.log, name="log"),
+]

@@ -1,0 +1,48 @@
+// The form of a new run: checked by the server while it is filled in, sums and TOML beside it.
+
+import { element } from "./dom.js";
+
+const form = document.getElementById("run-form");
+let timer = 0;
+let asked = 0;
+
+async function check() {
+  const mine = ++asked;
+  const answer = await fetch(form.dataset.check, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } }).catch(() => null);
+  if (!answer?.ok || mine !== asked) return;
+  show(await answer.json());
+}
+
+function show({ errors, warnings, summary, toml, command }) {
+  form.querySelectorAll("[data-error]").forEach((place) => {
+    const text = errors[place.dataset.error] ?? "";
+    place.textContent = text;
+    const input = form.elements[place.dataset.error];
+    if (input instanceof HTMLElement) input.toggleAttribute("aria-invalid", Boolean(text));
+    if (text) input?.setAttribute?.("aria-invalid", "true");
+  });
+  const count = Object.keys(errors).length;
+  const known = new Set([...form.querySelectorAll("[data-error]")].map((place) => place.dataset.error));
+  const rest = Object.entries(errors).filter(([name]) => !known.has(name)).map(([name, why]) => `${name}: ${why}`);
+  const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
+  if (count) notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, `It cannot start yet: ${count} field${count === 1 ? "" : "s"} to mend. ${rest.join(" ")}`));
+  document.getElementById("warnings").replaceChildren(...notes);
+  if (summary) document.getElementById("summary").replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", { class: "mono" }, value)]));
+  if (toml) document.getElementById("toml").textContent = toml;
+  if (command) document.getElementById("command").textContent = command;
+}
+
+function mark(field) {
+  const input = field.querySelector("input, select");
+  const value = input.type === "checkbox" ? String(input.checked) : input.value.trim();
+  field.classList.toggle("field--changed", value !== field.dataset.preset);
+}
+
+form.addEventListener("input", (event) => {
+  const field = event.target.closest("[data-preset]");
+  if (field) mark(field);
+  clearTimeout(timer);
+  timer = setTimeout(check, 250);
+});
+form.querySelectorAll("[data-preset]").forEach(mark);
+check();

@@ -1,0 +1,30 @@
+// The engine's log, followed while it is looked at. It stays where the reader scrolled.
+
+const EVERY = 2000;
+
+export class LogView {
+  constructor(address) {
+    this.address = address;
+    this.next = null;
+    this.target = document.getElementById("log");
+  }
+
+  watch(on) {
+    clearInterval(this.timer);
+    if (!on) return;
+    this.read();
+    this.timer = setInterval(() => { if (!document.hidden) this.read(); }, EVERY);
+  }
+
+  async read() {
+    const after = this.next === null ? "" : `?after=${this.next}`;
+    const answer = await fetch(this.address + after).catch(() => null);
+    if (!answer?.ok) return;
+    const { text, next } = await answer.json();
+    const atEnd = this.target.scrollTop + this.target.clientHeight >= this.target.scrollHeight - 8;
+    if (text) this.target.append(document.createTextNode(text));
+    this.next = next;
+    document.getElementById("log-empty").hidden = this.target.textContent !== "";
+    if (atEnd) this.target.scrollTop = this.target.scrollHeight;
+  }
+}

@@ -1,0 +1,43 @@
+// The list of runs moves by itself: news over the socket refreshes the rows, ticks stay ticked.
+
+import { keepTimesFresh } from "./format.js";
+import { LiveSocket } from "./live_socket.js";
+
+const body = document.getElementById("rows");
+const table = document.querySelector(".runs-table");
+let due = 0;
+
+async function refresh() {
+  const ticked = new Set([...body.querySelectorAll("input:checked")].map((box) => box.value));
+  const answer = await fetch(table.dataset.rows + location.search).catch(() => null);
+  if (!answer?.ok) return false;
+  const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
+  body.replaceChildren(...[...page.querySelectorAll("tbody > tr")].map((row) => document.adoptNode(row)));
+  body.querySelectorAll("input[name=run]").forEach((box) => { box.checked = ticked.has(box.value); });
+  keepFresh();
+  return true;
+}
+
+let fresh = 0;
+function keepFresh() { clearInterval(fresh); fresh = keepTimesFresh(body); }
+
+function later() {
+  clearTimeout(due);
+  due = setTimeout(() => { if (!document.hidden) refresh(); }, 400);
+}
+
+function count() {
+  const ticked = body.querySelectorAll("input:checked").length;
+  document.getElementById("picked").textContent = ticked ? `${ticked} picked:` : "Tick runs to";
+}
+
+if (body) {
+  body.addEventListener("change", count);
+  const live = document.getElementById("live");
+  new LiveSocket({
+    path: "/ws/runs/", after: () => 0, onMessage: (message) => { if (message.kind !== "hello") later(); }, poll: refresh,
+    onState: (word, detail) => { live.dataset.state = word; live.textContent = detail ?? (word === "live" ? "live" : word === "stale" ? "not connected" : "connecting"); },
+  });
+} else {
+  document.getElementById("live")?.remove();
+}

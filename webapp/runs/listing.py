@@ -1,0 +1,91 @@
+"""The rows of the runs page: filters from the address, one page of runs, and what each row shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Run, StepMetrics
+from webapp.runs.states import TERMINAL, RunState
+
+PAGE = 50
+SPARK_POINTS = 40
+FILTERS: dict[str, tuple[str, frozenset[RunState] | None]] = {
+    "all": ("All", None),
+    "live": ("Live", frozenset(RunState) - TERMINAL),
+    "finished": ("Finished", frozenset({RunState.FINISHED})),
+    "ended": ("Stopped or failed", TERMINAL - {RunState.FINISHED}),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    run: Run
+    environment: str
+    success: float | None
+    held_out: Evaluation | None
+    spark: str  # the path of a small SVG
+    progress: float
+
+
+def find_runs(query: Mapping[str, str]) -> QuerySet[Run]:
+    """Runs as the address asks: `show`, `q` in names, `archived`, and `before` for older pages."""
+    runs = Run.objects.select_related("owner", "environment_version__definition")
+    runs = runs.filter(archived_at__isnull=query.get("archived") != "1")
+    states = FILTERS.get(query.get("show", "all"), FILTERS["all"])[1]
+    if states is not None:
+        runs = runs.filter(state__in=states)
+    if text := query.get("q", "").strip():
+        runs = runs.filter(name__icontains=text)
+    if before := query.get("before"):
+        runs = runs.filter(created_at__lt=Run.objects.filter(pk=before).values("created_at"))
+    return runs.order_by("-created_at")
+
+
+def rows_of(runs: Iterable[Run]) -> list[RunRow]:
+    """Everything the table shows, with two queries for all rows."""
+    shown = list(runs)
+    evaluations = _latest_evaluations(shown)
+    curves = _success_curves(shown)
+    return [
+        RunRow(
+            run=run,
+            environment=str(run.environment_version or ", ".join(e["tag"] for e in run.config["environments"])),
+            success=run.metrics.get("rollout/success"),
+            held_out=evaluations.get(run.pk),
+            spark=spark_path(curves.get(run.pk, [])),
+            progress=run.step / run.total_steps if run.total_steps else 0.0,
+        )
+        for run in shown
+    ]
+
+
+def spark_path(values: list[float], *, width: int = 84, height: int = 22) -> str:
+    """Success from 0 to 1 as an SVG path; empty below two points."""
+    if len(values) < 2:
+        return ""
+    across = width / (len(values) - 1)
+    points = [f"{i * across:.1f},{height - 1 - value * (height - 2):.1f}" for i, value in enumerate(values)]
+    return "M" + " L".join(points)
+
+
+def _latest_evaluations(runs: list[Run]) -> dict[str, Evaluation]:
+    found: dict[str, Evaluation] = {}
+    for evaluation in Evaluation.objects.filter(run__in=runs).order_by("step", "final"):
+        found[evaluation.run_id] = evaluation
+    return found
+
+
+def _success_curves(runs: list[Run]) -> dict[str, list[float]]:
+    """At most forty points of training success for each run, evenly picked, the newest always among them."""
+    curves: dict[str, list[float]] = {}
+    for run in runs:
+        every = max(1, run.step // SPARK_POINTS)
+        wanted = set(range(run.step, 0, -every))
+        steps: Any = StepMetrics.objects.filter(run=run, step__in=wanted).values_list("metrics", flat=True)
+        curves[run.pk] = [float(metrics.get("rollout/success", 0.0)) for metrics in steps]
+    return curves

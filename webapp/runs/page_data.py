@@ -1,0 +1,58 @@
+"""Everything the run page is first drawn with. What comes later comes over the socket."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from engine.metrics import GLOSSARY, OVERVIEW, SECTIONS
+from webapp.runs.drafts import as_toml, shell_command
+from webapp.runs.health import health_of
+from webapp.runs.models import Run
+
+HEALTH_STEPS = 400
+TABS = (
+    ("overview", "Overview"),
+    ("collapse", "Collapse"),
+    ("filter", "Filter"),
+    ("optimisation", "Optimisation"),
+    ("rollouts", "Rollouts"),
+    ("throughput", "Throughput"),
+    ("config", "Config"),
+    ("log", "Log"),
+    ("checkpoints", "Checkpoints"),
+    ("alerts", "Alerts"),
+)
+CHART_TABS = ("collapse", "filter", "optimisation", "rollouts", "throughput")
+
+
+def run_page(run: Run) -> dict[str, Any]:
+    config = run.parsed_config()
+    return {
+        "run": run,
+        "live": run.live_state(),
+        "health": health(run),
+        "config": config,
+        "toml": as_toml(config),
+        "command": shell_command(f"runs/{run.pk}"),
+        "checkpoints": run.checkpoints.all(),
+        "alerts": run.alerts.all(),
+        "latest": run.trajectories.filter(split="train").order_by("-step", "group", "member")[:8],
+        "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
+        "panels": [chart._asdict() for chart in OVERVIEW],
+        "section_list": [section._asdict() for section in SECTIONS],
+        "tabs": TABS,
+        "chart_tabs": CHART_TABS,
+        "tags": [environment.tag for environment in config.environments],
+    }
+
+
+def health(run: Run) -> dict[str, str]:
+    severities = list(run.alerts.values_list("severity", flat=True)[:5])
+    judged = health_of(run.state, recent_steps(run), severities, reason=run.state_reason, waits_for=run.wait_reason)
+    return asdict(judged)
+
+
+def recent_steps(run: Run) -> list[dict[str, float]]:
+    newest = run.steps.order_by("-step").values_list("metrics", flat=True)[:HEALTH_STEPS]
+    return list(newest)[::-1]
