@@ -81,7 +81,7 @@ class Learner:
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
-        total = self._normalizer(batch.mask[rows])
+        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
         for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
@@ -133,31 +133,23 @@ class Learner:
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
         assert self.critic is not None and self.critic_optimizer is not None
         tokens = batch.mask[rows].sum().clamp(min=1)
-        total = 0.0
+        total, clipped = 0.0, 0.0
         for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
             index = rows[micro]
             part = batch.rows(index)
             wide = part.ids.shape[1]
             if not part.mask.any():
                 continue
-            loss = losses.value_loss(
-                self.critic(part.ids, part.mask),
-                values[index, :wide],
-                returns[index, :wide],
-                part.mask,
-                clip=self.config.loss.value_clip,
-                normalizer=tokens,
-            )
+            found, clip = self.critic(part.ids, part.mask), self.config.loss.value_clip
+            old, targets = values[index, :wide], returns[index, :wide]
+            loss = losses.value_loss(found, old, targets, part.mask, clip=clip, normalizer=tokens)
             loss.backward()
             total += float(loss.detach())
+            share = float(part.mask.sum() / tokens)
+            clipped += losses.value_clip_fraction(found, old, targets, part.mask, clip=clip) * share
         norm = self._step(self.critic, self.critic_optimizer)
-        meter.add({"value/loss": total, "optim/critic_grad_norm": norm}, weight=float(tokens))
-
-    def _normalizer(self, mask: Tensor) -> Tensor:
-        """What the losses of a mini-batch's parts are divided by, so that they add up to the whole's."""
-        if self.config.loss.aggregation == "token_mean":
-            return mask.sum().clamp(min=1)
-        return (mask.sum(dim=1) > 0).sum().clamp(min=1).to(mask.dtype)
+        metrics = {"value/loss": total, "value/clip_fraction": clipped, "optim/critic_grad_norm": norm}
+        meter.add(metrics, weight=float(tokens))
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:
         """Clips and steps; a non-finite gradient is dropped and counted. Returns the norm before clipping."""

@@ -5,66 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from engine.config import RunConfig
-from engine.diagnostics.cross_scores import cross_score
+from engine.diagnostics.cross_scores import cross_score, sample_pairs
 from engine.diagnostics.mutual_information import estimate
 from engine.policies.loading import LanguageModel
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.types import Trajectory
+
+CLOSE = "</think>"
 
 
 def collapse_metrics(
     model: LanguageModel, context: ContextManager, trajectories: list[Trajectory], config: RunConfig, *, step: int
 ) -> dict[str, float]:
     """Mutual information of prompt and first thought: M thoughts scored under N prompts; empty below two prompts."""
-    chooser = np.random.default_rng([config.seed, step, 3])
-    prompts = _distinct_prompts(trajectories, config.diagnostics.prompts, chooser)
-    thoughts = _thoughts(trajectories, prompts, context)
-    if len(prompts) < 2 or len(thoughts) < 2:
+    pairs = sample_pairs(
+        _first_turns(trajectories, context),
+        reasonings=config.diagnostics.reasonings,
+        prompts=config.diagnostics.prompts,
+        generator=np.random.default_rng([config.seed, step, 3]),
+    )
+    if len(pairs.prompts) < 2 or len(pairs.thoughts) < 2:
         return {}
-    picked = chooser.permutation(len(thoughts))[: config.diagnostics.reasonings]
-    chosen = [thoughts[index] for index in sorted(picked)]
-    columns = list(prompts)
-    scores = cross_score(
-        model, [list(prompt) for prompt in columns], [ids for _, ids in chosen], temperature=config.rollout.temperature
-    )
-    result = estimate(
-        scores.double().cpu().numpy(),
-        np.array([len(ids) for _, ids in chosen]),
-        np.array([prompts[prompt] for prompt, _ in chosen]),
-    )
-    return result.to_metrics()
+    scores = cross_score(model, pairs.prompts, pairs.thoughts, temperature=config.rollout.temperature)
+    return estimate(scores.cpu(), [len(ids) for ids in pairs.thoughts], pairs.true_column).to_metrics()
 
 
-def _distinct_prompts(
-    trajectories: list[Trajectory], limit: int, chooser: np.random.Generator
-) -> dict[tuple[int, ...], int]:
-    """At most `limit` different first prompts, each with its column."""
-    found = list(dict.fromkeys(first_prompt(trajectory) for trajectory in trajectories if trajectory.turns))
-    picked = sorted(chooser.permutation(len(found))[:limit])
-    return {found[index]: column for column, index in enumerate(picked)}
+def _first_turns(trajectories: list[Trajectory], context: ContextManager) -> list[tuple[list[int], list[int]]]:
+    """`(prompt, thought)` of each first turn as token ids, the prompt's opener included; a missing thought is empty."""
+    turns = [(trajectory.ids, trajectory.turns[0]) for trajectory in trajectories if trajectory.turns]
+    return [(ids[: turn.reply_start], _thought(ids[turn.reply_start : turn.reply_end], context)) for ids, turn in turns]
 
 
-def _thoughts(
-    trajectories: list[Trajectory], prompts: dict[tuple[int, ...], int], context: ContextManager
-) -> list[tuple[tuple[int, ...], list[int]]]:
-    """`(prompt, thought ids)` of first turns with a thought; the ids are the sampled ones, up to the closing tag."""
-    close = len(context.encode("</think>"))
-    found = []
-    for trajectory in trajectories:
-        if not trajectory.turns or first_prompt(trajectory) not in prompts:
-            continue
-        turn = trajectory.turns[0]
-        ids = trajectory.ids[turn.reply_start : turn.reply_end]
-        end = _find(ids, list(context.encode("</think>"))) if close else -1
-        if end > 0:
-            found.append((first_prompt(trajectory), ids[:end]))
-    return found
+def _thought(reply: list[int], context: ContextManager) -> list[int]:
+    """The sampled ids before the closing tag. A token that holds part of the tag is not of the thought."""
+    close = list(context.encode(CLOSE))
+    for start in range(len(reply) - len(close) + 1):
+        if reply[start : start + len(close)] == close:
+            return reply[:start]
+    # some tokenizers join the tag to the word before it, so that it is found in the text only
+    place = context.text(reply).find(CLOSE)
+    return [] if place < 0 else reply[: _tokens_within(reply, place, context)]
 
 
-def first_prompt(trajectory: Trajectory) -> tuple[int, ...]:
-    return tuple(trajectory.ids[: trajectory.turns[0].reply_start])
-
-
-def _find(ids: list[int], part: list[int]) -> int:
-    """Where `part` begins in `ids`, -1 if nowhere."""
-    return next((i for i in range(len(ids) - len(part) + 1) if ids[i : i + len(part)] == part), -1)
+def _tokens_within(reply: list[int], characters: int, context: ContextManager) -> int:
+    """How many tokens from the start have a text of at most so many characters."""
+    return max(n for n in range(len(reply) + 1) if len(context.text(reply[:n])) <= characters)

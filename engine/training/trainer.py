@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.algorithms.filtering import select_groups
+from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
+from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
 from engine.diagnostics.collapse import build_detectors
 from engine.policies.batched_sampler import BatchedSampler
@@ -147,16 +148,15 @@ class Trainer:
     def _filter(self, batch: Batch) -> tuple[list[int], Metrics]:
         """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
         config = self.config.filter
-        spreads = _spreads(batch)
-        groups = sorted(spreads)
-        scores = torch.tensor([spreads[group] for group in groups])
+        groups = batch.groups.unique().tolist()
+        scores = group_scores(batch.returns, batch.groups, config.metric)
         chosen = select_groups(
             scores,
             strategy=config.strategy,
             value=config.value,
             mode="variance",
             largest=config.largest,
-            include_zero=config.include_zero or config.strategy == "none",
+            include_zero=config.include_zero,
             epsilon=config.epsilon,
         )
         kept = [groups[index] for index in chosen]
@@ -164,7 +164,7 @@ class Trainer:
             "filter/kept_groups": float(len(kept)),
             "filter/kept_ratio": len(kept) / len(groups),
             "filter/zero_groups": float((scores < 1e-9).sum()),
-            "filter/threshold": float(scores[chosen].min()) if chosen else 0.0,
+            "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
         }
 
     def _update(self, batch: Batch, step: int) -> tuple[Tensor, Metrics]:
@@ -175,7 +175,7 @@ class Trainer:
             batch, credit.advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
         )
         if values is not None and credit.returns is not None:
-            metrics["value/explained_variance"] = _explained_variance(values, credit.returns, batch.mask)
+            metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
         return credit.advantages, metrics
 
     def _detect(self, step: int, metrics: Metrics) -> str | None:
@@ -316,20 +316,6 @@ class Trainer:
         self.events.emit("phase_changed", step=step, phase=phase)
 
 
-def _spreads(batch: Batch) -> dict[int, float]:
-    return {
-        int(group): float(batch.returns[batch.groups == group].std()) if (batch.groups == group).sum() > 1 else 0.0
-        for group in batch.groups.unique()
-    }
-
-
 def _padded(advantages: Tensor, length: int) -> list[float]:
     values: list[float] = advantages[:length].tolist()
     return values + [0.0] * (length - len(values))
-
-
-def _explained_variance(values: Tensor, returns: Tensor, mask: Tensor) -> float:
-    """1 - Var(returns - values) / Var(returns) over sampled tokens; 0 when returns do not vary."""
-    chosen = mask.bool()
-    spread = returns[chosen].var()
-    return float(1 - (returns[chosen] - values[chosen]).var() / spread) if spread > 1e-12 else 0.0
