@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from engine.config import RunConfig
@@ -12,6 +14,14 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.types import Trajectory
 
 CLOSE = "</think>"
+
+
+class TokenText(Protocol):
+    """The part of a `ContextManager` that says which tokens a thought is made of."""
+
+    def encode(self, text: str) -> tuple[int, ...]: ...
+
+    def text(self, ids: list[int]) -> str: ...
 
 
 def collapse_metrics(
@@ -33,10 +43,12 @@ def collapse_metrics(
 def _first_turns(trajectories: list[Trajectory], context: ContextManager) -> list[tuple[list[int], list[int]]]:
     """`(prompt, thought)` of each first turn as token ids, the prompt's opener included; a missing thought is empty."""
     turns = [(trajectory.ids, trajectory.turns[0]) for trajectory in trajectories if trajectory.turns]
-    return [(ids[: turn.reply_start], _thought(ids[turn.reply_start : turn.reply_end], context)) for ids, turn in turns]
+    return [
+        (ids[: turn.reply_start], thought_ids(ids[turn.reply_start : turn.reply_end], context)) for ids, turn in turns
+    ]
 
 
-def _thought(reply: list[int], context: ContextManager) -> list[int]:
+def thought_ids(reply: list[int], context: TokenText) -> list[int]:
     """The sampled ids before the closing tag. A token that holds part of the tag is not of the thought."""
     close = list(context.encode(CLOSE))
     for start in range(len(reply) - len(close) + 1):
@@ -47,6 +59,6 @@ def _thought(reply: list[int], context: ContextManager) -> list[int]:
     return [] if place < 0 else reply[: _tokens_within(reply, place, context)]
 
 
-def _tokens_within(reply: list[int], characters: int, context: ContextManager) -> int:
+def _tokens_within(reply: list[int], characters: int, context: TokenText) -> int:
     """How many tokens from the start have a text of at most so many characters."""
     return max(n for n in range(len(reply) + 1) if len(context.text(reply[:n])) <= characters)
