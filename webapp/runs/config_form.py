@@ -128,7 +128,7 @@ def _field(name: str, info: FieldInfo) -> ConfigField:
     return ConfigField(
         name=name,
         label=name.rpartition(".")[2].replace("_", " ").capitalize(),
-        help=info.description or "",
+        help=(info.description or "").replace("`", ""),
         kind=kind,
         default=_text(info.default),
         choices=choices,
