@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 SWEEP_SLICE = 5.0
 OUTAGE_PAUSE = 1.0
+STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
 class Every:
@@ -121,7 +122,9 @@ class Supervisor:
             return EngineHandle(identity=identity)
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_word() is None:
             return self._start(cookie)
-        self._end(self._ending(None), self._sweep(cookie), exit_status=None)
+        never_there = self.run.state == RunState.STOPPING and not self._has_begun()
+        ending = STOPPED_BEFORE_START if never_there else self._ending(None)
+        self._end(ending, self._sweep(cookie), exit_status=None)
         return None
 
     def _start(self, cookie: str) -> EngineHandle | None:

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 
+from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers import lease, turns
@@ -21,6 +23,7 @@ from workers.endings import ending_of
 from workers.limits import Limits
 from workers.process import Identity, Liveness, identify, liveness, send_signal
 from workers.reaper import Doubt, Evidence, Verdict, judge, progress_limit
+from workers.supervisor import supervise
 from workers.tail import log_tail, mend, read_chunk
 
 LIMITS = Limits()
@@ -153,6 +156,19 @@ def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked
     assert ending(None, None, interrupted=True)[0] == "queued"
     assert ending(None, 3, interrupted=True, stop_asked=True)[0] == "stopped"
     assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
+
+
+@pytest.mark.django_db
+def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path, settings: Any) -> None:
+    settings.RUNS_DIR = str(tmp_path)
+    run = Run.objects.create(name="r", config={}, state="starting", process={"cookie": "a cookie that nobody has"})
+    epoch = lease.take(run.pk)
+    assert epoch is not None
+    assert services.request_stop(run)
+    supervise(run.pk, epoch, threading.Event())
+    run.refresh_from_db()
+    assert (run.state, run.state_reason) == ("stopped", "Stopped before its engine started.")
+    assert run.stop_proof["proven"]
 
 
 # --- turns ---

@@ -6,9 +6,15 @@ import heapq
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
+from django.db.models import QuerySet, TextField
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Cast
+from pydantic_core import from_json
+
 from webapp.runs.models import Run, StepMetrics
 
 EventDict = dict[str, Any]
+KEYS_TO_PICK = 8
 STEP_FIELDS = ("seq", "time", "attempt", "epoch", "step", "metrics", "tokens", "seconds", "skipped")
 
 
@@ -44,12 +50,9 @@ def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSe
     Thinning keeps, of each stretch of steps, the place of the smallest and of the largest value of every key, so that
     a spike of one step is never lost; values are the real ones, never means.
     """
-    rows = list(
-        StepMetrics.objects.filter(run=run)
-        .order_by("step")
-        .values_list("step", "tokens", "seconds", "time", "metrics", "seq")
-    )
-    columns = {key: [row[4].get(key) for row in rows] for key in keys}
+    steps = StepMetrics.objects.filter(run=run).order_by("step")
+    rows = list(steps.values_list("step", "tokens", "seconds", "time", "seq"))
+    columns = _columns(steps, [key for key in keys if "\0" not in key])  # PostgreSQL refuses a NUL
     kept = _places_to_show(len(rows), list(columns.values()), points)
     return {
         "steps": [rows[i][0] for i in kept],
@@ -57,8 +60,18 @@ def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSe
         "seconds": [rows[i][2] for i in kept],
         "times": [rows[i][3] for i in kept],
         "series": {key: [column[i] for i in kept] for key, column in columns.items()},
-        "last_seq": max((row[5] for row in rows), default=0),
+        "last_seq": max((row[4] for row in rows), default=0),
     }
+
+
+def _columns(steps: QuerySet[StepMetrics], keys: Sequence[str]) -> dict[str, list[float | None]]:
+    """Few keys are picked out by the database; of many, each row's text is parsed once, past Django's slow reader."""
+    if len(keys) <= KEYS_TO_PICK:
+        picked = steps.values_list(*(KeyTransform(key, "metrics") for key in keys)) if keys else []
+        return {key: [row[place] for row in picked] for place, key in enumerate(keys)}
+    texts = steps.values_list(Cast("metrics", TextField()), flat=True)
+    parsed = [from_json(text, cache_strings="keys") for text in texts]
+    return {key: [metrics.get(key) for metrics in parsed] for key in keys}
 
 
 def _places_to_show(count: int, columns: list[list[float | None]], points: int) -> list[int]:

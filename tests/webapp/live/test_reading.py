@@ -66,6 +66,22 @@ def test_series_are_columns_of_equal_length_with_none_where_a_step_has_no_value(
     }
 
 
+def test_many_keys_are_read_as_few_are(run: Run) -> None:
+    names = [f"env/lake {i}/success" for i in range(40)]
+    for step in (1, 2, 3):
+        add_step(run, step, step, {name: step + place / 8 for place, name in enumerate(names) if (place + step) % 3})
+    many = metric_series(run, names)["series"]
+    assert many == {name: metric_series(run, [name])["series"][name] for name in names}
+    assert many["env/lake 1/success"] == [1.125, None, 3.125]
+    assert metric_series(run, [])["steps"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("key", ['a"b', "x\\", "'", "", "[0]", "0", "a.b", "$", "\ud800", "é" * 500, "__proto__", "%s"])
+def test_a_hostile_key_is_a_metric_that_no_step_has(run: Run, key: str) -> None:
+    add_step(run, 1, 1, {"reward/mean": 0.1})
+    assert metric_series(run, [key])["series"] == {key: [None]}
+
+
 @pytest.mark.parametrize("spike_at", [1, 2, 499, 1234, 1999, 2000])
 def test_thinning_never_loses_a_spike_up_or_down(run: Run, spike_at: int) -> None:
     other = spike_at % 2000 + 1
