@@ -133,7 +133,7 @@ function player([row, column], state) {
     svg("path", { class: "board-body", d: "M-8.5 13 v-5.5 a8.5 8.5 0 0 1 17 0 V13 q-8.5 3 -17 0 Z" }),
     svg("circle", { class: "board-skin", cy: -7, r: 6.5 }),
   );
-  if (state === "on_goal" || state === "on_target") {
+  if (state === "on_goal") {
     group.append(svg("path", { class: "board-star", d: star(12, -13, 6) }));
   }
   return group;

@@ -1,6 +1,7 @@
 // The comparison's charts: the curves of several runs over one another. Everything chosen stays in the address.
 
 import { smoothed } from "./compare_series.js";
+import { label } from "./glossary.js";
 import { html } from "./svg.js";
 import { visibleString } from "./visible_text.js";
 
@@ -55,7 +56,7 @@ function draw() {
     const plot = html("div", "compare-plot");
     const drop = html("button", "button button--small", { type: "button", textContent: "✕", title: `Leave out ${metric}` });
     drop.addEventListener("click", () => change({ metrics: settings.metrics.filter((name) => name !== metric) }));
-    const head = html("div", "compare-chart-head", {}, html("h3", "panel-title mono", { textContent: visibleString(metric) }), drop);
+    const head = html("div", "compare-chart-head", {}, html("h3", "panel-title", {}, label(metric)), drop);
     const panel = html("section", "panel compare-chart", {}, head, plot);
     panel.dataset.metric = metric;
     return panel;

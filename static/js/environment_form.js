@@ -47,7 +47,7 @@ function ask(part, signal) {
 function showStates({ states, prompt, warning: words }) {
   const host = document.getElementById("preview-states");
   host.replaceChildren(...states.map((state) => {
-    const length = state.optimal_length === null ? "no solution" : `shortest solution ${state.optimal_length}`;
+    const length = state.optimal_length === null ? "no solution" : `solved in ${state.optimal_length}`;
     const caption = html("figcaption", "muted", { textContent: `seed ${state.seed} · ${length}` });
     return html("figure", "preview-state", {}, html("div", "board", {}, drawBoard(state.drawing)), caption);
   }));

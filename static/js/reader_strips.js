@@ -2,7 +2,7 @@
 
 import { html, svg } from "./svg.js";
 
-const WIDTH = 26;
+const WIDTH = 44;
 const HEIGHT = 26;
 const STRIPS = [
   { name: "reward", label: "reward", value: (turn) => turn.reward + turn.penalty },
@@ -50,7 +50,7 @@ function row({ name, label, value }, turns) {
     const length = (Math.abs(one ?? 0) / largest) * (signed ? HEIGHT / 2 - 1 : HEIGHT - 2);
     picture.append(svg("rect", {
       class: `strip-bar${one < 0 ? " strip-bar--below" : ""}`, "data-turn": turn,
-      x: turn * WIDTH + 4, width: WIDTH - 8, y: one < 0 ? zero : zero - length, height: Math.max(length, 0.5), rx: 1.5,
+      x: turn * WIDTH + 12, width: WIDTH - 24, y: one < 0 ? zero : zero - length, height: Math.max(length, 0.5), rx: 1.5,
     }));
   });
   return html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: label }), picture);

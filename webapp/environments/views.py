@@ -18,6 +18,7 @@ from webapp.environments import services
 from webapp.environments.differences import differences
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+from webapp.environments.templatetags.visible_text import visible
 
 Versions = Sequence[EnvironmentVersion]
 DEFAULT_KIND = "frozen_lake"
@@ -43,7 +44,7 @@ def new_environment(request: HttpRequest) -> HttpResponse:
     form = EnvironmentForm(request.POST or None, kind=kind, current=None)
     if request.method == "POST" and form.is_valid():
         version = services.define(name=form.cleaned_data["name"], config=form.config, owner=cast(User, request.user))
-        messages.success(request, f"{version.definition.name} is ready. Choose it when you start a run.")
+        messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
 
@@ -74,7 +75,7 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
             "versions": versions,
             "shown": services.ensure_facts(shown),
             "config": shown.parsed(),
-            "kind": environment_class(shown.kind),
+            "kind": kind_words(shown.kind),
             "parameters": _parameters(shown.parsed()),
             "compared": compared,
             "differences": differences([compared.config, shown.config]) if compared else None,
@@ -88,10 +89,10 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = get_object_or_404(EnvironmentDefinition, pk=pk)
     if request.POST.get("action") == "unarchive":
         services.unarchive(definition)
-        messages.success(request, f"{definition.name} is back in the list.")
+        messages.success(request, f"{visible(definition.name)} is back in the list.")
         return redirect("environments:detail", pk)
     services.archive(definition)
-    messages.success(request, f"{definition.name} is archived. Its runs keep it.")
+    messages.success(request, f"{visible(definition.name)} is archived. Its runs keep it.")
     return redirect("environments:list")
 
 
@@ -101,7 +102,7 @@ def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
         "definition": definition,
         "version": newest,
         "script_id": f"drawing-{newest.pk}",
-        "kind": environment_class(newest.kind),
+        "kind": kind_words(newest.kind),
         "facts": newest.facts,
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
     }
@@ -113,7 +114,7 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
         "environments/form.html",
         {
             "form": form,
-            "kind": form.kind,
+            "kind": kind_words(form.kind.kind),
             "kinds": _kinds(form.kind.kind),
             "version": version,
             "used": version is not None and version.runs.exists(),
@@ -122,8 +123,14 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
     )
 
 
+def kind_words(kind: str) -> dict[str, str]:
+    """What pages say of a kind. Templates call what can be called, and a class can be: they get its words instead."""
+    found = environment_class(kind)
+    return {"kind": found.kind, "title": found.title, "summary": found.summary}
+
+
 def _kinds(current: str) -> list[dict[str, Any]]:
-    return [{"kind": environment_class(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
+    return [{"kind": kind_words(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
 
 
 def _kind_asked(request: HttpRequest) -> str:

@@ -152,10 +152,15 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         step=row["step"],
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],
-        protocol=tuple(row[name] for name in PROTOCOL),
+        protocol=tuple(_protocol_value(name, row[name]) for name in PROTOCOL),
         low=low,
         high=high,
     )
+
+
+def _protocol_value(name: str, value: Any) -> Any:
+    """As pages write it; databases give booleans inside JSON in more than one way."""
+    return ("on" if str(value).lower() in {"true", "1"} else "off") if name == "think" else value
 
 
 def _table(key: str, entries: list[Entry]) -> Table:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from engine.metrics import GLOSSARY
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations.leaderboard import tables
@@ -44,6 +47,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "results": comparison.results(view.runs),
             "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
             "most_runs": comparison.MOST_RUNS,
+            "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         },
     )
 
