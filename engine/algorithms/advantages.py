@@ -152,4 +152,5 @@ def _group_statistics(returns: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, 
     means = torch.zeros_like(counts).index_add(0, place, precise) / counts
     squares = torch.zeros_like(counts).index_add(0, place, (precise - means[place]) ** 2)
     stds = (squares / (counts - 1).clamp(min=1)).sqrt()
-    return means[place].to(returns.dtype), stds[place].to(returns.dtype), counts[place].to(returns.dtype)
+    dtype = torch.promote_types(returns.dtype, torch.float32)
+    return means[place].to(dtype), stds[place].to(dtype), counts[place].to(dtype)

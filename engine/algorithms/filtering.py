@@ -93,7 +93,7 @@ def group_scores(returns: Tensor, groups: Tensor, metric: GroupMetric = "reward_
     """
     score = GROUP_METRICS[metric]
     members = [returns[groups == group].double() for group in sorted(set(groups.tolist()))]
-    return torch.stack([score(values) for values in members]).to(returns.dtype)
+    return torch.stack([score(values) for values in members]).to(torch.promote_types(returns.dtype, torch.float32))
 
 
 def _spread(values: Tensor) -> Tensor:

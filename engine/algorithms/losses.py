@@ -46,8 +46,8 @@ def policy_loss(
     """PPO's clipped objective as a loss (arXiv 1707.06347, eq. 7), its two clips apart (DAPO, arXiv 2503.14476).
 
     `max(-A r, -A clip(r, 1 - clip_low, 1 + clip_high))` with `r = exp(logprobs - old_logprobs)`, the exponent kept
-    within ±20. Where the advantage is negative the loss is at most `-A * dual_clip` (arXiv 1912.09729); 0 turns that
-    off. All tensors are `(B, T)`. A batch with no sampled token has loss 0 and a gradient of 0.
+    within ±20. Where the advantage is negative the loss is at most `-A * dual_clip` (arXiv 1912.09729; above 1, and 0
+    turns it off). All tensors are `(B, T)`. A batch with no sampled token has loss 0 and a gradient of 0.
     """
     ratio = (logprobs - old_logprobs).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp()  # (B, T)
     plain = -advantages * ratio
@@ -104,7 +104,7 @@ def loss_normalizer(mask: Tensor, how: Aggregation) -> Tensor:
 
 
 def _rows_with_tokens(mask: Tensor) -> Tensor:
-    return (mask.sum(dim=1) > 0).sum().clamp(min=1).to(mask.dtype)
+    return (mask.sum(dim=1) > 0).sum().clamp(min=1)
 
 
 def value_loss(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from engine.algorithms.advantages import grpo, reinforce_plus_plus, reinforce_plus_plus_baseline, rloo, whiten
+from engine.algorithms.filtering import group_scores
 from tests.engine.algorithms.builders import normal, ragged_mask, seeded
 
 batches = st.lists(st.tuples(st.floats(-5, 5, width=32), st.integers(0, 3)), min_size=1, max_size=12)
@@ -107,3 +108,11 @@ def test_all_zero_rewards_give_zero_advantages_everywhere() -> None:
         reinforce_plus_plus_baseline(zeros, groups, mask),
     ):
         assert not found.any()
+
+
+def test_whole_number_returns_are_not_rounded() -> None:
+    # mean 0.5, unbiased std sqrt(0.5)
+    whole, groups, mask = torch.tensor([0, 1]), torch.zeros(2), torch.ones(2, 1)
+    assert rloo(whole, groups, mask)[:, 0].tolist() == [-1.0, 1.0]
+    torch.testing.assert_close(grpo(whole, groups, mask)[:, 0], column([-(0.5**0.5), 0.5**0.5]), atol=1e-5, rtol=0)
+    torch.testing.assert_close(group_scores(whole, groups), column([0.5**0.5]))

@@ -222,3 +222,15 @@ def test_aggregation_ignores_rows_without_tokens() -> None:
     losses, mask = torch.tensor([[1.0, 3.0], [9.0, 9.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])
     assert [float(aggregate(losses, mask, how)) for how in ("token_mean", "sequence_mean_token_sum")] == [2.0, 4.0]
     assert float(aggregate(losses, mask, "sequence_mean_token_mean")) == 2.0
+
+
+@pytest.mark.parametrize("how", sorted(AGGREGATIONS))
+def test_a_mask_of_booleans_is_a_mask_of_ones_and_zeros(how: Any) -> None:
+    generator = seeded(13)
+    mask = ragged_mask(generator, rows=5, width=8)
+    logprobs, old, advantages = (normal(generator, 5, 8) for _ in range(3))
+    plain = loss_of(logprobs, old, advantages, mask, aggregation=how)
+    found = loss_of(logprobs, old, advantages, mask.bool(), aggregation=how)
+    torch.testing.assert_close(found.loss, plain.loss)
+    assert found.clip_fraction == plain.clip_fraction
+    assert float(loss_normalizer(mask.bool(), how)) == float(loss_normalizer(mask, how))
