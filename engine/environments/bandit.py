@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from pydantic import Field
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
 
 # (safe-sounding, risky-sounding), after RAGEN's pairs
 TRAIN_PAIRS = (
@@ -63,7 +63,7 @@ class Bandit(Environment):
 
     def __init__(self, config: BanditParameters) -> None:
         super().__init__(config)
-        self.action_space = gymnasium.spaces.Discrete(2)
+        self.action_space = discrete(2)
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=400, charset=CHARSET)
         self.arms: list[str] = ["", ""]
         self.risky = 0
@@ -105,7 +105,7 @@ class Bandit(Environment):
     def describe(self) -> str:
         return f"One arm always pays {self.config.safe_reward:g}. The other is a gamble: it may pay more, or nothing."
 
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         if self.pulled is None:
             return f"Arms: {self.arms[0]}, {self.arms[1]}"
         return f"{self.arms[self.pulled]}: {self.reward:g} points"

@@ -7,7 +7,7 @@ penalties, tokens or groups: those belong to `engine.rollout`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import gymnasium
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +20,11 @@ class EnvironmentParameters(BaseModel):
     """Base of each kind's parameters: closed and frozen, every field with a `description`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def discrete(count: int) -> gymnasium.Space[int]:
+    """The ids 0 to `count - 1`; gymnasium types its own space by numpy's integers."""
+    return cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(count))
 
 
 class Environment(gymnasium.Env[str, int]):

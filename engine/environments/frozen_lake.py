@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -74,7 +74,7 @@ class FrozenLake(Environment):
     def __init__(self, config: FrozenLakeParameters) -> None:
         super().__init__(config)
         self.symbols = resolve_symbols(SYMBOLS, config.symbols)
-        self.action_space = gymnasium.spaces.Discrete(len(ACTIONS))
+        self.action_space = discrete(len(ACTIONS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.lake: tuple[str, ...] = ()
         self.game: FrozenLakeEnv | None = None
@@ -97,7 +97,8 @@ class FrozenLake(Environment):
         if self.game is None or self.over:
             raise RuntimeError("The episode is over; call reset before step.")
         before = self.agent
-        _, reward, terminated, _, _ = self.game.step(int(action))
+        game: Any = self.game  # gymnasium leaves its step untyped
+        _, reward, terminated, _, _ = game.step(int(action))
         self.over = terminated
         info: Info = {
             "action_is_valid": True,
@@ -123,7 +124,7 @@ class FrozenLake(Environment):
             lines += [f"The ice is slippery: a move goes as intended {self.config.success_rate:.0%} of the time."]
         return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
 
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         rows = [[self._symbol((r, c)) for c in range(self.config.size)] for r in range(self.config.size)]
         places = {
             "Player": [self.agent],

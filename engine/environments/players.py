@@ -59,7 +59,7 @@ def _episode(
     total = 0.0
     for _ in range(budget):
         _, reward, terminated, truncated, info = environment.step(player(environment, chance))
-        total += reward
+        total += float(reward)
         if terminated or truncated:
             return bool(info["success"]), total
     return False, total

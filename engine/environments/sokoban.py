@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import gymnasium
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -80,7 +80,7 @@ class Sokoban(Environment):
     def __init__(self, config: SokobanParameters) -> None:
         super().__init__(config)
         self.symbols = resolve_symbols(SYMBOLS, config.symbols)
-        self.action_space = gymnasium.spaces.Discrete(len(ACTIONS))
+        self.action_space = discrete(len(ACTIONS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.level: Level | None = None
         self.player: Place = (0, 0)
@@ -123,7 +123,7 @@ class Sokoban(Environment):
         lines += [coordinate_note(self.config.format, self.config.rows, self.config.columns)]
         return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
 
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         rows = [[self.symbols[self._name((r, c))] for c in range(self.config.columns)] for r in range(self.config.rows)]
         return compose(self.config.format, draw(rows), list_places(self._places()))
 

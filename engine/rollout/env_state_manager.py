@@ -74,7 +74,8 @@ class Episode:
             parsed = ParsedReply(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
         penalty = 0.0 if parsed.well_formed and known else self.config.format_penalty
         frames: list[Frame] = []
-        reward, over, info = 0.0, False, {}
+        info: dict[str, Any] = {}
+        reward, over = 0.0, False
         for action_id, name in known[: self.actions_left]:
             frame, over, info = self._step(action_id, name)
             frames.append(frame)

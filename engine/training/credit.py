@@ -32,7 +32,8 @@ class CriticGae:
     """PPO's GAE (arXiv 1506.02438) over sampled tokens, the whole score on the last one; whitened over the batch."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        assert values is not None
+        if values is None:
+            raise ValueError("gae needs a critic's values; the learner makes one when the estimator is gae.")
         rewards = last_token_rewards(batch.scores, batch.mask)
         advantages, returns = estimators.gae(rewards, values, batch.mask, gamma=config.gamma, lam=config.lam)
         return Credit(advantages=estimators.whiten(advantages, batch.mask) * batch.mask, returns=returns)

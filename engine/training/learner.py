@@ -40,11 +40,11 @@ class Learner:
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
         """The critic's values (B, T) of a batch."""
-        assert self.critic is not None
+        critic, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
         for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
             part = batch.rows(rows)
-            values[rows, : part.ids.shape[1]] = self.critic(part.ids, part.mask)
+            values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask)
         return values
 
     def update(
@@ -131,7 +131,7 @@ class Learner:
         return mean
 
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
-        assert self.critic is not None and self.critic_optimizer is not None
+        critic, optimizer = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
         total, clipped = 0.0, 0.0
         for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
@@ -140,16 +140,21 @@ class Learner:
             wide = part.ids.shape[1]
             if not part.mask.any():
                 continue
-            found, clip = self.critic(part.ids, part.mask), self.config.loss.value_clip
+            found, clip = critic(part.ids, part.mask), self.config.loss.value_clip
             old, targets = values[index, :wide], returns[index, :wide]
             loss = losses.value_loss(found, old, targets, part.mask, clip=clip, normalizer=tokens)
             loss.backward()
             total += float(loss.detach())
             share = float(part.mask.sum() / tokens)
             clipped += losses.value_clip_fraction(found, old, targets, part.mask, clip=clip) * share
-        norm = self._step(self.critic, self.critic_optimizer)
+        norm = self._step(critic, optimizer)
         metrics = {"value/loss": total, "value/clip_fraction": clipped, "optim/critic_grad_norm": norm}
         meter.add(metrics, weight=float(tokens))
+
+    def _with_critic(self) -> tuple[Critic, torch.optim.AdamW]:
+        if self.critic is None or self.critic_optimizer is None:
+            raise ValueError("There is no critic; only the estimator gae has one.")
+        return self.critic, self.critic_optimizer
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:
         """Clips and steps; a non-finite gradient is dropped and counted. Returns the norm before clipping."""

@@ -78,7 +78,7 @@ export class Chart {
       hovermode: "closest", hoverlabel: { bgcolor: css("--surface"), bordercolor: css("--border"), font: { color: css("--text"), size: 12 } },
       uirevision: `${view.axis}-${view.revision}`, dragmode: "zoom",
       xaxis: { ...axis, title: undefined, rangemode: "nonnegative" },
-      yaxis: { ...axis, ...range, type: this.log ? "log" : "linear", exponentformat: "power" },
+      yaxis: { ...axis, ...range, type: this.log ? "log" : "linear", exponentformat: "e" },
       shapes: alertMarks(store, view),
     };
   }

@@ -75,7 +75,7 @@ function plotMetric(host, metric) {
   }
   const text = getComputedStyle(document.body).color;
   const grid = colour("--border", "#8884");
-  const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, automargin: true };
+  const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, automargin: true, exponentformat: "e" };
   const bounded = /success|rate|share|ratio$|accuracy/.test(metric);
   window.Plotly.newPlot(host, traces, {
     height: 260, margin: { l: 48, r: 12, t: 8, b: 40 },

@@ -19,7 +19,15 @@ export function describe(name) {
 
 export function label(name) {
   const metric = describe(name);
-  const made = element("span", { class: "hint", tabindex: "0", role: "button", "aria-label": `${metric.title}: what it means` }, metric.title);
+  return explained(element("span", { class: "hint", tabindex: "0", role: "button", "aria-label": `${metric.title}: what it means` }, metric.title), metric);
+}
+
+/** Gives the labels that a template wrote, `[data-metric]`, their cards. */
+export function explainAll(root = document) {
+  root.querySelectorAll("[data-metric]").forEach((made) => explained(made, describe(made.dataset.metric)));
+}
+
+function explained(made, metric) {
   let card = null;
   const show = () => { card ??= made.appendChild(explain(metric)); };
   const hide = () => { card?.remove(); card = null; };

@@ -72,7 +72,9 @@ function eta(step) {
 
 function proof() {
   const told = state.stop_proof ?? {};
-  return ["stopped", "finished", "failed", "crashed"].includes(state.state) && told.message ? told.message : "";
+  if (!["stopped", "finished", "failed", "crashed"].includes(state.state) || !told.proven) return "";
+  const when = told.time ? ` (${new Date(1000 * told.time).toLocaleTimeString()})` : "";
+  return `No process of this run is left${when}.`;
 }
 
 function showHealth() {
