@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from webapp.styleguide import examples
+
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
@@ -28,4 +30,4 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def styleguide(request: HttpRequest) -> HttpResponse:
-    return render(request, "styleguide.html")
+    return render(request, "styleguide.html", examples())

@@ -1,0 +1,36 @@
+"""What the guide to the styles shows: each component in each of its states. The page itself is in `webapp.pages`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from engine.environments.registry import make_environment
+from engine.metrics import GLOSSARY, describe
+from webapp.runs.states import RunState
+
+JUDGEMENTS = (
+    ("learning", "Learning"),
+    ("converged", "Converged"),
+    ("at-risk", "At risk"),
+    ("collapsing", "Collapsing"),
+    ("broken-format", "Broken format"),
+    ("dead", "Dead"),
+    ("watch", "watch"),
+    ("warn", "warn"),
+    ("critical", "critical"),
+)
+LINES = (("live", "live"), ("catching-up", "catching up"), ("polling", "polling"), ("stale", "not connected"))
+
+
+def examples() -> dict[str, Any]:
+    environment = make_environment("frozen_lake")
+    environment.reset(seed=1)
+    return {
+        "states": [state.value for state in RunState],
+        "judgements": JUDGEMENTS,
+        "lines": LINES,
+        "metric": describe("reward/in_group_std"),
+        "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
+        "drawing": environment.drawing(),
+    }
