@@ -112,4 +112,5 @@ button("undo").addEventListener("click", () => send(replies.slice(0, -1)));
 button("send").addEventListener("click", () => send([...replies, written(chosen)]));
 button("raw").addEventListener("click", () => send([...replies, form.elements.raw.value]));
 button("clear").addEventListener("click", () => { chosen = []; showChosen(); });
+button("start").disabled = false; // it waits for this script
 form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,0 +1,43 @@
+"""A signed-in page of a real Chromium on the site, which runs in a thread on the test's database."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings as site_settings
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, sync_playwright
+from pytest_django import Settings
+
+from tests.webapp.security.live_site import live_site
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
+
+
+@contextlib.contextmanager
+def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
+    """A blank page; `goto` takes paths. An error in a script fails the test when the site closes."""
+    client = Client()
+    client.force_login(User.objects.create_user("ada"))
+    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": str(client.session.session_key), "sameSite": "Lax"}
+    errors: list[str] = []
+    with live_site(settings) as origin, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context(base_url=origin, viewport={"width": width, "height": 900})
+        context.add_cookies([{**cookie, "url": origin}])  # type: ignore[list-item]
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page
+        browser.close()
+    assert errors == []

@@ -1,0 +1,90 @@
+"""Defining an environment in a browser: the live preview, saving, and an episode played by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from engine.config import EnvironmentConfig
+from engine.environments import make_environment
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.environments.services import define
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+SEED = 3
+
+
+@pytest.fixture
+def page(transactional_db: None, settings: Settings) -> Iterator[Page]:
+    define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
+    with open_site(settings) as opened:
+        yield opened
+
+
+def solution() -> list[str]:
+    environment = make_environment("frozen_lake")
+    environment.reset(seed=SEED)
+    names = environment.action_names()
+    return [names[action] for action in environment.solution() or []]
+
+
+def test_the_list_draws_the_first_state_of_each_environment(page: Page) -> None:
+    page.goto("/environments/")
+    expect(page.locator(".environment-card svg.board-svg")).to_have_count(1)
+    expect(page.locator(".environment-card svg title")).to_contain_text("4 by 4 grid")
+
+
+def test_the_preview_follows_the_form_and_saving_keeps_what_it_showed(page: Page) -> None:
+    page.goto("/environments/new/?kind=frozen_lake")
+    expect(page.locator("#preview-states svg")).to_have_count(4)
+    expect(page.locator("#preview-states svg title").first).to_contain_text("4 by 4 grid")
+    page.fill("[name=parameter_size]", "5")
+    expect(page.locator("#preview-states svg title").first).to_contain_text("5 by 5 grid")
+    expect(page.locator("#preview-baselines dt")).to_have_text(["random", "optimal"])
+    page.fill("[name=instruction]", "Cross the ice.")
+    expect(page.locator("#preview-prompt .message").first).to_contain_text("Cross the ice.")
+    page.fill("[name=name]", "Wide lake")
+    page.click("button[type=submit]:has-text('Save')")
+    expect(page.locator("h1")).to_have_text("Wide lake")
+    expect(page.locator(".environment-first svg title")).to_contain_text("5 by 5 grid")
+
+
+def test_a_wrong_value_is_said_beside_the_states_and_at_its_field_when_saved(page: Page) -> None:
+    page.goto("/environments/new/?kind=frozen_lake")
+    page.fill("[name=parameter_size]", "99")
+    expect(page.locator("#preview-problem")).to_contain_text("size: Ensure this value is less than or equal to 12.")
+    expect(page.locator("[name=parameter_size]")).to_have_attribute("aria-invalid", "true")
+    page.fill("[name=name]", "Too wide")
+    page.click("button[type=submit]:has-text('Save')")
+    expect(page.locator(".field:has([name=parameter_size]) .field-error")).to_be_visible()
+    expect(page.locator("[name=parameter_size]")).to_have_value("99")
+
+
+def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
+    page.goto("/environments/")
+    page.click("text=Lake")
+    page.fill("#play [name=seed]", str(SEED))
+    page.click("[data-act=start]")
+    expect(page.locator(".play-left")).to_have_text("5 turns and 10 actions left")
+    for action in solution():
+        page.click(f".play-actions button:has-text('{action}')")
+    if len(solution()) % 2:
+        page.click("[data-act=send]")
+    expect(page.locator(".play-end")).to_have_text("Solved. Return 1, penalty 0.")
+    page.click("[data-act=undo]")
+    expect(page.locator(".play-end")).to_have_count(0)
+
+
+def test_a_raw_reply_goes_through_the_models_parser(page: Page) -> None:
+    page.goto("/environments/")
+    page.click("text=Lake")
+    page.click("[data-act=start]")
+    page.click(".play-raw summary")
+    page.fill("[name=raw]", "<think>up\u202e</think><answer>Fly</answer>")
+    page.click("[data-act=raw]")
+    entry = page.locator(".play-turn")
+    expect(entry).to_contain_text("unknown action: did nothing; reward 0, penalty -0.1")
+    expect(entry.locator(".hidden-character")).to_have_text("RLO")

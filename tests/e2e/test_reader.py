@@ -1,0 +1,150 @@
+"""Reading a trajectory in a browser: turns, frames, tokens and members, by mouse and by key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from tests.builders.runs import build_run
+from tests.builders.trajectories import record_steps
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.trajectories import services
+from webapp.trajectories.models import Trajectory
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def rows(transactional_db: None, settings: Settings, tmp_path: Path) -> list[Trajectory]:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    run = build_run()
+    record_steps(run, run.parsed_config().environments[0], steps=range(1, 2), skill=0.1, faults=0.2)
+    return list(Trajectory.objects.select_related("run").order_by("group", "member"))
+
+
+@pytest.fixture
+def longest(rows: list[Trajectory]) -> Trajectory:
+    """One with three turns or more and a member after it."""
+    return next(row for row in rows[:-1] if row.turns >= 3)
+
+
+@pytest.fixture
+def record(longest: Trajectory) -> dict[str, Any]:
+    return services.record(longest)
+
+
+@pytest.fixture
+def page(rows: list[Trajectory], record: dict[str, Any], settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        yield opened
+
+
+def place(row: Trajectory) -> str:
+    return f"/runs/{row.run_id}/trajectories/{row.pk}/"
+
+
+def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Trajectory) -> None:
+    page.goto(f"{place(longest)}?turn=2")
+    title = page.locator("#reader-turn h2")
+    expect(title).to_have_text(f"Turn 2 of {longest.turns}")
+    page.keyboard.press("j")
+    expect(title).to_have_text(f"Turn 3 of {longest.turns}")
+    expect(page).to_have_url(re.compile(r"\?turn=3$"))
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    expect(title).to_have_text(f"Turn 1 of {longest.turns}")
+
+
+@pytest.mark.parametrize("turn", ["99", "-4", "x", "1e9"])
+def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
+    page.goto(f"{place(longest)}?turn={turn}")
+    expect(page.locator("#reader-turn h2")).to_contain_text("Turn ")
+
+
+def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    page.goto(place(longest))
+    page.click("summary:has-text('Prompt')")
+    page.click("summary:has-text('Reply as sampled')")
+    turn = record["turns"][0]
+    prompt, reply = page.locator("#reader-turn details pre").all()
+    assert prompt.text_content() == turn["prompt"]
+    assert reply.text_content() == turn["reply"]
+    expect(page.locator("#reader-facts dd").first).to_contain_text(f"{turn['reward']:.2f}")
+
+
+def test_frames_step_through_a_turn_and_into_the_next(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    page.goto(place(longest))
+    label, title = page.locator("#frame-label"), page.locator("#reader-turn h2")
+    expect(title).to_be_visible()
+    count = len(record["turns"][0]["frames"])
+    for _ in range(count):
+        page.keyboard.press("[")
+    expect(label).to_contain_text("before its" if count else "no action was done")
+    for _ in range(count + 1):
+        page.keyboard.press("]")
+    expect(title).to_have_text(f"Turn 2 of {longest.turns}")
+
+
+def test_space_plays_and_pauses(page: Page, longest: Trajectory) -> None:
+    page.goto(place(longest))
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.locator("#reader-play")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#reader-turn h2")).to_have_text(f"Turn 2 of {longest.turns}")
+    page.keyboard.press(" ")
+    expect(page.locator("#reader-play")).to_have_attribute("aria-pressed", "false")
+
+
+def test_tokens_are_coloured_on_demand_and_say_their_numbers(
+    page: Page, longest: Trajectory, record: dict[str, Any]
+) -> None:
+    page.goto(place(longest))
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    expect(page.locator(".token")).to_have_count(0)
+    page.click("[data-shade=probability]")
+    turn = record["turns"][0]
+    expect(page.locator(".token")).to_have_count(turn["reply_end"])
+    expect(page.locator(".token--sampled")).to_have_count(turn["reply_end"] - turn["reply_start"])
+    first = page.locator(".token--sampled").first
+    expect(first).to_have_attribute("title", re.compile(r"probability 0\.\d{4}"))
+    page.click("[data-shade=probability]")
+    expect(page.locator(".token")).to_have_count(0)
+
+
+def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory, rows: list[Trajectory]) -> None:
+    page.goto(f"{place(longest)}?turn=2")
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    after = rows[rows.index(longest) + 1]
+    expect(page).to_have_url(re.compile(rf"{place(after)}\?turn=\d$"))
+
+
+def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
+    page.goto(place(longest))
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.click("#reader-diverge")
+    expect(page.locator(".member-part")).to_have_count(4)
+    expect(page.locator("[aria-current=page] .member-part")).to_have_text("this one")
+
+
+def test_the_question_mark_lists_the_readers_own_keys(page: Page, longest: Trajectory) -> None:
+    page.goto(place(longest))
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("#reader-keys")).to_be_visible()
+    expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_a_shard_that_is_gone_says_which_and_what_to_do(page: Page, longest: Trajectory) -> None:
+    (longest.run.directory / longest.shard).unlink()
+    page.goto(place(longest))
+    expect(page.locator("#reader-error")).to_contain_text("The shard step_1.jsonl.zst is gone.")
+    expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
+    expect(page.locator("#reader-body")).to_be_hidden()
