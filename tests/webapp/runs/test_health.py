@@ -1,0 +1,79 @@
+"""Health is one word with a reason: the state first, then the format, then success and its spread, then alerts."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.runs.health import Health, Metrics, health_of
+from webapp.runs.states import RunState
+
+
+def steps(*successes: float, spread: float = 0.4, parse: float = 1.0) -> list[Metrics]:
+    return [
+        {"rollout/success": one, "reward/in_group_std": spread, "rollout/parse_ok_rate": parse} for one in successes
+    ]
+
+
+def running(metrics: list[Metrics], *severities: str) -> Health:
+    return health_of(RunState.RUNNING, metrics, list(severities))
+
+
+def test_a_waiting_run_says_for_what() -> None:
+    judged = health_of(RunState.QUEUED, [], [], waits_for="Second in line.")
+    assert (judged.word, judged.sentence) == ("Waiting", "Second in line.")
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.CRASHED])
+def test_a_run_that_broke_says_why_whatever_it_had_learned(state: RunState) -> None:
+    judged = health_of(state, steps(*[0.9] * 30), [], reason="The disk is full.")
+    assert (judged.word, judged.sentence) == (state.capitalize(), "The disk is full.")
+
+
+def test_before_the_first_step_there_is_nothing_to_judge() -> None:
+    assert running([]).word == "Waiting"
+
+
+def test_success_that_rises_is_learning_with_its_numbers() -> None:
+    # ten steps at 0.20, then ten at 0.50
+    judged = running(steps(*[0.2] * 10, *[0.5] * 10))
+    assert judged.word == "Learning"
+    assert "0.20 → 0.50" in judged.sentence
+    assert "spread healthy (0.40)" in judged.sentence
+    assert "100.0% of replies parse" in judged.sentence
+
+
+def test_success_that_stays_is_flat() -> None:
+    assert running(steps(*[0.3] * 30)).word == "Flat"
+
+
+def test_success_near_one_has_converged() -> None:
+    assert running(steps(*[0.3] * 10, *[0.97] * 10)).word == "Converged"
+
+
+def test_success_that_halves_is_collapsing() -> None:
+    # its best ten steps mean 0.60; the last ten mean 0.20, under half of that
+    judged = running(steps(*[0.6] * 15, *[0.2] * 10))
+    assert judged.word == "Collapsing"
+    assert "from 0.60 to 0.20" in judged.sentence
+
+
+def test_no_success_at_all_is_dead() -> None:
+    assert running(steps(*[0.4] * 10, *[0.0] * 10)).word == "Dead"
+
+
+def test_replies_that_do_not_parse_are_said_first() -> None:
+    # the last three steps parse at 20%, which explains the missing success
+    judged = running([*steps(*[0.4] * 10), *steps(0.0, 0.0, 0.0, parse=0.2)])
+    assert judged.word == "Broken format"
+    assert "20% of replies parse" in judged.sentence
+
+
+def test_a_spread_that_goes_is_named() -> None:
+    # 0.01 is below a tenth of the 0.4 it began with: groups agree, and there is nothing to learn from
+    judged = running([*steps(*[0.2] * 10), *steps(*[0.5] * 10, spread=0.01)])
+    assert "spread gone (0.01)" in judged.sentence
+
+
+@pytest.mark.parametrize(("severity", "word"), [("critical", "At risk"), ("warn", "At risk"), ("watch", "Learning")])
+def test_an_open_alert_counts_from_a_warning_on(severity: str, word: str) -> None:
+    assert running(steps(*[0.2] * 10, *[0.5] * 10), severity).word == word
