@@ -69,6 +69,7 @@ class Bandit(Environment):
         self.risky = 0
         self.pulled: int | None = None
         self.reward = 0.0
+        self.over = True
         self._chance = np.random.default_rng(0)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
@@ -84,26 +85,32 @@ class Bandit(Environment):
         self.risky = int(puzzle.integers(2))
         self.arms = [safe, safe]
         self.arms[self.risky] = risky
-        self.pulled, self.reward = None, 0.0
+        self.pulled, self.reward, self.over = None, 0.0, False
         self._chance = np.random.default_rng([int((options or {}).get("chance_seed", seed)), 3])
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
-        if self.pulled is not None:
-            raise RuntimeError("The arm has been pulled; call reset before step.")
-        self.pulled = int(action)
+        self.pulled = self.checked(action, over=self.over)
+        self.over = True
         pays = self._chance.random() < self.config.risky_probability
         won = self.config.risky_reward if pays else 0.0
         self.reward = won if self.pulled == self.risky else self.config.safe_reward
-        chose_best = self.solution() == [self.pulled]
-        info: Info = {"action_is_valid": True, "action_is_effective": True, "success": chose_best}
+        info: Info = {"action_is_valid": True, "action_is_effective": True, "success": self.pulled == self._best()}
         return self.render(), float(self.reward), True, False, info
 
     def action_names(self) -> list[str]:
         return list(self.arms)
 
     def describe(self) -> str:
-        return f"One arm always pays {self.config.safe_reward:g}. The other is a gamble: it may pay more, or nothing."
+        """Says what the safe arm pays, and of the gamble only whether it can pay more, so that the name must tell."""
+        safe, risky, chance = self.config.safe_reward, self.config.risky_reward, self.config.risky_probability
+        if chance in (0, 1):
+            other = f"The other always pays {risky * chance:g}."
+        elif risky > safe:
+            other = "The other is a gamble: it may pay more, or nothing."
+        else:
+            other = f"The other is a gamble: it may pay {risky:g}, or nothing."
+        return f"One arm always pays {safe:g}. {other}"
 
     def render(self) -> str:
         if self.pulled is None:
@@ -120,6 +127,11 @@ class Bandit(Environment):
         }
 
     def solution(self) -> list[int] | None:
+        if self.pulled is None:
+            return [self._best()]
+        return [] if self.pulled == self._best() else None
+
+    def _best(self) -> int:
         """The arm with the higher expected reward; the risky one when they are equal."""
         expected = self.config.risky_reward * self.config.risky_probability
-        return [self.risky if expected >= self.config.safe_reward else 1 - self.risky]
+        return self.risky if expected >= self.config.safe_reward else 1 - self.risky

@@ -30,10 +30,14 @@ def discrete(count: int) -> gymnasium.Space[int]:
 class Environment(gymnasium.Env[str, int]):
     """One episode of a text environment.
 
-    `reset(seed=...)` alone decides the puzzle: two instances with the same parameters and seed show
-    the same first observation and, given the same actions, the same everything. `step` takes the id
-    of an action (its place in `action_names()`), and its info always carries `action_is_valid`,
-    `action_is_effective` (did anything change) and `success`, all bool.
+    `reset(seed=...)` decides the puzzle and its first observation, so the members of a group, who share
+    a seed, share a prompt. `reset(seed=..., options={"chance_seed": n})` decides luck alone: slips and
+    chance rewards, which must differ between members. Left out, it is the seed. Two instances with the
+    same parameters, seed and chance seed give, for the same actions, the same everything.
+
+    `step` takes the id of an action (its place in `action_names()`); after the end, or before the first
+    reset, it raises `RuntimeError`, and for an id that is none `ValueError`. Its info always carries
+    `action_is_valid`, `action_is_effective` (did anything change) and `success`, all bool.
     """
 
     kind: ClassVar[str]
@@ -76,3 +80,12 @@ class Environment(gymnasium.Env[str, int]):
 
     def observe(self) -> str:
         return self.render()
+
+    def checked(self, action: int, *, over: bool) -> int:
+        """`action` as an int, for `step` to call first; raises when it is no action or the episode is over."""
+        if over:
+            raise RuntimeError("No episode is going on; call reset before step.")
+        if not self.action_space.contains(action):
+            names = ", ".join(f"{index} {name}" for index, name in enumerate(self.action_names()))
+            raise ValueError(f"{action!r} is no action of {self.kind}; the actions are {names}.")
+        return int(action)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from copy import copy
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -78,7 +79,7 @@ class FrozenLake(Environment):
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.lake: tuple[str, ...] = ()
         self.game: FrozenLakeEnv | None = None
-        self.over = False
+        self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` decides the lake; `options["chance_seed"]` (the seed, if left out) decides only how it slips."""
@@ -86,19 +87,16 @@ class FrozenLake(Environment):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         self.lake = make_lake(seed, self.config.size, self.config.frozen_probability)
-        self.game = FrozenLakeEnv(
-            desc=list(self.lake), is_slippery=self.config.success_rate < 1, success_rate=self.config.success_rate
-        )
+        self.game = copy(_game(self.lake, self.config.success_rate))
         self.game.reset(seed=int((options or {}).get("chance_seed", seed)) % 2**31)
         self.over = False
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
-        if self.game is None or self.over:
-            raise RuntimeError("The episode is over; call reset before step.")
+        action = self.checked(action, over=self.over)
         before = self.agent
-        game: Any = self.game  # gymnasium leaves its step untyped
-        _, reward, terminated, _, _ = game.step(int(action))
+        game: Any = self._playing  # gymnasium leaves its step untyped
+        _, reward, terminated, _, _ = game.step(action)
         self.over = terminated
         info: Info = {
             "action_is_valid": True,
@@ -109,10 +107,14 @@ class FrozenLake(Environment):
 
     @property
     def agent(self) -> Place:
+        row, column = divmod(int(self._playing.s), self.config.size)
+        return row, column
+
+    @property
+    def _playing(self) -> FrozenLakeEnv:
         if self.game is None:
             raise RuntimeError("There is no lake yet; call reset first.")
-        row, column = divmod(int(self.game.s), self.config.size)
-        return row, column
+        return self.game
 
     def action_names(self) -> list[str]:
         return list(ACTIONS)
@@ -120,8 +122,9 @@ class FrozenLake(Environment):
     def describe(self) -> str:
         lines = [legend(self.symbols, WORDS)] if self.config.format != "coordinates" else []
         lines += [coordinate_note(self.config.format, self.config.size, self.config.size)]
-        if self.config.success_rate < 1:
-            lines += [f"The ice is slippery: a move goes as intended {self.config.success_rate:.0%} of the time."]
+        rate = 100 * self.config.success_rate
+        if rate < 100:
+            lines += [f"The ice is slippery: a move goes as intended {rate:.10g}% of the time."]
         return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
 
     def render(self) -> str:
@@ -177,6 +180,12 @@ class FrozenLake(Environment):
 
     def _all(self, tile: str) -> list[Place]:
         return [(r, c) for r, row in enumerate(self.lake) for c, found in enumerate(row) if found == tile]
+
+
+@lru_cache(maxsize=512)
+def _game(lake: tuple[str, ...], success_rate: float) -> FrozenLakeEnv:
+    """A game to copy. Its table of transitions is dear to build and never changes, so a group's members share it."""
+    return FrozenLakeEnv(desc=list(lake), is_slippery=success_rate < 1, success_rate=success_rate)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from engine.environments.grid_text import (
     list_places,
     resolve_symbols,
 )
-from engine.environments.sokoban_level import MOVES, Level, make_level, push, solve
+from engine.environments.sokoban_level import MOVES, Level, make_level, push, solve, why_impossible
 
 SYMBOLS = {
     "wall": "#",
@@ -58,8 +58,11 @@ class SokobanParameters(EnvironmentParameters):
     )
 
     @model_validator(mode="after")
-    def _check_symbols(self) -> SokobanParameters:
+    def _check(self) -> SokobanParameters:
         resolve_symbols(SYMBOLS, self.symbols)
+        problem = why_impossible(self.rows, self.columns, self.boxes, self.depth)
+        if problem:
+            raise ValueError(problem)
         return self
 
 
@@ -85,6 +88,7 @@ class Sokoban(Environment):
         self.level: Level | None = None
         self.player: Place = (0, 0)
         self.boxes: frozenset[Place] = frozenset()
+        self.plan: tuple[int, ...] | None = None  # what is left of a known shortest solution
         self.steps = 0
         self.over = True
 
@@ -96,14 +100,15 @@ class Sokoban(Environment):
         config = self.config
         self.level = make_level(seed, config.rows, config.columns, config.boxes, config.depth)
         self.player, self.boxes = self.level.player, self.level.boxes
+        self.plan = self.level.solution
         self.steps, self.over = 0, False
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
-        if self.over:
-            raise RuntimeError("The episode is over; call reset before step.")
+        action = self.checked(action, over=self.over)
         level = self._level
-        moved = push(level.floor, (self.player, self.boxes), MOVES[int(action)])
+        self.plan = self.plan[1:] if self.plan and self.plan[0] == action else None
+        moved = push(level.floor, (self.player, self.boxes), MOVES[action])
         before = len(self.boxes & level.targets)
         if moved is not None:
             self.player, self.boxes = moved
@@ -140,8 +145,10 @@ class Sokoban(Environment):
         }
 
     def solution(self) -> list[int] | None:
-        found = solve(self._level, self.player, self.boxes)
-        return None if found is None else list(found)
+        """A rest of the known solution is itself shortest; after any other move the search begins anew."""
+        if self.plan is None:
+            self.plan = solve(self._level, self.player, self.boxes)
+        return None if self.plan is None else list(self.plan)
 
     @property
     def _level(self) -> Level:

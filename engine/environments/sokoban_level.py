@@ -1,27 +1,31 @@
 """Sokoban levels and their solutions: rooms carved by a random walk, boxes pulled away from their targets.
 
-Playing backwards from the solved room makes every level solvable, in at most as many moves as were played back.
+Playing backwards from the solved room, breadth first, makes every level solvable and tells how far it is from solved.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+
+from engine.errors import ConfigError
 
 Place = tuple[int, int]
 Boxes = frozenset[Place]
 State = tuple[Place, Boxes]
 MOVES: tuple[Place, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))  # Up Down Left Right
 MAX_STATES = 20_000
+MAX_ROOMS = 20_000
+FLOOR_PER_BOX = 4  # inner places that a room needs for each box, for levels to be found in reasonable time
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A room: where one can walk, the targets, and the first state."""
+    """A room: where one can walk, the targets, the first state, and a shortest solution of it where one is known."""
 
     rows: int
     columns: int
@@ -29,28 +33,65 @@ class Level:
     targets: Boxes
     player: Place
     boxes: Boxes
+    solution: tuple[int, ...] | None = field(default=None, compare=False)
+
+
+def why_impossible(rows: int, columns: int, boxes: int, depth: int) -> str:
+    """Why these numbers make no levels, and what would; empty when they do."""
+    inside = (rows - 2) * (columns - 2)
+    if boxes * FLOOR_PER_BOX > inside:
+        most = inside // FLOOR_PER_BOX
+        return f"{boxes} boxes do not fit into {rows} x {columns}; use {most} at most, or a larger room."
+    least = 2 * (boxes - 1)
+    return f"depth {depth} is too little to move {boxes} boxes; use {least} or more." if depth < least else ""
 
 
 @lru_cache(maxsize=4096)
 def make_level(seed: int, rows: int, columns: int, boxes: int, depth: int) -> Level:
     """The level of `seed`: rooms are drawn until one has a state that is unsolved after at most `depth` moves back."""
     chance = np.random.default_rng([seed, rows, columns, boxes, depth])
-    while True:
-        floor = _carve(chance, rows, columns)
-        if len(floor) < 2 * boxes + 3:
-            continue
-        places = sorted(floor)
-        chosen = [places[i] for i in chance.permutation(len(places))[: boxes + 1]]
-        targets, player = frozenset(chosen[:boxes]), chosen[boxes]
-        starts = _unsolved_states(floor, targets, player, depth)
-        if starts:
-            player, placed = starts[int(chance.integers(len(starts)))]
-            return Level(rows, columns, floor, targets, player, placed)
+    for _ in range(MAX_ROOMS):
+        level = _draw_level(chance, rows, columns, boxes, depth)
+        if level is not None:
+            return level
+    raise ConfigError(
+        f"No Sokoban level of {rows} x {columns} with {boxes} boxes and depth {depth} was found.",
+        remedy="Use fewer boxes, a larger room or more depth.",
+    )
 
 
-def solve(level: Level, player: Place, boxes: Boxes) -> list[int] | None:
-    """A shortest list of moves that puts every box on a target; None if there is none in 20,000 states."""
-    return _solve(level, player, boxes)
+def _draw_level(chance: np.random.Generator, rows: int, columns: int, boxes: int, depth: int) -> Level | None:
+    floor = _carve(chance, rows, columns)
+    if len(floor) < 2 * boxes + 3:
+        return None
+    places = sorted(floor)
+    chosen = [places[i] for i in chance.permutation(len(places))[: boxes + 1]]
+    targets, player = frozenset(chosen[:boxes]), chosen[boxes]
+    distances = _distances_back(floor, targets, player, depth)
+    starts = _unsolved_states(distances, targets)
+    if not starts:
+        return None
+    start = starts[int(chance.integers(len(starts)))]
+    return Level(rows, columns, floor, targets, *start, solution=_descend(floor, start, distances))
+
+
+@lru_cache(maxsize=16384)
+def solve(level: Level, player: Place, boxes: Boxes) -> tuple[int, ...] | None:
+    """A shortest list of moves that puts every box on a target; None if none is found in 20,000 states."""
+    if level.solution is not None and (player, boxes) == (level.player, level.boxes):
+        return level.solution
+    queue: deque[tuple[State, tuple[int, ...]]] = deque([((player, boxes), ())])
+    seen = {(player, boxes)}
+    while queue and len(seen) < MAX_STATES:
+        state, path = queue.popleft()
+        if state[1] == level.targets:
+            return path
+        for action, move in enumerate(MOVES):
+            following = push(level.floor, state, move)
+            if following is not None and following not in seen:
+                seen.add(following)
+                queue.append((following, (*path, action)))
+    return None
 
 
 def push(floor: frozenset[Place], state: State, move: Place) -> State | None:
@@ -67,41 +108,37 @@ def push(floor: frozenset[Place], state: State, move: Place) -> State | None:
     return ahead, (boxes - {ahead}) | {beyond}
 
 
-@lru_cache(maxsize=65536)
-def _solve(level: Level, player: Place, boxes: Boxes) -> list[int] | None:
-    queue: deque[tuple[State, list[int]]] = deque([((player, boxes), [])])
-    seen = {(player, boxes)}
-    while queue and len(seen) < MAX_STATES:
-        state, path = queue.popleft()
-        if state[1] == level.targets:
-            return path
-        for action, move in enumerate(MOVES):
-            following = push(level.floor, state, move)
-            if following is not None and following not in seen:
-                seen.add(following)
-                queue.append((following, [*path, action]))
-    return None
+def _distances_back(floor: frozenset[Place], targets: Boxes, player: Place, depth: int) -> dict[State, int]:
+    """How many moves each state is from solved, for the states at most `depth` moves back; nearest first."""
+    distances: dict[State, int] = {(start, targets): 0 for start in _around(floor, targets, player)}
+    queue = deque(distances)
+    while queue and len(distances) < MAX_STATES:
+        state = queue.popleft()
+        if distances[state] == depth:
+            break
+        for before in _back(floor, state):
+            if before not in distances:
+                distances[before] = distances[state] + 1
+                queue.append(before)
+    return distances
 
 
-def _unsolved_states(floor: frozenset[Place], targets: Boxes, player: Place, depth: int) -> list[State]:
-    """States reached by walking and pulling back at most `depth` moves from the solved room, every box off its target.
+def _unsolved_states(distances: dict[State, int], targets: Boxes) -> list[State]:
+    """States with every box off its target; of these the farther half of the way, so that levels are not trivial."""
+    found = [(moves, state) for state, moves in distances.items() if not state[1] & targets]
+    farthest = max((moves for moves, _ in found), default=0)
+    return [state for moves, state in found if 2 * moves >= farthest]
 
-    Deep ones come first in difficulty: the shallower half is left out when there are deeper ones.
-    """
-    queue: deque[tuple[State, int]] = deque(((start, targets), 0) for start in _around(floor, targets, player))
-    seen = {state for state, _ in queue}
-    found: list[tuple[int, State]] = []
-    while queue and len(seen) < MAX_STATES:
-        state, moves = queue.popleft()
-        if not state[1] & targets:
-            found.append((moves, state))
-        if moves < depth:
-            for following in _back(floor, state):
-                if following not in seen:
-                    seen.add(following)
-                    queue.append((following, moves + 1))
-    deepest = max((moves for moves, _ in found), default=0)
-    return [state for moves, state in found if 2 * moves >= deepest]
+
+def _descend(floor: frozenset[Place], state: State, distances: dict[State, int]) -> tuple[int, ...]:
+    """A shortest solution: at each state the first action that comes one move nearer to solved."""
+    path: list[int] = []
+    while distances[state]:
+        nearer = distances[state] - 1
+        followings = ((action, push(floor, state, move)) for action, move in enumerate(MOVES))
+        action, state = next((a, s) for a, s in followings if s is not None and distances.get(s) == nearer)
+        path.append(action)
+    return tuple(path)
 
 
 def _around(floor: frozenset[Place], targets: Boxes, player: Place) -> list[Place]:
