@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+import math
+import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from engine.environments.base import Environment
+from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-CELLS = {"floor", "wall", "hole", "goal", "start", "target", "box", "box_on_target"}
-AGENT_STATES = {"ok", "in_hole", "on_goal", "on_target"}
+FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # what the reply grammar needs for itself
 STEPS = 30
+LUCKS = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,112 +31,148 @@ class Finding:
 def check_environment(
     kind: str, parameters: dict[str, Any] | None = None, seeds: Iterable[int] = range(10)
 ) -> list[Finding]:
-    """Every breach found over `seeds`; an empty list is a pass."""
-    findings: list[Finding] = []
+    """The first breach of each rule found over `seeds`; an empty list is a pass."""
+    found: dict[str, Finding] = {}
     for seed in seeds:
         first, second = (make_environment(kind, **(parameters or {})) for _ in range(2))
-        findings += _check_episode(first, second, seed)
-    return list({finding.rule: finding for finding in findings}.values())
+        for rule, detail in _check_seed(first, second, seed):
+            found.setdefault(rule, Finding(rule, f"seed {seed}: {detail}"))
+    return list(found.values())
 
 
-def _check_episode(first: Environment, second: Environment, seed: int) -> list[Finding]:
-    state = _global_state()
-    findings = _compare("reset", first.reset(seed=seed)[0], second.reset(seed=seed)[0], seed)
-    findings += _check_state(first, seed)
-    findings += _check_solution(first, seed)
+Breach = tuple[str, str]
+
+
+def _check_seed(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
+    """Every breach of one seed. An exception ends the seed and is a breach itself."""
+    before = _global_randomness()
+    try:
+        yield from _check_refusal("step-before-reset", first, 0, RuntimeError)
+        yield from _check_resets(first, second, seed)
+        yield from _check_actions(first, seed)
+        yield from _check_solution(first, seed)
+        yield from _check_episode(first, second, seed)
+    except Exception as error:  # an environment may raise anything, and that is what is looked for
+        yield "raises", f"{type(error).__name__}: {error}"
+    if _global_randomness() != before:
+        yield "global-randomness", "the global generator of random or numpy was used; keep one of your own"
+
+
+def _global_randomness() -> tuple[Any, list[int]]:
+    numpy_state: Any = np.random.get_state()
+    return random.getstate(), [*numpy_state[1].tolist(), numpy_state[2]]
+
+
+def _check_resets(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
+    observation, info = first.reset(seed=seed)
+    if not isinstance(info, dict):
+        yield "reset-info", f"reset returned {info!r} as info; it must be a dict"
+    other, _ = second.reset(seed=seed)
+    if observation != other or first.drawing() != second.drawing():
+        yield "reset-deterministic", f"two instances began with {observation!r} and {other!r}"
+    for luck in LUCKS:
+        lucky, _ = second.reset(seed=seed, options={"chance_seed": luck})
+        if lucky != observation:
+            yield "luck-changes-puzzle", f"chance_seed {luck} began with {lucky!r} instead of {observation!r}"
+    if not first.describe().strip():
+        yield "description", "describe() is empty"
+    yield from _check_state(first, observation)
+
+
+def _check_state(environment: Environment, observation: str) -> Iterator[Breach]:
+    if not observation or not environment.observation_space.contains(observation):
+        yield "observation", f"{observation!r} is not in the observation space {environment.observation_space}"
+    if observation != environment.render():
+        yield "observation-is-render", f"{observation!r} was returned, but render() gives {environment.render()!r}"
+    problem = drawing_problem(environment.drawing())
+    if problem:
+        yield "drawing", problem
+
+
+def _check_actions(environment: Environment, seed: int) -> Iterator[Breach]:
+    """Names are usable in an answer, and each id is accepted in the first state."""
+    environment.reset(seed=seed)
+    names = environment.action_names()
+    count = int(getattr(environment.action_space, "n", -1))
+    if len(names) != count:
+        yield "action-names", f"there are {len(names)} names and {count} actions"
+    if len({name.lower() for name in names}) != len(names):
+        yield "action-names", f"{names} are not distinct when case is ignored"
+    for name in names:
+        if name != name.strip() or not name or any(part in name for part in FORBIDDEN_IN_NAMES):
+            yield "action-names", f"{name!r} cannot be written in an answer"
+    for action in range(len(names)):
+        environment.reset(seed=seed)
+        yield from _check_step(environment.step(action))
+    environment.reset(seed=seed)
+    yield from _check_refusal("unknown-action", environment, len(names), ValueError)
+
+
+def _check_refusal(rule: str, environment: Environment, action: int, error: type[Exception]) -> Iterator[Breach]:
+    """`step(action)` must raise `error` and nothing else."""
+    try:
+        environment.step(action)
+    except error:
+        return
+    except Exception as other:
+        yield rule, f"step({action}) must raise {error.__name__}, not {type(other).__name__}: {other}"
+    else:
+        yield rule, f"step({action}) must raise {error.__name__}, and it raised nothing"
+
+
+def _check_step(result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Iterator[Breach]:
+    _, reward, terminated, truncated, info = result
+    if not isinstance(reward, float) or not math.isfinite(reward):
+        yield "reward", f"{reward!r} is not a finite float"
+    if not isinstance(terminated, bool) or not isinstance(truncated, bool):
+        yield "ends", f"terminated is {terminated!r} and truncated {truncated!r}; both must be bool"
+    for key in INFO_KEYS:
+        if not isinstance(info.get(key), bool):
+            yield "info-keys", f"info[{key!r}] is {info.get(key)!r}; it must be a bool"
+
+
+def _check_solution(environment: Environment, seed: int) -> Iterator[Breach]:
+    """There is a solution, asking for it changes nothing, and playing it succeeds unless luck spoils it."""
+    environment.reset(seed=seed)
+    before = environment.render(), environment.drawing()
+    solution = environment.solution()
+    if (environment.render(), environment.drawing()) != before:
+        yield "solution-changes-state", "the state after solution() is not the state before"
+    if solution is None:
+        yield "solvable", "the first state has no solution"
+        return
+    outcomes = [_play(environment, solution, seed, luck) for luck in LUCKS]
+    by_luck = any(seen != outcomes[0][0] for seen, _ in outcomes)
+    if not by_luck and not outcomes[0][1]:
+        yield "solution", f"playing solution(), {solution}, does not succeed"
+
+
+def _play(environment: Environment, actions: list[int], seed: int, luck: int) -> tuple[list[Any], bool]:
+    """What is seen when `actions` are played, and whether the last one played was a success."""
+    seen: list[Any] = []
+    success = False
+    environment.reset(seed=seed, options={"chance_seed": luck})
+    for action in actions:
+        observation, reward, terminated, truncated, info = environment.step(action)
+        seen.append((observation, reward))
+        success = bool(info.get("success"))
+        if terminated or truncated:
+            break
+    return seen, success
+
+
+def _check_episode(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
+    """The same random actions in two instances that have played before; then a step too many."""
     first.reset(seed=seed)
+    second.reset(seed=seed)
     chance = np.random.default_rng(seed)
     for _ in range(STEPS):
         action = int(chance.integers(len(first.action_names())))
         mine, theirs = first.step(action), second.step(action)
-        findings += (
-            _compare("step", mine[:4], theirs[:4], seed) + _check_info(mine[4], seed) + _check_state(first, seed)
-        )
-        if mine[0] != first.render():
-            findings.append(Finding("observation-is-render", f"seed {seed}: step returned another text than render()"))
+        if mine != theirs or first.drawing() != second.drawing():
+            yield "step-deterministic", f"two instances gave {mine!r} and {theirs!r}"
+        yield from _check_step(mine)
+        yield from _check_state(first, mine[0])
         if mine[2] or mine[3]:
-            findings += _check_end(first, action, seed)
-            break
-    if _global_state() != state:
-        findings.append(Finding("global-randomness", f"seed {seed}: numpy's global random state was used"))
-    return findings
-
-
-def _global_state() -> list[int]:
-    """The state of numpy's global generator, which no environment may move."""
-    state: Any = np.random.get_state()
-    return list(state[1])
-
-
-def _compare(where: str, mine: Any, theirs: Any, seed: int) -> list[Finding]:
-    return [] if mine == theirs else [Finding(f"{where}-deterministic", f"seed {seed}: {mine!r} and {theirs!r}")]
-
-
-def _check_info(info: dict[str, Any], seed: int) -> list[Finding]:
-    return [
-        Finding("info-keys", f"seed {seed}: info[{key!r}] is {info.get(key)!r}; it must be a bool")
-        for key in INFO_KEYS
-        if not isinstance(info.get(key), bool)
-    ]
-
-
-def _check_state(environment: Environment, seed: int) -> list[Finding]:
-    findings = []
-    if not environment.render():
-        findings.append(Finding("observation", f"seed {seed}: the observation is empty"))
-    names = environment.action_names()
-    if len({name.lower() for name in names}) != len(names) or not names:
-        findings.append(Finding("action-names", f"seed {seed}: {names} are not distinct names"))
-    return findings + _check_drawing(environment.drawing(), seed)
-
-
-def _check_drawing(drawing: dict[str, Any], seed: int) -> list[Finding]:
-    try:
-        json.dumps(drawing, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        return [Finding("drawing-json", f"seed {seed}: {error}")]
-    problem = {"grid": _grid_problem, "arms": _arms_problem}.get(drawing.get("type", ""), _unknown_problem)(drawing)
-    return [Finding("drawing", f"seed {seed}: {problem}")] if problem else []
-
-
-def _grid_problem(drawing: dict[str, Any]) -> str:
-    rows = drawing["cells"]
-    if len(rows) != drawing["rows"] or any(len(row) != drawing["columns"] for row in rows):
-        return "cells do not have the rows and columns that are said"
-    strange = {cell for row in rows for cell in row} - CELLS
-    if strange:
-        return f"unknown cells {sorted(strange)}"
-    return "" if drawing["agent_state"] in AGENT_STATES else f"unknown agent_state {drawing['agent_state']!r}"
-
-
-def _arms_problem(drawing: dict[str, Any]) -> str:
-    good = all({"name", "pulled", "reward"} <= set(arm) for arm in drawing["arms"])
-    return "" if good else "an arm lacks name, pulled or reward"
-
-
-def _unknown_problem(drawing: dict[str, Any]) -> str:
-    return f"unknown type {drawing.get('type')!r}; use grid or arms"
-
-
-def _check_solution(environment: Environment, seed: int) -> list[Finding]:
-    """Plays the solution; a slip may spoil it, so only a kind that never slips is held to it."""
-    solution = environment.solution()
-    if solution is None:
-        return [Finding("solvable", f"seed {seed}: the first state has no solution")]
-    if getattr(environment.config, "success_rate", 1.0) < 1:
-        return []
-    success = False
-    for action in solution:
-        _, _, terminated, truncated, info = environment.step(action)
-        success = info["success"]
-        if terminated or truncated:
-            break
-    return [] if success else [Finding("solution", f"seed {seed}: playing solution() does not succeed")]
-
-
-def _check_end(environment: Environment, action: int, seed: int) -> list[Finding]:
-    try:
-        environment.step(action)
-    except RuntimeError:
-        return []
-    return [Finding("step-after-end", f"seed {seed}: step after the end must raise RuntimeError")]
+            yield from _check_refusal("step-after-end", first, action, RuntimeError)
+            return
