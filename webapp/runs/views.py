@@ -37,7 +37,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         {"key": key, "label": label, "url": _with(request.GET, show=key, before=None)}
         for key, (label, _) in FILTERS.items()
     ]
-    context = {"rows": rows_of(found[:PAGE]), "older": older, "filters": filters, "query": query}
+    context: dict[str, Any] = {"rows": rows_of(found[:PAGE]), "older": older, "filters": filters, "query": query}
     context["show"] = query.get("show", "all")
     context["is_new"] = not Run.objects.exists()
     return render(request, "runs/list.html", context)
