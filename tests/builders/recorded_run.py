@@ -1,0 +1,97 @@
+"""A run as an engine writes it: events appended to `events.jsonl`, which the real bridge turns into rows and news."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from typing import Any
+
+from engine.config import EnvironmentConfig, RunConfig
+from engine.events import EVENT
+from webapp.environments.models import EnvironmentVersion
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
+from workers.bridge import Bridge
+
+
+class RecordedRun:
+    """`emit` writes one event, `deliver` brings what was written into rows. Success rises, as in a run that learns."""
+
+    def __init__(
+        self, *, name: str = "calm-otter-12", steps: int = 60, version: EnvironmentVersion | None = None
+    ) -> None:
+        environment = version.config if version else EnvironmentConfig(tag="Lake").model_dump(mode="json")
+        config = RunConfig.model_validate({"environments": [environment], "steps": steps, "preset": "Starter"})
+        self.run = Run.objects.create(
+            name=name,
+            config=config.model_dump(mode="json"),
+            preset=config.preset,
+            environment_version=version,
+            total_steps=steps,
+        )
+        self.tag = config.environments[0].tag
+        self.seq = 0
+        self.step = 0
+        self.stream = random.Random(7)
+        self.run.directory.mkdir(parents=True)
+        self.events = self.run.directory / "events.jsonl"
+        Run.objects.filter(pk=self.run.pk).update(state=RunState.STARTING)
+        self.run.refresh_from_db()
+        self.emit("run_started", total_steps=steps, pid=1, device="cpu", model="tiny", parameters=1_900_000)
+
+    def emit(self, kind: str, **values: Any) -> None:
+        self.seq += 1
+        base = {"kind": kind, "seq": self.seq, "time": time.time(), "attempt": 1, "epoch": 0, "step": self.step}
+        event = EVENT.validate_python({**base, **values})
+        with self.events.open("a") as file:
+            file.write(event.model_dump_json() + "\n")
+
+    def take_steps(self, count: int, *, evaluate_every: int = 10) -> None:
+        for _ in range(count):
+            self.step += 1
+            self.emit("phase_changed", phase="rollout")
+            self.emit("step_completed", metrics=self._metrics(), tokens=9000 * self.step, seconds=2.1 * self.step)
+            if self.step % evaluate_every == 0:
+                self._evaluate()
+
+    def raise_alert(self, message: str) -> None:
+        values = {"rule": "entropy_fall", "severity": "warn", "metric": "policy/entropy", "value": 0.4, "baseline": 1.1}
+        self.emit("alert_raised", message=message, **values)
+
+    def deliver(self) -> None:
+        self.run.refresh_from_db()
+        Bridge(self.run, self.run.epoch).drain()
+        self.run.refresh_from_db()
+
+    def _success(self) -> float:
+        return 0.23 + 0.3 * (1 - math.exp(-self.step / 25))
+
+    def _evaluate(self) -> None:
+        successes = round(256 * self._success())
+        share = successes / 256
+        self.emit(
+            "evaluation_completed", environment=self.tag, episodes=256, successes=successes, success=share,
+            low=share - 0.06, high=share + 0.06, mean_return=share, first_seed=1, temperature=1.0, seconds=1.5,
+        )  # fmt: skip
+
+    def _metrics(self) -> dict[str, float]:
+        noise = self.stream.gauss
+        success = max(0.0, self._success() + noise(0, 0.04))
+        metrics = {
+            "rollout/success": success, "reward/mean": success - 0.02, "reward/std": 0.45,
+            "reward/in_group_std": 0.31 + noise(0, 0.02), "rollout/parse_ok_rate": 0.998,
+            "rollout/reply_tokens": 24 + noise(0, 1),
+            "policy/entropy": 1.2 * math.exp(-self.step / 90) + noise(0, 0.02),
+            "policy/clip_fraction": 0.02 + abs(noise(0, 0.01)), "policy/kl": 0.004, "policy/loss": noise(0, 0.02),
+            "optim/grad_norm": 0.6 + abs(noise(0, 0.3)), "optim/learning_rate": 3e-4, "filter/kept_ratio": 0.62,
+            "filter/kept_groups": 10, "time/rollout": 1.2 + abs(noise(0, 0.1)),
+            "time/update": 0.7, "time/capture": 0.05,
+            "time/step": 2.1, "perf/sampled_tokens_per_second": 4300 + noise(0, 90), "perf/memory_mb": 912,
+        }  # fmt: skip
+        if self.step % 5 == 0:
+            metrics |= {
+                "collapse/mi_ratio": 0.5 + noise(0, 0.02), "collapse/retrieval_above_chance": 0.6 + noise(0, 0.02),
+                "collapse/conditional_entropy": 14 + noise(0, 0.5), "time/diagnostics": 0.4,
+            }  # fmt: skip
+        return metrics
