@@ -65,9 +65,8 @@ class EnvironmentConfig(Section):
         try:
             kind.Config(**self.parameters)
         except ValidationError as error:
-            raise ValueError(
-                "; ".join(f"parameters.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            ) from None
+            problems = (f"parameters.{field}: {reason}" for field, reason in problems_by_field(error))
+            raise ValueError("; ".join(problems)) from None
         return self
 
 

@@ -11,7 +11,9 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.config import EnvironmentConfig
+from pydantic import ValidationError
+
+from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
 from engine.errors import ConfigError
 from engine.rollout.action_parser import SEPARATOR, parse_reply
@@ -56,6 +58,8 @@ class EpisodeByHand:
 
     def play(self, reply: str) -> dict[str, Any]:
         """One turn. `reply` is what a model would write, its opener included or not; JSON-serialisable outcome."""
+        if self.stop:
+            raise RuntimeError(f"The episode is over ({self.stop}); begin another.")
         start = opener(think=self.think)
         text = reply if reply.lstrip().startswith(start) else start + reply
         parsed = parse_reply(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
@@ -67,9 +71,7 @@ class EpisodeByHand:
 
     def play_actions(self, names: list[str]) -> dict[str, Any]:
         """One turn with the named actions and, where a thought is asked for, an empty one."""
-        thought = "</think>" if self.think else ""
-        answer = f"{SEPARATOR.join(names)}</answer>"
-        return self.play(f"{thought}<answer>{answer}" if self.think else answer)
+        return self.play(f"{'</think>' if self.think else ''}<answer>{SEPARATOR.join(names)}</answer>")
 
     def situation(self) -> Situation:
         episode = self.episode
@@ -101,7 +103,8 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
 
 def check_env_main(argv: list[str]) -> int:
     """`python -m engine check-env KIND [--set key=value]`: the contract's breaches, or a pass."""
-    config = _environment_from(argv, "check-env")
+    options = _parser("check-env").parse_args(argv)
+    config = _environment(options.kind, options.set)
     findings = check_environment(config.kind, config.parameters)
     for finding in findings:
         sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
@@ -111,18 +114,22 @@ def check_env_main(argv: list[str]) -> int:
 
 
 def play_main(argv: list[str]) -> int:
-    """`python -m engine play KIND [--seed N]`: type actions, see what they do."""
-    seed = int(argv[argv.index("--seed") + 1]) if "--seed" in argv else 1
-    if "--seed" in argv:
-        place = argv.index("--seed")
-        argv = argv[:place] + argv[place + 2 :]
-    game = EpisodeByHand(_environment_from(argv, "play"), seed)
+    """`python -m engine play KIND [--seed N] [--set key=value]`: type actions, see what they do."""
+    parser = _parser("play")
+    parser.add_argument("--seed", type=int, default=1, help="which puzzle; 0 or more")
+    options = parser.parse_args(argv)
+    if options.seed < 0:
+        raise ConfigError(f"--seed is {options.seed}.", remedy="Give 0 or more.")
+    config = _environment(options.kind, options.set)
+    game = EpisodeByHand(config, options.seed)
+    sys.stdout.write(f"{config.instruction}\n{game.episode.environment.describe()}\n")
     while not game.stop:
         now = game.situation()
         sys.stdout.write(f"\n{now.observation}\n{', '.join(now.actions)} ({now.actions_left} left): ")
         sys.stdout.flush()
         line = sys.stdin.readline()
         if not line:
+            sys.stdout.write("\nLeft before the end.\n")
             return 1
         outcome = game.play_actions([name.strip() for name in line.split(SEPARATOR)])
         sys.stdout.write(f"{outcome['parse']}, reward {outcome['reward']:g}, penalty {outcome['penalty']:g}\n")
@@ -130,20 +137,19 @@ def play_main(argv: list[str]) -> int:
     return 0
 
 
-def _environment_from(argv: list[str], command: str) -> EnvironmentConfig:
+def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m engine {command}")
     parser.add_argument("kind", help="a kind of the registry, such as frozen_lake")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the kind")
-    options = parser.parse_args(argv)
-    from pydantic import ValidationError
+    return parser
 
-    from engine.config import apply_override, problems_by_field
 
-    data: dict[str, Any] = {"kind": options.kind, "parameters": {}}
-    for override in options.set:
+def _environment(kind: str, overrides: list[str]) -> EnvironmentConfig:
+    data: dict[str, Any] = {"kind": kind, "parameters": {}}
+    for override in overrides:
         apply_override(data["parameters"], override)
     try:
         return EnvironmentConfig.model_validate(data)
     except ValidationError as error:
-        problems = "; ".join(f"{field or 'environment'}: {reason}" for field, reason in problems_by_field(error))
-        raise ConfigError(problems, remedy="Mend the parameters named.") from None
+        problems = "; ".join(f"{field}: {reason}" if field else reason for field, reason in problems_by_field(error))
+        raise ConfigError(problems, remedy="Mend what is named.") from None

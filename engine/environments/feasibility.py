@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
+from engine.environments.base import Environment
 from engine.environments.registry import make_environment
 from engine.errors import ConfigError
 
@@ -33,10 +34,10 @@ class Feasibility:
         return self.solvable_share < WARN_BELOW
 
     def explain(self) -> str:
-        return (
-            f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {self.budget} actions; the shortest "
-            f"solutions take {self.median_length:g} actions in the middle and {self.longest} at most."
-        )
+        share = f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {self.budget} actions"
+        if not self.longest:
+            return f"{share}; no solution was found at all."
+        return f"{share}; shortest solutions take {self.median_length:g} (median) to {self.longest} (longest) actions."
 
 
 def action_budget(config: EnvironmentConfig) -> int:
@@ -47,23 +48,23 @@ def action_budget(config: EnvironmentConfig) -> int:
 def feasibility(
     kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
 ) -> Feasibility:
-    """Measures solution lengths on `seeds`, slips left out of account."""
+    """Measures solution lengths on `seeds` (one at least), slips left out of account."""
     environment = make_environment(kind, **parameters)
-    lengths = []
-    tried = 0
-    for seed in seeds:
-        tried += 1
-        environment.reset(seed=seed)
-        solution = environment.solution()
-        if solution is not None:
-            lengths.append(len(solution))
+    tried = list(seeds)
+    solutions = [_solution(environment, seed) for seed in tried]
+    lengths = [len(solution) for solution in solutions if solution is not None]
     return Feasibility(
-        puzzles=tried,
-        solvable_share=sum(length <= max_actions for length in lengths) / tried,
+        puzzles=len(tried),
+        solvable_share=sum(length <= max_actions for length in lengths) / len(tried),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
         budget=max_actions,
     )
+
+
+def _solution(environment: Environment, seed: int) -> list[int] | None:
+    environment.reset(seed=seed)
+    return environment.solution()
 
 
 def refuse_impossible(config: RunConfig) -> None:

@@ -1,4 +1,7 @@
-"""Scripted players: what chance and foresight reach, to compare a model with."""
+"""Scripted players: what chance and foresight reach, to compare a model with.
+
+A player decides a whole turn at once, as a model does, and sees no slip before its turn is over.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,52 @@ import numpy as np
 
 from engine.config import EnvironmentConfig
 from engine.environments.base import Environment
-from engine.environments.feasibility import action_budget
 from engine.environments.registry import make_environment
+from engine.errors import ConfigError
 
-Player = Callable[[Environment, np.random.Generator], int]
-
-
-def play_randomly(environment: Environment, chance: np.random.Generator) -> int:
-    return int(chance.integers(len(environment.action_names())))
+# the names of the next actions, as many as the turn allows at most
+Player = Callable[[Environment, int, np.random.Generator], list[str]]
 
 
-def play_optimally(environment: Environment, chance: np.random.Generator) -> int:
-    """The first move of a shortest solution; a random one where there is none."""
+def play_randomly(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
+    names = environment.action_names()
+    return [names[int(chance.integers(len(names)))] for _ in range(most)]
+
+
+def play_optimally(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
+    """The beginning of a shortest solution; random actions where there is none."""
+    names = environment.action_names()
     solution = environment.solution()
-    return solution[0] if solution else play_randomly(environment, chance)
+    return [names[action] for action in solution[:most]] if solution else play_randomly(environment, most, chance)
+
+
+def mixed(random_share: float) -> Player:
+    """A player of the shortest solution that replaces each action, with this probability, by a random one."""
+    if not 0 <= random_share <= 1:
+        raise ConfigError(f"random_share is {random_share:g}.", remedy="Give a share from 0 to 1.")
+
+    def play(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
+        best = play_optimally(environment, most, chance)
+        noise = play_randomly(environment, len(best), chance)
+        return [other if chance.random() < random_share else name for name, other in zip(best, noise, strict=True)]
+
+    return play
 
 
 PLAYERS: dict[str, Player] = {"random": play_randomly, "optimal": play_optimally}
+
+
+def player_named(name: str) -> Player:
+    """`random`, `optimal`, or `mixed:0.4` for one whose actions are random with a share of 0.4."""
+    if name in PLAYERS:
+        return PLAYERS[name]
+    kind, _, share = name.partition(":")
+    try:
+        if kind == "mixed":
+            return mixed(float(share))
+    except ValueError:
+        pass
+    raise ConfigError(f"There is no player {name!r}.", remedy=f"Choose {', '.join(PLAYERS)} or mixed:<random share>.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +69,11 @@ class Baseline:
 
 
 def baseline(config: EnvironmentConfig, player: str, *, episodes: int = 100, first_seed: int = 0) -> Baseline:
-    """Success and mean return of a scripted player within the configuration's action budget."""
+    """Success and mean return of a scripted player within the configuration's budgets of turns and actions."""
+    play = player_named(player)
     chance = np.random.default_rng([first_seed, episodes])
     environment = make_environment(config.kind, **config.parameters)
-    results = [
-        _episode(environment, PLAYERS[player], first_seed + index, action_budget(config), chance)
-        for index in range(episodes)
-    ]
+    results = [_episode(environment, config, play, first_seed + index, chance) for index in range(episodes)]
     return Baseline(
         player=player,
         episodes=episodes,
@@ -53,13 +83,16 @@ def baseline(config: EnvironmentConfig, player: str, *, episodes: int = 100, fir
 
 
 def _episode(
-    environment: Environment, player: Player, seed: int, budget: int, chance: np.random.Generator
+    environment: Environment, config: EnvironmentConfig, play: Player, seed: int, chance: np.random.Generator
 ) -> tuple[bool, float]:
     environment.reset(seed=seed)
-    total = 0.0
-    for _ in range(budget):
-        _, reward, terminated, truncated, info = environment.step(player(environment, chance))
-        total += float(reward)
-        if terminated or truncated:
-            return bool(info["success"]), total
+    total, actions = 0.0, 0
+    for _ in range(config.max_turns):
+        most = min(config.max_actions_per_turn, config.max_actions - actions)
+        for name in play(environment, most, chance):
+            _, reward, terminated, truncated, info = environment.step(environment.action_names().index(name))
+            total += float(reward)
+            actions += 1
+            if terminated or truncated:
+                return bool(info["success"]), total
     return False, total

@@ -37,13 +37,13 @@ class Level:
 
 
 def why_impossible(rows: int, columns: int, boxes: int, depth: int) -> str:
-    """Why these numbers make no levels, and what would; empty when they do."""
+    """The parameter that allows no levels, and why; empty when they can be made."""
     inside = (rows - 2) * (columns - 2)
     if boxes * FLOOR_PER_BOX > inside:
         most = inside // FLOOR_PER_BOX
-        return f"{boxes} boxes do not fit into {rows} x {columns}; use {most} at most, or a larger room."
+        return f"boxes: {boxes} do not fit into {rows} x {columns}; use {most} at most, or a larger room."
     least = 2 * (boxes - 1)
-    return f"depth {depth} is too little to move {boxes} boxes; use {least} or more." if depth < least else ""
+    return f"depth: {depth} is too little to move {boxes} boxes; use {least} or more." if depth < least else ""
 
 
 @lru_cache(maxsize=4096)
