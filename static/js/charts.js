@@ -19,13 +19,16 @@ export class Chart {
     const toggle = element("button", { class: "button button--quiet button--small", type: "button", "aria-pressed": String(this.log), title: "Logarithmic axis" }, "log");
     toggle.addEventListener("click", () => { this.log = !this.log; toggle.setAttribute("aria-pressed", String(this.log)); this.draw(this.store, this.view); });
     const heading = element("h3", {});
-    heading.append(spec.names.length === 1 ? label(spec.names[0]) : document.createTextNode(spec.title));
+    heading.append(this.titled() ? document.createTextNode(spec.title) : label(spec.names[0]));
     this.panel = element("section", { class: "panel chart", "data-chart": spec.names[0] }, element("div", { class: "chart-head" }, heading, this.last, toggle), this.plot, this.key, this.empty);
-    spec.names.forEach((name, index) => { if (spec.names.length > 1) this.key.append(element("li", { class: `key-${index + 1}` }, label(name))); });
-    (spec.heldOut ?? []).forEach(() => this.key.append(element("li", { class: "key-2" }, "held-out, 95% interval")));
+    if (this.titled()) spec.names.forEach((name, index) => this.key.append(element("li", { class: `key-${index + 1}` }, label(name))));
+    (spec.heldOut ?? []).forEach((tag) => this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")));
     this.onPoint = onPoint;
     this.drawn = false;
   }
+
+  // several lines: the title names what they have in common, the key each of them
+  titled() { return this.spec.names.length > 1 || this.spec.heldOut?.length > 0; }
 
   async draw(store, view) {
     if (!store) return;
@@ -72,13 +75,13 @@ export class Chart {
   layout(store, view) {
     const muted = css("--text-muted");
     const axis = { gridcolor: css("--grid-line"), zeroline: false, linecolor: css("--border"), tickfont: { size: 11, color: muted }, automargin: true };
-    const range = this.log || !this.spec.range ? {} : { range: this.spec.range };
+    const range = this.log ? { tickformat: "~g" } : this.spec.range ? { range: this.spec.range } : { autorangeoptions: { include: this.spec.include ?? [] } };
     return {
       margin: { l: 44, r: 8, t: 6, b: 28 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: css("--font-text"), size: 11, color: muted },
       hovermode: "closest", hoverlabel: { bgcolor: css("--surface"), bordercolor: css("--border"), font: { color: css("--text"), size: 12 } },
       uirevision: `${view.axis}-${view.revision}`, dragmode: "zoom",
       xaxis: { ...axis, title: undefined, rangemode: "nonnegative" },
-      yaxis: { ...axis, ...range, type: this.log ? "log" : "linear", exponentformat: "e" },
+      yaxis: { ...axis, type: this.log ? "log" : "linear", exponentformat: "e", ...range },
       shapes: alertMarks(store, view),
     };
   }

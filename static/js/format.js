@@ -5,7 +5,7 @@ export function number(value, digits = 3) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
   if (Number.isInteger(value)) return value.toLocaleString("en");
-  return value.toFixed(size >= 100 ? 1 : digits);
+  return value.toFixed(size >= 100 ? 1 : size >= 10 ? Math.min(2, digits) : digits);
 }
 
 export function percent(value) {

@@ -2,7 +2,7 @@
 
 const RECENT = 10;
 
-export function judge(state, steps, alerts) {
+export function judge(state, steps, alerts, heldOut) {
   if (["queued", "starting"].includes(state.state)) return ["queued", "Waiting", state.wait_reason || "The engine is starting."];
   if (["failed", "crashed"].includes(state.state)) return ["failed", state.label, [state.reason, state.remedy].filter(Boolean).join(" ") || "See the log."];
   if (["stalled", "lost"].includes(state.state)) return ["stalled", state.label, state.reason || "Nothing has been heard for a while."];
@@ -11,10 +11,10 @@ export function judge(state, steps, alerts) {
   const recent = metrics.slice(-RECENT);
   const success = mean(recent, "rollout/success");
   const first = mean(metrics.slice(0, RECENT), "rollout/success");
-  const parse = mean(metrics.slice(-3), "rollout/parse_ok_rate");
+  const parse = mean(metrics.slice(-3), "rollout/parse_ok_rate", 1);
   let best = 0;
   for (let i = 0; i + RECENT <= metrics.length; i += 1) best = Math.max(best, mean(metrics.slice(i, i + RECENT), "rollout/success"));
-  const facts = sentence(metrics, first, success, parse);
+  const facts = sentence(metrics, first, success, parse, heldOut);
   if (parse < 0.5) return ["broken-format", "Broken format", `Only ${(100 * parse).toFixed(0)}% of replies parse. ${facts}`];
   if (success === 0 && recent.length >= 5) return ["dead", "Dead", `No trajectory has succeeded for ${recent.length} steps. ${facts}`];
   if (metrics.length >= 2 * RECENT && best >= 0.1 && success < 0.5 * best) return ["collapsing", "Collapsing", `Success fell from ${best.toFixed(2)} to ${success.toFixed(2)}. ${facts}`];
@@ -25,14 +25,22 @@ export function judge(state, steps, alerts) {
   return ["running", "Flat", `Success has not moved yet. ${facts}`];
 }
 
-function sentence(metrics, first, success, parse) {
+function sentence(metrics, first, success, parse, heldOut) {
   const spread = mean(metrics.slice(-RECENT), "reward/in_group_std");
   const early = mean(metrics.slice(0, RECENT), "reward/in_group_std");
   const words = spread > 0.5 * early ? "healthy" : spread > 0.1 * early ? "shrinking" : "gone";
-  return `Training success ${first.toFixed(2)} → ${success.toFixed(2)} · in-group spread ${words} (${spread.toFixed(2)}) · ${(100 * parse).toFixed(1)}% of replies parse`;
+  return `Training success ${first.toFixed(2)} → ${success.toFixed(2)}${puzzles(heldOut)} · in-group spread ${words} (${spread.toFixed(2)}) · ${(100 * parse).toFixed(1)}% of replies parse`;
 }
 
-function mean(metrics, name) {
+// on puzzles that are never trained on: the first and the newest evaluation, with half of its interval
+function puzzles(heldOut) {
+  const newest = heldOut.at(-1);
+  if (!newest) return "";
+  const before = heldOut.length > 1 ? `${heldOut[0].success.toFixed(2)} → ` : "";
+  return ` · held-out ${before}${newest.success.toFixed(2)} ± ${((newest.high - newest.low) / 2).toFixed(2)}`;
+}
+
+function mean(metrics, name, missing = 0) {
   const values = metrics.filter((one) => name in one).map((one) => one[name]);
-  return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0;
+  return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : missing;
 }

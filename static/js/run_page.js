@@ -13,10 +13,12 @@ import { RunStore } from "./run_store.js";
 
 const root = document.getElementById("run");
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const tags = read("tags");
+const HEALTH_ICONS = { converged: "finished", "at-risk": "alert", dead: "crashed", "broken-format": "alert" };
 const store = new RunStore();
 const address = new URL(location.href);
 const view = { axis: address.searchParams.get("x") ?? "step", smoothing: Number(address.searchParams.get("smoothing") ?? 0.6), revision: 0, tab: address.hash.slice(1) || "overview" };
-const panels = new Panels(read("panels"), read("tags"), openStep);
+const panels = new Panels(read("panels"), tags, openStep);
 const lag = new Lag(document.getElementById("lag"));
 const log = new LogView(root.dataset.log);
 let state = read("live-state");
@@ -78,9 +80,10 @@ function proof() {
 }
 
 function showHealth() {
-  const [key, word, text] = judge(state, store.steps, store.alerts);
-  document.querySelector("#health-chip .chip").className = `chip chip--${key}`;
-  document.querySelector("#health-chip .chip").textContent = word;
+  const [key, word, text] = judge(state, store.steps, store.alerts, store.evaluations.filter((one) => one.environment === tags[0]));
+  const chip = document.querySelector("#health-chip .chip");
+  chip.className = `chip chip--${key}`;
+  chip.replaceChildren(icon(HEALTH_ICONS[key] ?? key), element("span", {}, word));
   document.getElementById("health-sentence").textContent = text;
 }
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from webapp.runs.states import RunState
 
 Metrics = dict[str, float]
 RECENT = 10
+ICONS = {"converged": "finished", "at-risk": "alert", "dead": "crashed", "broken-format": "alert"}
+
+
+class HeldOut(NamedTuple):
+    """Success on puzzles that are never trained on, with its 95% interval."""
+
+    success: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +29,21 @@ class Health:
     word: str
     sentence: str
 
+    @property
+    def icon(self) -> str:
+        return ICONS.get(self.key, self.key)
+
 
 def health_of(
-    state: str, steps: list[Metrics], severities: list[str], *, reason: str = "", waits_for: str = ""
+    state: str,
+    steps: list[Metrics],
+    severities: list[str],
+    *,
+    held_out: Sequence[HeldOut] = (),
+    reason: str = "",
+    waits_for: str = "",
 ) -> Health:
-    """Judges by state first, then by format, then by open alerts, then by success. `steps` is oldest first."""
+    """Judges by state, then format, then success and open alerts. `steps` and `held_out` are oldest first."""
     if state in (RunState.QUEUED, RunState.STARTING):
         return Health("queued", "Waiting", waits_for or "The engine is starting.")
     if state in (RunState.FAILED, RunState.CRASHED):
@@ -31,16 +52,16 @@ def health_of(
         return Health("stalled", state.capitalize(), reason or "Nothing has been heard for a while.")
     if not steps:
         return Health("queued", "Waiting", "No step is done yet.")
-    return _judge_metrics(steps, severities)
+    return _judge_metrics(steps, severities, held_out)
 
 
-def _judge_metrics(steps: list[Metrics], severities: list[str]) -> Health:
+def _judge_metrics(steps: list[Metrics], severities: list[str], held_out: Sequence[HeldOut]) -> Health:
     recent = steps[-RECENT:]
     parse = _mean(recent[-3:], "rollout/parse_ok_rate", 1.0)
     success = _mean(recent, "rollout/success", 0.0)
     first = _mean(steps[:RECENT], "rollout/success", 0.0)
     best = max(_mean(steps[i : i + RECENT], "rollout/success", 0.0) for i in range(max(1, len(steps) - RECENT + 1)))
-    facts = _facts(steps, first, success, parse)
+    facts = _facts(steps, first, success, parse, held_out)
     if parse < 0.5:
         return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
     if success == 0 and len(recent) >= 5:
@@ -58,16 +79,25 @@ def _judge_metrics(steps: list[Metrics], severities: list[str]) -> Health:
     return Health("running", "Flat", f"Success has not moved yet. {facts}")
 
 
-def _facts(steps: list[Metrics], first: float, success: float, parse: float) -> str:
+def _facts(steps: list[Metrics], first: float, success: float, parse: float, held_out: Sequence[HeldOut]) -> str:
     spread, early = (
         _mean(steps[-RECENT:], "reward/in_group_std", 0.0),
         _mean(steps[:RECENT], "reward/in_group_std", 0.0),
     )
     words = "healthy" if spread > 0.5 * early else "shrinking" if spread > 0.1 * early else "gone"
     return (
-        f"Training success {first:.2f} → {success:.2f} · in-group spread {words} ({spread:.2f}) · "
+        f"Training success {first:.2f} → {success:.2f}{_puzzles(held_out)} · in-group spread {words} ({spread:.2f}) · "
         f"{parse:.1%} of replies parse"
     )
+
+
+def _puzzles(held_out: Sequence[HeldOut]) -> str:
+    """The first and the newest evaluation, with half of its interval."""
+    if not held_out:
+        return ""
+    newest = held_out[-1]
+    before = f"{held_out[0].success:.2f} → " if len(held_out) > 1 else ""
+    return f" · held-out {before}{newest.success:.2f} ± {(newest.high - newest.low) / 2:.2f}"
 
 
 def _mean(steps: list[Metrics], name: str, missing: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.metrics import GLOSSARY, OVERVIEW, SECTIONS
 from webapp.runs.drafts import as_toml, shell_command
-from webapp.runs.health import health_of
+from webapp.runs.health import HeldOut, health_of
 from webapp.runs.models import Run
 
 HEALTH_STEPS = 400
@@ -48,9 +48,22 @@ def run_page(run: Run) -> dict[str, Any]:
 
 
 def health(run: Run) -> dict[str, str]:
-    severities = list(run.alerts.values_list("severity", flat=True)[:5])
-    judged = health_of(run.state, recent_steps(run), severities, reason=run.state_reason, waits_for=run.wait_reason)
-    return asdict(judged)
+    judged = health_of(
+        run.state,
+        recent_steps(run),
+        list(run.alerts.values_list("severity", flat=True)[:5]),
+        held_out=held_out(run),
+        reason=run.state_reason,
+        waits_for=run.wait_reason,
+    )
+    return {**asdict(judged), "icon": judged.icon}
+
+
+def held_out(run: Run) -> list[HeldOut]:
+    """Evaluations of the run's first environment, oldest first."""
+    tag = run.config["environments"][0]["tag"]
+    found = run.evaluations.filter(environment=tag).order_by("step", "final")
+    return [HeldOut(*row) for row in found.values_list("success", "low", "high")]
 
 
 def recent_steps(run: Run) -> list[dict[str, float]]:

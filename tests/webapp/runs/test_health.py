@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.runs.health import Health, Metrics, health_of
+from webapp.runs.health import Health, HeldOut, Metrics, health_of
 from webapp.runs.states import RunState
 
 
@@ -77,3 +77,10 @@ def test_a_spread_that_goes_is_named() -> None:
 @pytest.mark.parametrize(("severity", "word"), [("critical", "At risk"), ("warn", "At risk"), ("watch", "Learning")])
 def test_an_open_alert_counts_from_a_warning_on(severity: str, word: str) -> None:
     assert running(steps(*[0.2] * 10, *[0.5] * 10), severity).word == word
+
+
+def test_held_out_success_stands_beside_that_of_training() -> None:
+    # 0.41 to 0.53 is an interval of 0.12, so 0.06 to either side
+    evaluations = [HeldOut(0.23, 0.18, 0.29), HeldOut(0.47, 0.41, 0.53)]
+    judged = health_of(RunState.RUNNING, steps(*[0.2] * 10, *[0.5] * 10), [], held_out=evaluations)
+    assert "held-out 0.23 → 0.47 ± 0.06" in judged.sentence
