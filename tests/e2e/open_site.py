@@ -29,12 +29,12 @@ def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
     """A blank page; `goto` takes paths. An error in a script fails the test when the site closes."""
     client = Client()
     client.force_login(User.objects.create_user("ada"))
-    cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": str(client.session.session_key), "sameSite": "Lax"}
+    session = str(client.session.session_key)
     errors: list[str] = []
     with live_site(settings) as origin, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = browser.new_context(base_url=origin, viewport={"width": width, "height": 900})
-        context.add_cookies([{**cookie, "url": origin}])  # type: ignore[list-item]
+        context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: errors.append(str(error)))

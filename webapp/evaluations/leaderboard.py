@@ -7,11 +7,12 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from webapp.evaluations.intervals import newcombe, wilson
+from webapp.evaluations.intervals import Interval, newcombe, wilson
 from webapp.evaluations.models import Evaluation
 from webapp.runs.states import RunState
 
@@ -40,8 +41,6 @@ class Entry:
     version: str  # name and number of the environment's version, empty for a run that has none
     tag: str
     protocol: tuple[Any, ...]
-    low: float = 0.0
-    high: float = 0.0
     rank: int = 0
     tied: bool = False
     why_apart: str = ""  # how its protocol differs from the ranked rows', if it does
@@ -51,24 +50,28 @@ class Entry:
         return self.successes / self.episodes
 
     @property
+    def interval(self) -> Interval:
+        return wilson(self.successes, self.episodes)
+
+    @property
     def percent(self) -> str:
         return percent(self.success)
 
     @property
     def percent_low(self) -> str:
-        return percent(self.low)
+        return percent(self.interval.low)
 
     @property
     def percent_high(self) -> str:
-        return percent(self.high)
+        return percent(self.interval.high)
 
     @property
     def bar_x(self) -> str:
-        return f"{self.low * BAR:.1f}"
+        return f"{self.interval.low * BAR:.1f}"
 
     @property
     def bar_width(self) -> str:
-        return f"{(self.high - self.low) * BAR:.1f}"
+        return f"{(self.interval.high - self.interval.low) * BAR:.1f}"
 
     @property
     def point_x(self) -> str:
@@ -90,19 +93,30 @@ class Table:
     protocol: dict[str, Any] = field(default_factory=dict)
     ranked: list[Entry] = field(default_factory=list)
     apart: list[Entry] = field(default_factory=list)
+    most_rows: int = 100  # of each part; the best ones
 
     @property
-    def tied_with_best(self) -> int:
-        return sum(entry.tied for entry in self.ranked)
+    def shown(self) -> list[Entry]:
+        return self.ranked[: self.most_rows]
+
+    @property
+    def shown_apart(self) -> list[Entry]:
+        return self.apart[: self.most_rows]
+
+    @property
+    def hidden(self) -> int:
+        return len(self.ranked) + len(self.apart) - len(self.shown) - len(self.shown_apart)
+
+    @property
+    def has_ties(self) -> bool:
+        return len(self.ranked) > 1 and self.ranked[1].tied
 
 
 def tables() -> list[Table]:
     """A table per environment configuration, the one with most runs first."""
     grouped: dict[str, list[Entry]] = {}
-    normal: dict[str, str] = {}  # each distinct text is parsed once
     for row in _final_rows():
-        text = row["environments"] or "[]"
-        key = normal.setdefault(f"{row['environment']}\n{text}", _configuration(text, row["environment"]))
+        key = _configuration(row["environments"] or "[]", row["environment"])
         grouped.setdefault(key, []).append(_entry(row))
     found = [_table(key, entries) for key, entries in grouped.items()]
     return sorted(found, key=lambda table: (-len(table.ranked), table.title))
@@ -130,6 +144,7 @@ def _final_rows() -> Iterable[Mapping[str, Any]]:
     )
 
 
+@lru_cache(maxsize=1024)  # many runs, few environments
 def _configuration(text: str, tag: str) -> str:
     """What decides the problems and their words: the environment's configuration without its tag, as canonical JSON."""
     found = next((item for item in json.loads(text) if item.get("tag") == tag), {"tag": tag})
@@ -140,7 +155,6 @@ def _configuration(text: str, tag: str) -> str:
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     definition, number = row["run__environment_version__definition__name"], row["run__environment_version__number"]
-    low, high = wilson(row["successes"], row["episodes"])
     return Entry(
         run_id=row["run_id"],
         run_name=row["run__name"],
@@ -153,8 +167,6 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],
         protocol=tuple(_protocol_value(name, row[name]) for name in PROTOCOL),
-        low=low,
-        high=high,
     )
 
 
@@ -168,9 +180,11 @@ def _table(key: str, entries: list[Entry]) -> Table:
     usual = Counter(entry.protocol for entry in newest).most_common(1)[0][0]
     ranked = sorted((entry for entry in newest if entry.protocol == usual), key=lambda entry: -entry.success)
     apart = sorted((entry for entry in newest if entry.protocol != usual), key=lambda entry: -entry.success)
-    for entry in ranked:
-        entry.rank = 1 + sum(other.success > entry.success for other in ranked)
-        entry.tied = not _told_apart(ranked[0], entry)
+    for place, entry in enumerate(ranked):
+        same = place > 0 and ranked[place - 1].success == entry.success
+        entry.rank = ranked[place - 1].rank if same else place + 1
+        # all played equally many episodes, so that below one who is told apart everybody is
+        entry.tied = place == 0 or (ranked[place - 1].tied and not _told_apart(ranked[0], entry))
     for entry in apart:
         entry.why_apart = why_apart(entry.protocol, usual)
     version = Counter(entry.version for entry in newest if entry.version).most_common(1)

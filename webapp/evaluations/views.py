@@ -15,6 +15,7 @@ from webapp.evaluations.leaderboard import tables
 from webapp.runs.models import Run
 
 CHOICES = 60
+MOST_ROWS = 1000
 
 
 @require_safe
@@ -22,7 +23,11 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     found = tables()
     chosen = request.GET.get("environment", "")
     shown = [table for table in found if table.anchor == chosen] or found
-    return render(request, "evaluations/leaderboard.html", {"tables": shown, "all_tables": found, "chosen": chosen})
+    everything = request.GET.get("rows") == str(MOST_ROWS)
+    for table in shown if everything else []:
+        table.most_rows = MOST_ROWS
+    context = {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
+    return render(request, "evaluations/leaderboard.html", context)
 
 
 @require_safe

@@ -103,6 +103,15 @@ def test_an_empty_leaderboard_says_what_to_do(browser: Client) -> None:
     assert "No finished run yet" in browser.get("/leaderboard/").content.decode()
 
 
+def test_a_long_table_shows_its_best_rows_and_says_how_many_are_below(browser: Client) -> None:
+    for successes in range(103):
+        add_evaluation(build_run(name=f"run {successes}"), successes=successes)
+    page = browser.get("/leaderboard/")
+    assert "3 more rows below these." in page.content.decode()
+    assert [entry.successes for entry in page.context["tables"][0].shown] == list(range(102, 2, -1))
+    assert "more rows below" not in browser.get("/leaderboard/?rows=1000").content.decode()
+
+
 def test_an_environment_that_is_not_there_shows_all(browser: Client) -> None:
     add_evaluation(build_run(), successes=61)
     assert len(browser.get("/leaderboard/?environment=nothing").context["tables"]) == 1
