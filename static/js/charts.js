@@ -5,8 +5,6 @@ import { number } from "./format.js";
 import { label } from "./glossary.js";
 import { smooth } from "./run_store.js";
 
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
 export class Chart {
   // spec: {title, names, range, log, heldOut: [tags]}
   constructor(spec, onPoint) {
@@ -30,6 +28,9 @@ export class Chart {
   // several lines: the title names what they have in common, the key each of them
   titled() { return this.spec.names.length > 1 || this.spec.heldOut?.length > 0; }
 
+  // a colour of the theme that the chart stands in
+  css(name) { return getComputedStyle(this.panel).getPropertyValue(name).trim(); }
+
   async draw(store, view) {
     if (!store) return;
     Object.assign(this, { store, view });
@@ -48,7 +49,7 @@ export class Chart {
     this.spec.names.forEach((name, index) => {
       const points = store.series(name, view.axis);
       if (name.startsWith("eval/")) return;
-      const colour = css(`--series-${index + 1}`);
+      const colour = this.css(`--series-${index + 1}`);
       const x = points.map((point) => point.x);
       const y = points.map((point) => point.y);
       const steps = points.map((point) => point.step);
@@ -63,7 +64,7 @@ export class Chart {
   }
 
   heldOut(points) {
-    const colour = css("--series-2");
+    const colour = this.css("--series-2");
     return {
       x: points.map((point) => point.x), y: points.map((point) => point.y), customdata: points.map((point) => point.step),
       text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]`),
@@ -73,21 +74,21 @@ export class Chart {
   }
 
   layout(store, view) {
-    const muted = css("--text-muted");
-    const axis = { gridcolor: css("--grid-line"), zeroline: false, linecolor: css("--border"), tickfont: { size: 11, color: muted }, automargin: true };
+    const muted = this.css("--text-muted");
+    const axis = { gridcolor: this.css("--grid-line"), zeroline: false, linecolor: this.css("--border"), tickfont: { size: 11, color: muted }, automargin: true };
     const range = this.log ? { tickformat: "~g" } : this.spec.range ? { range: this.spec.range } : { autorangeoptions: { include: this.spec.include ?? [] } };
     return {
-      margin: { l: 44, r: 8, t: 6, b: 28 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: css("--font-text"), size: 11, color: muted },
-      hovermode: "closest", hoverlabel: { bgcolor: css("--surface"), bordercolor: css("--border"), font: { color: css("--text"), size: 12 } },
+      margin: { l: 44, r: 8, t: 6, b: 28 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: this.css("--font-text"), size: 11, color: muted },
+      hovermode: "closest", hoverlabel: { bgcolor: this.css("--surface"), bordercolor: this.css("--border"), font: { color: this.css("--text"), size: 12 } },
       uirevision: `${view.axis}-${view.revision}`, dragmode: "zoom",
       xaxis: { ...axis, title: undefined, rangemode: "nonnegative" },
       yaxis: { ...axis, type: this.log ? "log" : "linear", exponentformat: "e", ...range },
-      shapes: alertMarks(store, view),
+      shapes: alertMarks(store, view, (name) => this.css(name)),
     };
   }
 }
 
-function alertMarks(store, view) {
+function alertMarks(store, view, css) {
   const places = new Map(store.steps.map((one) => [one.step, view.axis === "time" ? new Date(1000 * one.time) : one[view.axis]]));
   return store.alerts.filter((alert) => places.has(alert.step)).map((alert) => ({
     type: "line", xref: "x", yref: "paper", x0: places.get(alert.step), x1: places.get(alert.step), y0: 0, y1: 1, line: { color: css(alert.severity === "watch" || alert.severity === "warn" ? "--watch" : "--bad"), width: 1, dash: "dot" },

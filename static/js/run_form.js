@@ -27,7 +27,7 @@ function show({ errors, warnings, summary, toml, command }) {
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
   if (count) notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, `It cannot start yet: ${count} field${count === 1 ? "" : "s"} to mend. ${rest.join(" ")}`));
   document.getElementById("warnings").replaceChildren(...notes);
-  if (summary) document.getElementById("summary").replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", { class: "mono" }, value)]));
+  if (summary) document.getElementById("summary").replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]));
   if (toml) document.getElementById("toml").textContent = toml;
   if (command) document.getElementById("command").textContent = command;
 }
@@ -44,5 +44,12 @@ form.addEventListener("input", (event) => {
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
+// another preset keeps the name and the environment that were chosen
+form.querySelectorAll("[data-preset-card]").forEach((card) => card.addEventListener("click", () => {
+  const target = new URL(card.href);
+  for (const name of ["name", "environment"]) if (form.elements[name].value) target.searchParams.set(name, form.elements[name].value);
+  card.href = target;
+}));
+
 form.querySelectorAll("[data-preset]").forEach(mark);
 check();

@@ -111,11 +111,11 @@ let latestTimer = 0;
 function refreshLatest() {
   clearTimeout(latestTimer);
   latestTimer = setTimeout(async () => {
-    const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } }).catch(() => null);
-    if (!answer?.ok) return;
+    const list = document.getElementById("latest");
+    const answer = await fetch(list.dataset.latest).catch(() => null);
+    if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.getElementById("latest");
-    if (fresh) document.getElementById("latest").replaceWith(document.adoptNode(fresh));
+    list.replaceChildren(...[...page.querySelectorAll("li")].map((row) => document.adoptNode(row)));
   }, 1500);
 }
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models import QuerySet
+
 from engine.metrics import GLOSSARY, OVERVIEW, SECTIONS
 from webapp.runs.drafts import as_toml, shell_command
 from webapp.runs.health import HeldOut, health_of
 from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
 
 HEALTH_STEPS = 400
 TABS = (
@@ -37,7 +40,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "command": shell_command(f"runs/{run.pk}"),
         "checkpoints": run.checkpoints.all(),
         "alerts": run.alerts.all(),
-        "latest": run.trajectories.filter(split="train").order_by("-step", "group", "member")[:8],
+        "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         "panels": [chart._asdict() for chart in OVERVIEW],
         "section_list": [section._asdict() for section in SECTIONS],
@@ -45,6 +48,10 @@ def run_page(run: Run) -> dict[str, Any]:
         "chart_tabs": CHART_TABS,
         "tags": [environment.tag for environment in config.environments],
     }
+
+
+def latest_trajectories(run: Run) -> QuerySet[Trajectory]:
+    return run.trajectories.filter(split="train").order_by("-step", "group", "member")[:8]
 
 
 def health(run: Run) -> dict[str, str]:

@@ -16,5 +16,6 @@ urlpatterns = [
     path("check/", views.check, name="check"),
     path("<str:run_id>/", views.detail, name="detail"),
     path("<str:run_id>/control/", views.control, name="control"),
+    path("<str:run_id>/latest/", views.latest, name="latest"),
     path("<str:run_id>/log/", views.log, name="log"),
 ]

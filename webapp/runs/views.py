@@ -15,7 +15,7 @@ from webapp.runs import config_form, drafts, services
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
-from webapp.runs.page_data import run_page
+from webapp.runs.page_data import latest_trajectories, run_page
 from webapp.runs.presets import run_presets
 
 ACTIONS = {
@@ -110,7 +110,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "source": source,
         "errors": errors,
-        "name": request.POST.get("name", ""),
+        "name": request.POST.get("name") or request.GET.get("name", ""),
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
 
@@ -136,6 +136,13 @@ def check(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
     return render(request, "runs/detail.html", run_page(run))
+
+
+@require_safe
+def latest(request: HttpRequest, run_id: str) -> HttpResponse:
+    """The newest trajectories alone, for a page that heard of some."""
+    run = get_object_or_404(Run, pk=run_id)
+    return render(request, "runs/_latest.html", {"run": run, "latest": latest_trajectories(run)})
 
 
 @require_POST

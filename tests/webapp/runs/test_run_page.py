@@ -131,7 +131,7 @@ def test_a_wrong_offset_is_refused(browser: Client) -> None:
     assert browser.get(f"/runs/{a_run().pk}/log/?after=-1").status_code == 400
 
 
-@pytest.mark.parametrize("path", ["", "log/"])
+@pytest.mark.parametrize("path", ["", "latest/", "log/"])
 def test_a_run_that_does_not_exist_is_not_found(browser: Client, path: str) -> None:
     assert browser.get(f"/runs/nothing/{path}").status_code == 404
 
@@ -148,3 +148,7 @@ def test_a_stranger_asks_nothing_of_a_run(client: Client) -> None:
     client.post(f"/runs/{run.pk}/control/", {"action": "stop"})
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
+
+
+def test_the_newest_trajectories_come_alone(browser: Client) -> None:
+    assert "The first step's trajectories appear here." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()
