@@ -59,6 +59,7 @@ class Trainer:
         self.config, self.directory, self.events, self.control = config, directory, events, control
         self.model, self.tokenizer, self.learner, self.progress = model, tokenizer, learner, progress
         self.phase = "loading"
+        self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
         self.stop_ids = stop_ids(model, tokenizer)
         self.context = ContextManager(tokenizer, think=config.rollout.think)
         self.proxy = AgentProxy(
@@ -95,7 +96,7 @@ class Trainer:
     def _train_step(self, step: int) -> str | None:
         """One step of StarPO. Returns why the run must end, if it must."""
         began = time.monotonic()
-        times: Metrics = {}
+        times, self.between = self.between, {}
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
         with self._timed("rollout", times, step):
@@ -216,7 +217,7 @@ class Trainer:
 
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
-        with self._timed("evaluation", {}, step):
+        with self._timed("evaluation", self.between, step):
             results = [
                 evaluate(
                     self.model,
@@ -265,7 +266,7 @@ class Trainer:
     def _save(self, reason: str) -> None:
         if self.saved_step == self.progress.step:
             return
-        with self._timed("checkpoint", {}, self.progress.step):
+        with self._timed("checkpoint", self.between, self.progress.step):
             path = checkpoint.save(self.directory.checkpoints, self.model, self.tokenizer, self.learner, self.progress)
             checkpoint.prune(self.directory.checkpoints, keep=self.config.checkpoint.keep)
         self.saved_step = self.progress.step
