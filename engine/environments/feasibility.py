@@ -34,10 +34,14 @@ class Feasibility:
         return self.solvable_share < WARN_BELOW
 
     def explain(self) -> str:
-        share = f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {self.budget} actions"
+        share = f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {_count(self.budget)}"
         if not self.longest:
             return f"{share}; no solution was found at all."
         return f"{share}; shortest solutions take {self.median_length:g} (median) to {self.longest} (longest) actions."
+
+
+def _count(actions: int) -> str:
+    return "1 action" if actions == 1 else f"{actions} actions"
 
 
 def action_budget(config: EnvironmentConfig) -> int:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from engine.config import EnvironmentConfig
 from engine.environments import ENVIRONMENTS, make_environment
 from engine.environments.checker import check_environment
+from engine.environments.feasibility import action_budget, feasibility
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("bandit", {}),
@@ -39,6 +41,27 @@ def test_it_passes_gymnasiums_own_checker(kind: str, parameters: dict[str, Any])
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
 def test_it_keeps_our_contract(kind: str, parameters: dict[str, Any]) -> None:
     assert check_environment(kind, parameters, seeds=range(15)) == []
+
+
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
+def test_the_budget_it_proposes_is_enough_for_its_puzzles(kind: str) -> None:
+    proposed = EnvironmentConfig.model_validate({"kind": kind})
+    assert not feasibility(kind, {}, action_budget(proposed), range(50)).doubtful
+
+
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
+def test_every_parameter_explains_itself(kind: str) -> None:
+    assert all(field.description for field in type(make_environment(kind).config).model_fields.values())
+
+
+@pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
+def test_an_action_that_is_none_is_refused_with_the_ones_there_are(kind: str, parameters: dict[str, Any]) -> None:
+    environment = make_environment(kind, **parameters)
+    environment.reset(seed=1)
+    with pytest.raises(
+        ValueError, match=f"7 is no action of {kind}; the actions are 0 {environment.action_names()[0]}"
+    ):
+        environment.step(7)
 
 
 PLAY = """
