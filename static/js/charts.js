@@ -37,7 +37,7 @@ export class Chart {
     const traces = this.traces(store, view);
     this.empty.hidden = traces.some((trace) => trace.x.length > 0);
     this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";
-    await globalThis.Plotly.react(this.plot, traces, this.layout(store, view), { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
+    await globalThis.Plotly.react(this.plot, traces, this.layout(store, view), { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
     if (!this.drawn) {
       this.drawn = true;
       this.plot.on("plotly_click", (event) => { const step = event.points[0]?.customdata; if (step !== undefined) this.onPoint(step); });

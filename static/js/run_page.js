@@ -17,26 +17,35 @@ const tags = read("tags");
 const HEALTH_ICONS = { converged: "finished", "at-risk": "alert", dead: "crashed", "broken-format": "alert" };
 const store = new RunStore();
 const address = new URL(location.href);
-const view = { axis: address.searchParams.get("x") ?? "step", smoothing: Number(address.searchParams.get("smoothing") ?? 0.6), revision: 0, tab: address.hash.slice(1) || "overview" };
+const AXES = ["step", "tokens", "seconds", "time"];
+const view = { axis: oneOf(AXES, address.searchParams.get("x")), smoothing: share(address.searchParams.get("smoothing"), 0.6), revision: 0, tab: address.hash.slice(1) || "overview" };
 const panels = new Panels(read("panels"), tags, openStep);
 const lag = new Lag(document.getElementById("lag"));
 const log = new LogView(root.dataset.log);
 let state = read("live-state");
 let waiting = []; // times of events that are not on the screen yet
-let asked = false;
+let asked = false; // a drawing is under way
+let again = false; // and another is due after it
 let socket = null;
+
+// what the address says, if it makes sense
+function oneOf(choices, word) { return choices.includes(word) ? word : choices[0]; }
+function share(text, otherwise) { return text !== null && Number(text) >= 0 && Number(text) < 1 ? Number(text) : otherwise; }
 
 function openStep(step) { location.assign(`${root.dataset.trajectories}?step=${step}`); }
 
+// One drawing at a time: what comes meanwhile waits for the next one.
 function askToDraw() {
+  again = true;
   if (asked || document.hidden) return;
   asked = true;
   requestAnimationFrame(async () => {
-    asked = false;
     const times = waiting;
     waiting = [];
-    await draw();
+    again = false;
+    try { await draw(); } finally { asked = false; }
     requestAnimationFrame(() => times.forEach((time) => lag.drawn(time, socket?.offset ?? 0)));
+    if (again) askToDraw();
   });
 }
 

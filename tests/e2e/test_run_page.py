@@ -1,0 +1,204 @@
+"""A run's page in a browser: charts draw and move with the run, zoom stays, a broken line loses nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from pytest_django import Settings
+
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.open_site import needs_chromium, open_site
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', e =>
+  window.violations.push(`${e.violatedDirective} ${e.blockedURI}`));
+"""
+SUCCESS, PLOT = '[data-chart="rollout/success"]', ".chart-plot"
+
+
+@pytest.fixture
+def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> RecordedRun:
+    """Twenty steps of sixty, an alert at the twentieth, and two lines of log."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    recorded = RecordedRun(steps=60)
+    recorded.take_steps(20)
+    recorded.raise_alert("Entropy fell to a third of its baseline.")
+    recorded.deliver()
+    (recorded.run.directory / "engine.log").write_text("step 19 done\nstep 20 done\n")
+    return recorded
+
+
+@pytest.fixture
+def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
+    """Lets the engine take more steps. Rows are written in another thread: this one drives the browser."""
+    with ThreadPoolExecutor(1) as writer:
+
+        def more(count: int) -> None:
+            writer.submit(lambda: (recorded.take_steps(count), recorded.deliver())).result()
+
+        yield more
+
+
+@pytest.fixture
+def page(recorded: RecordedRun, settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        opened.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        opened.add_init_script(WATCH)
+        yield opened
+        assert opened.evaluate("window.violations") == []
+
+
+def visit(page: Page, recorded: RecordedRun, at: str = "") -> Locator:
+    """The chart of success, drawn."""
+    page.goto(f"/runs/{recorded.run.pk}/{at}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    chart = page.locator(SUCCESS)
+    expect(chart.locator(".scatterlayer .trace").first).to_be_attached()
+    return chart
+
+
+def steps_drawn(chart: Locator) -> list[int]:
+    """The steps of the smoothed line, which has a point for each step."""
+    line = "plot => plot.data.filter(one => one.mode === 'lines').at(-1).customdata"
+    steps: list[int] = chart.locator(PLOT).evaluate(line)
+    return steps
+
+
+def range_of(chart: Locator) -> list[float]:
+    shown: list[float] = chart.locator(PLOT).evaluate("plot => plot.layout.xaxis.range")
+    return shown
+
+
+def test_the_six_charts_draw_every_step_of_the_history(page: Page, recorded: RecordedRun) -> None:
+    chart = visit(page, recorded)
+    expect(page.locator("#charts-overview .chart")).to_have_count(6)
+    expect(page.locator("#charts-overview .chart-empty:visible")).to_have_count(0)
+    assert steps_drawn(chart) == list(range(1, 21))
+    # held-out points at steps 10 and 20, and the alert of step 20 as a mark on the axis
+    assert chart.locator(PLOT).evaluate("plot => plot.data.at(-1).customdata") == [10, 20]
+    assert chart.locator(PLOT).evaluate("plot => plot.layout.shapes.map(shape => shape.x0)") == [20]
+
+
+def test_no_chart_offers_to_be_sent_elsewhere(page: Page, recorded: RecordedRun) -> None:
+    chart = visit(page, recorded)
+    titles = chart.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title ?? one.ariaLabel)")
+    assert any("Zoom" in title for title in titles)
+    assert not any("hare" in title or "loud" in title for title in titles)
+
+
+def test_new_steps_appear_by_themselves_and_their_lag_is_told(
+    page: Page, recorded: RecordedRun, train: Callable[[int], None]
+) -> None:
+    chart = visit(page, recorded)
+    train(3)
+    expect(page.locator("#step")).to_have_text("23/60")
+    expect(page.locator("#lag")).to_have_text(re.compile(r"^lag \d+ ms, p95 \d+ ms$"))
+    assert steps_drawn(chart) == list(range(1, 24))
+
+
+def test_a_zoom_stays_while_the_run_goes_on(page: Page, recorded: RecordedRun, train: Callable[[int], None]) -> None:
+    chart = visit(page, recorded)
+    box = chart.locator(".nsewdrag").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.25, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle, steps=5)
+    page.mouse.up()
+    page.wait_for_function(
+        "plot => plot.layout.xaxis.range[1] < 15", arg=chart.locator(PLOT).element_handle(), timeout=PATIENCE
+    )
+    zoomed = range_of(chart)
+    train(4)
+    expect(page.locator("#step")).to_have_text("24/60")
+    assert range_of(chart) == zoomed
+    page.get_by_role("button", name="Reset zoom").click()
+    expect(chart.locator(".xtick text").last).to_have_text("20")
+
+
+def test_a_broken_line_comes_back_without_gaps_or_doubles(
+    page: Page, recorded: RecordedRun, train: Callable[[int], None]
+) -> None:
+    lines: list[WebSocketRoute] = []
+
+    def pass_on(line: WebSocketRoute) -> None:
+        line.connect_to_server()
+        lines.append(line)
+
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    chart = visit(page, recorded)
+    lines[-1].close(code=1012, reason="the server restarts")
+    train(5)
+    expect(page.locator("#step")).to_have_text("25/60")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    train(5)
+    expect(page.locator("#step")).to_have_text("30/60")
+    assert len(lines) >= 2
+    assert steps_drawn(chart) == list(range(1, 31))
+
+
+def test_the_axis_can_be_tokens_and_stays_in_the_address(page: Page, recorded: RecordedRun) -> None:
+    chart = visit(page, recorded)
+    page.locator("#x-axis").select_option("tokens")
+    # step 20 has sampled 20 * 9000 tokens
+    page.wait_for_function(
+        "plot => plot.data[0].x.at(-1) === 180000", arg=chart.locator(PLOT).element_handle(), timeout=PATIENCE
+    )
+    expect(page).to_have_url(re.compile("x=tokens"))
+    page.reload()
+    expect(page.locator("#x-axis")).to_have_value("tokens")
+
+
+def test_an_address_with_nonsense_shows_the_page_as_it_begins(page: Page, recorded: RecordedRun) -> None:
+    chart = visit(page, recorded, "?x=nonsense&smoothing=much#nowhere")
+    assert steps_drawn(chart) == list(range(1, 21))
+    expect(page.locator("#x-axis")).to_have_value("step")
+    expect(page.locator("#smoothing-value")).to_have_text("0.60")
+
+
+def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded: RecordedRun) -> None:
+    visit(page, recorded)
+    page.get_by_role("tab", name="Collapse").click()
+    expect(page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')).to_be_visible()
+    page.get_by_role("tab", name="Log").click()
+    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+    page.get_by_role("tab", name="Alerts (1)").click()
+    expect(page.locator("#alerts")).to_contain_text("Entropy fell to a third of its baseline.")
+
+
+def test_a_metric_explains_itself_on_focus(page: Page, recorded: RecordedRun) -> None:
+    chart = visit(page, recorded)
+    chart.locator(".hint").first.focus()
+    expect(chart.get_by_role("tooltip")).to_contain_text("rollout/success")
+
+
+def test_a_stop_is_asked_for_on_the_page(page: Page, recorded: RecordedRun) -> None:
+    visit(page, recorded)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#state-chip")).to_have_text("Stopping")
+    expect(page.get_by_role("button", name="Stop faster")).to_be_visible()
+
+
+def test_on_a_phone_nothing_sticks_out_and_the_menu_opens(recorded: RecordedRun, settings: Settings) -> None:
+    with open_site(settings, width=390) as phone:
+        phone.set_default_timeout(PATIENCE)
+        visit(phone, recorded)
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+        lefts: list[Any] = phone.locator("#charts-overview .chart").evaluate_all(
+            "charts => charts.map(one => one.getBoundingClientRect().left)"
+        )
+        assert len(set(lefts)) == 1
+        expect(phone.get_by_role("link", name="Leaderboard")).to_be_hidden()
+        phone.get_by_role("button", name="Menu").click()
+        expect(phone.get_by_role("link", name="Leaderboard")).to_be_visible()
