@@ -93,11 +93,11 @@ def summary(config: RunConfig) -> list[tuple[str, str]]:
         ("Trajectories per step", f"{trajectories:,} ({config.rollout.groups} puzzles × {config.rollout.group_size})"),
         ("Updates per step", f"{updates}"),
         ("Sampled tokens per step", f"at most {sampled:,}"),
-        ("Held-out episodes", f"{config.evaluation.episodes:,}, {config.evaluation.final_episodes:,} at the end"),
+        ("Held-out episodes", f"{config.evaluation.episodes:,} ({config.evaluation.final_episodes:,} at the end)"),
     ]
     if seconds is not None:
         found += [
-            ("Time per step", f"about {seconds:.1f} s, by past runs of this model"),
+            ("Time per step", f"about {seconds:.1f} s by past runs"),
             ("Whole run", f"about {seconds * config.steps / 60:.0f} min"),
         ]
     return found
