@@ -76,7 +76,7 @@ export class Chart {
   layout(store, view) {
     const muted = this.css("--text-muted");
     const axis = { gridcolor: this.css("--grid-line"), zeroline: false, linecolor: this.css("--border"), tickfont: { size: 11, color: muted }, automargin: true };
-    const range = this.log ? { tickformat: "~g" } : this.spec.range ? { range: this.spec.range } : { autorangeoptions: { include: this.spec.include ?? [] } };
+    const range = this.log ? { tickformat: "~g" } : this.spec.range ? { range: this.spec.range } : { rangemode: this.spec.fromZero ? "tozero" : "normal", autorangeoptions: { include: this.spec.include ?? [] } };
     return {
       margin: { l: 44, r: 8, t: 6, b: 28 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: this.css("--font-text"), size: 11, color: muted },
       hovermode: "closest", hoverlabel: { bgcolor: this.css("--surface"), bordercolor: this.css("--border"), font: { color: this.css("--text"), size: 12 } },

@@ -3,7 +3,7 @@
 import { element, svg } from "./dom.js";
 import { duration, number } from "./format.js";
 
-const PHASES = ["rollout", "diagnostics", "update", "capture"];
+const PHASES = ["rollout", "diagnostics", "update", "evaluation", "checkpoint", "capture"];
 const SHOWN = 48;
 
 export function drawPhases(target, key, steps) {
@@ -21,7 +21,7 @@ export function drawPhases(target, key, steps) {
   });
   target.replaceChildren(svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": "Time of each phase in the last steps" }, ...bars));
   const newest = recent.at(-1)?.metrics ?? {};
-  key.replaceChildren(...PHASES.map((phase) => element("li", {}, svg("svg", { viewBox: "0 0 10 10" }, svg("rect", { class: `phase-${phase}`, width: 10, height: 10, rx: 2 })), `${phase} ${newest[`time/${phase}`] === undefined ? "–" : `${number(newest[`time/${phase}`], 2)} s`}`)),
+  key.replaceChildren(...PHASES.filter((phase) => recent.some((one) => one.metrics[`time/${phase}`])).map((phase) => element("li", {}, svg("svg", { viewBox: "0 0 10 10" }, svg("rect", { class: `phase-${phase}`, width: 10, height: 10, rx: 2 })), `${phase} ${newest[`time/${phase}`] === undefined ? "–" : `${number(newest[`time/${phase}`], 2)} s`}`)),
     ...(recent.length ? [element("li", {}, `step ${duration(newest["time/step"])}`)] : []));
 }
 

@@ -105,8 +105,10 @@ function showLists() {
   }
 }
 
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
 function alertRow(alert) {
-  return element("li", { class: "panel alert" }, element("span", { class: `chip chip--${alert.severity}` }, icon("alert"), alert.severity), element("p", {}, alert.message, element("br"), element("small", { class: "muted" }, `${alert.rule} · ${alert.metric}`)), element("a", { class: "button button--small", href: `${root.dataset.trajectories}?step=${alert.step}` }, `Trajectories of step ${alert.step}`));
+  return element("li", { class: "panel alert" }, element("span", { class: `chip chip--${alert.severity}` }, icon("alert"), element("span", {}, capital(alert.severity))), element("p", {}, alert.message, element("br"), element("small", { class: "muted" }, `${alert.rule} · ${alert.metric}`)), element("a", { class: "button button--small", href: `${root.dataset.trajectories}?step=${alert.step}` }, `Trajectories of step ${alert.step}`));
 }
 
 function receive(events) {

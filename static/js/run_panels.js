@@ -15,10 +15,8 @@ const WHY_EMPTY = {
   value: "This run has no critic.",
 };
 
-// values that an axis shows whatever the data: where the metric begins or ends, and zero for a share
-function meaningful(metric) {
-  return [metric.low, metric.high, metric.unit === "share" ? 0 : null].filter((value) => value !== null && value !== undefined);
-}
+// an axis begins at zero where the metric does, or where it is a share
+const fromZero = (metric) => metric.low === 0 || metric.unit === "share";
 
 export class Panels {
   constructor(panels, tags, onPoint) {
@@ -32,7 +30,7 @@ export class Panels {
     const first = metrics[0];
     const range = first.low !== null && first.low !== undefined && first.high !== null && first.high !== undefined ? [first.low, first.high + 0.02 * (first.high - first.low)] : undefined;
     const shown = names.filter((name) => !name.startsWith("eval/"));
-    return new Chart({ title, names: shown, range, include: metrics.flatMap(meaningful), log: first.log, heldOut: names.some((name) => name.startsWith("eval/")) ? tags.slice(0, 1) : [], whyEmpty: WHY_EMPTY[first.section] }, this.onPoint);
+    return new Chart({ title, names: shown, range, fromZero: metrics.every(fromZero), include: metrics.flatMap((metric) => metric.high ?? []), log: first.log, heldOut: names.some((name) => name.startsWith("eval/")) ? tags.slice(0, 1) : [], whyEmpty: WHY_EMPTY[first.section] }, this.onPoint);
   }
 
   // Charts of a view, one for each metric that has come so far.

@@ -88,8 +88,8 @@ export function smooth(values, weight) {
   let mean = 0;
   let mass = 0;
   return values.map((value) => {
-    mean = weight * mean + (1 - weight) * value;
     mass = weight * mass + (1 - weight);
-    return mean / mass;
+    mean += ((1 - weight) / mass) * (value - mean); // a constant stays exactly what it is
+    return mean;
   });
 }

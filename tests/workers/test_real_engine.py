@@ -67,7 +67,7 @@ def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
 
 def test_worker_and_engine_are_killed_and_every_step_counts_once(place: Workplace, model: Path) -> None:
     worker = place.start_worker()
-    run = small_run(model, steps=30)
+    run = small_run(model, steps=10_000)  # more than it lives to do
     wait_for(lambda: run.steps.count() >= 3, seconds=COLD_START, what="three steps")
     place.kill_worker(worker)
     place.start_worker()

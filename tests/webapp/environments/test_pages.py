@@ -79,7 +79,7 @@ def test_a_budget_that_solves_no_puzzle_is_refused_with_the_reason(browser: Clie
     answer = browser.post("/environments/new/?kind=sokoban", sent)
     assert answer.status_code == 400
     reason = " ".join(answer.context["form"].errors["max_actions"])
-    assert "No puzzle can be solved with this budget: 0% of 12 puzzles can be solved in 1 actions" in reason
+    assert "No puzzle can be solved with this budget: 0% of 12 puzzles can be solved in 1 action;" in reason
     assert reason.endswith("Raise max turns or max actions per turn.")
 
 
