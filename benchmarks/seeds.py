@@ -51,7 +51,7 @@ class Outcome:
         """The first step from which training success stayed below 5% to the end, if there is one."""
         gone = None
         for step in self.steps:
-            if step.metrics["env/success"] >= GONE:
+            if step.metrics["rollout/success"] >= GONE:
                 gone = None
             elif gone is None:
                 gone = step.step

@@ -1,4 +1,4 @@
-"""`python -m engine`: train, evaluate, play and check from a shell. Exit status 0 only when it did what was asked."""
+"""`python -m engine`: train, evaluate, play, check and time from a shell. Exit status 0 only when it did what was asked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.cpu_threads import wait_politely
 from engine.errors import ConfigError, StarboardError
 
 USAGE_ERROR = 2
@@ -17,6 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python -m engine {{{','.join(COMMANDS)}}} …", file=sys.stderr)  # noqa: T201
         return 0 if arguments[:1] in (["-h"], ["--help"]) else USAGE_ERROR
+    wait_politely()
     try:
         return COMMANDS[arguments[0]](arguments[1:])
     except StarboardError as error:
@@ -70,11 +72,25 @@ def play_main(argv: list[str]) -> int:
     return play(argv)
 
 
+def bench_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m engine bench", description="Time training steps and their parts.")
+    parser.add_argument("config", type=Path, help="a TOML file")
+    parser.add_argument("--steps", type=int, default=12, help="steps that count, after a warm-up of 4")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    options = parser.parse_args(argv)
+
+    from engine.config import read_config
+    from engine.training.step_benchmark import print_step_times
+
+    return print_step_times(read_config(options.config, options.set), steps=options.steps)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "train": train_main,
     "evaluate": evaluate_main,
     "play": play_main,
     "check-env": check_main,
+    "bench": bench_main,
 }
 
 if __name__ == "__main__":
