@@ -69,11 +69,11 @@ def main() -> int:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     parser.add_argument("--keep", type=Path, help="keep the run directories here")
     options = parser.parse_args()
-    print(HEADER, flush=True)  # noqa: T201
+    print(HEADER, flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         for seed in options.seeds:
             directory = (options.keep or Path(scratch)) / f"{options.preset}-{seed}"
-            print(train(options.preset, seed, directory, options.set).row(), flush=True)  # noqa: T201
+            print(train(options.preset, seed, directory, options.set).row(), flush=True)
     return 0
 
 

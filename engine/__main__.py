@@ -1,4 +1,4 @@
-"""`python -m engine`: train, evaluate, play, check and time from a shell. Exit status 0 only when it did what was asked."""
+"""`python -m engine`: train, evaluate, play, check, bench. Exit status 0 only when it did what was asked."""
 
 from __future__ import annotations
 

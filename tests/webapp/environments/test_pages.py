@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -35,6 +36,21 @@ def test_the_list_shows_each_environment_with_its_version_and_use(browser: Clien
 
 def test_an_empty_list_says_what_to_do(browser: Client) -> None:
     assert "No environments yet" in browser.get("/environments/").content.decode()
+
+
+def test_a_run_started_from_an_environment_has_the_version_that_was_looked_at(browser: Client) -> None:
+    EnvironmentVersion.objects.create(
+        definition=EnvironmentDefinition.objects.create(name="First"), config={"kind": "bandit"}
+    )
+    other = EnvironmentDefinition.objects.create(name="Other")
+    versions = [
+        EnvironmentVersion.objects.create(definition=other, number=number, config={"kind": "bandit"})
+        for number in (1, 2)
+    ]
+    page = browser.get(f"/environments/{other.pk}/?version=1").content.decode()
+    start = re.search(r'href="(/runs/new/[^"]*)"', page)
+    assert start is not None
+    assert browser.get(start[1]).context["chosen"] == versions[0]
 
 
 def test_archived_environments_are_listed_apart(browser: Client, lake: EnvironmentVersion) -> None:
