@@ -8,8 +8,13 @@ const MARGIN = 18;
 
 const PIECES = { wall, hole, goal, start, target, box, box_on_target: boxOnTarget };
 const NAMES = {
-  wall: "wall", hole: "hole", goal: "goal", start: "start",
-  target: "target", box: "box", box_on_target: "box on a target",
+  wall: "wall",
+  hole: "hole",
+  goal: "goal",
+  start: "start",
+  target: "target",
+  box: "box",
+  box_on_target: "box on a target",
 };
 
 export function drawGrid(drawing, { previous, labels }) {
@@ -64,7 +69,8 @@ const middle = (index) => index * UNIT + UNIT / 2;
 function drawCell(row, column, name) {
   const group = svg("g", { transform: `translate(${middle(column)} ${middle(row)})` });
   group.append(svg("rect", { class: "board-floor", x: -19, y: -19, width: 38, height: 38, rx: 5 }));
-  if ((row * 7 + column * 3) % 4 === 1) group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));
+  if ((row * 7 + column * 3) % 4 === 1)
+    group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));
   if (Object.hasOwn(PIECES, name)) group.append(...PIECES[name]());
   else if (name !== "floor") group.append(svg("text", { class: "board-unknown", y: 6 }, "?"));
   return group;
@@ -164,7 +170,12 @@ function changes(previous, drawing) {
 
 function outline(row, column) {
   return svg("rect", {
-    class: "board-changed", x: column * UNIT + 1.5, y: row * UNIT + 1.5, width: UNIT - 3, height: UNIT - 3, rx: 5,
+    class: "board-changed",
+    x: column * UNIT + 1.5,
+    y: row * UNIT + 1.5,
+    width: UNIT - 3,
+    height: UNIT - 3,
+    rx: 5,
   });
 }
 
@@ -174,9 +185,14 @@ function arrow(x1, y1, x2, y2) {
   const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
   const [tipX, tipY] = [x2 - dx * 13, y2 - dy * 13];
   const side = (sign) => `${tipX - dx * 6 + sign * dy * 5} ${tipY - dy * 6 - sign * dx * 5}`;
-  return svg("g", { class: "board-move" },
+  return svg(
+    "g",
+    { class: "board-move" },
     svg("circle", { class: "board-move-from", cx: x1, cy: y1, r: 4 }),
-    svg("path", { class: "board-move-line", d: `M${x1} ${y1} L${tipX} ${tipY} M${side(1)} L${tipX} ${tipY} L${side(-1)}` }),
+    svg("path", {
+      class: "board-move-line",
+      d: `M${x1} ${y1} L${tipX} ${tipY} M${side(1)} L${tipX} ${tipY} L${side(-1)}`,
+    }),
   );
 }
 

@@ -46,11 +46,13 @@ function ask(part, signal) {
 
 function showStates({ states, prompt, warning: words }) {
   const host = document.getElementById("preview-states");
-  host.replaceChildren(...states.map((state) => {
-    const length = state.optimal_length === null ? "no solution" : `solved in ${state.optimal_length}`;
-    const caption = html("figcaption", "muted", { textContent: `seed ${state.seed} · ${length}` });
-    return html("figure", "preview-state", {}, html("div", "board", {}, drawBoard(state.drawing)), caption);
-  }));
+  host.replaceChildren(
+    ...states.map((state) => {
+      const length = state.optimal_length === null ? "no solution" : `solved in ${state.optimal_length}`;
+      const caption = html("figcaption", "muted", { textContent: `seed ${state.seed} · ${length}` });
+      return html("figure", "preview-state", {}, html("div", "board", {}, drawBoard(state.drawing)), caption);
+    }),
+  );
   warning.hidden = !words;
   warning.textContent = words;
   document.getElementById("preview-prompt-seed").textContent = String(states[0].seed);
@@ -60,8 +62,11 @@ function showStates({ states, prompt, warning: words }) {
 function showBaselines(baselines) {
   const list = html("dl", "baselines");
   for (const { player, success, episodes, mean_return: mean } of baselines) {
-    const bar = svg("svg", { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-      svg("rect", { width: success * 100, height: 8 }));
+    const bar = svg(
+      "svg",
+      { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("rect", { width: success * 100, height: 8 }),
+    );
     const number = html("span", "num", { textContent: `${Math.round(success * 100)}%` });
     const value = html("dd", "", { title: `${episodes} episodes, mean return ${mean.toFixed(2)}` }, bar, number);
     list.append(html("dt", "", { textContent: player }), value);

@@ -36,7 +36,10 @@ export function bytes(count) {
 
 // keeps every <time data-ago="unix"> fresh
 export function keepTimesFresh(root = document) {
-  const refresh = () => root.querySelectorAll("time[data-ago]").forEach((time) => { time.textContent = ago(Number(time.dataset.ago)); });
+  const refresh = () =>
+    root.querySelectorAll("time[data-ago]").forEach((time) => {
+      time.textContent = ago(Number(time.dataset.ago));
+    });
   refresh();
   return setInterval(refresh, 10000);
 }

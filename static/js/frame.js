@@ -10,7 +10,11 @@ const THEMES = ["system", "light", "dark"];
 function turnTheme() {
   const chosen = document.documentElement.dataset.chosenTheme || "system";
   const next = THEMES[(THEMES.indexOf(chosen) + 1) % THEMES.length];
-  try { localStorage.setItem("starboard.theme", next); } catch { /* storage is off: the choice lasts for this page */ }
+  try {
+    localStorage.setItem("starboard.theme", next);
+  } catch {
+    /* storage is off: the choice lasts for this page */
+  }
   dispatchEvent(new Event("starboard:theme"));
   toast(`Theme: ${next}`);
 }
@@ -23,7 +27,9 @@ document.getElementById("nav-menu")?.addEventListener("click", (event) => {
   event.currentTarget.setAttribute("aria-expanded", String(open));
 });
 addEventListener("click", (event) => {
-  document.querySelectorAll("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+  document.querySelectorAll("details.menu[open]").forEach((menu) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
 });
 preparePalette();
 listen({ onTheme: turnTheme, onHelp: () => document.getElementById("keys").showModal(), onPalette: openPalette });

@@ -11,9 +11,14 @@ export class LiveSocket {
     this.wait = FIRST_WAIT;
     this.offset = 0; // server clock minus ours, in seconds
     this.open();
-    document.addEventListener("visibilitychange", () => { if (!document.hidden && this.socket?.readyState !== WebSocket.OPEN) this.retryNow(); });
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden && this.socket?.readyState !== WebSocket.OPEN) this.retryNow();
+    });
     addEventListener("online", () => this.retryNow());
-    addEventListener("pagehide", () => { this.over = true; this.socket?.close(); });
+    addEventListener("pagehide", () => {
+      this.over = true;
+      this.socket?.close();
+    });
     setInterval(() => this.listenForSilence(), 5000);
   }
 
@@ -23,7 +28,12 @@ export class LiveSocket {
     this.onState("catching-up");
     const socket = new WebSocket(`${scheme}://${location.host}${this.path}?after=${this.after()}`);
     this.socket = socket;
-    socket.addEventListener("open", () => { this.wait = FIRST_WAIT; this.heard = Date.now(); this.ping(); this.pinging = setInterval(() => this.ping(), 20000); });
+    socket.addEventListener("open", () => {
+      this.wait = FIRST_WAIT;
+      this.heard = Date.now();
+      this.ping();
+      this.pinging = setInterval(() => this.ping(), 20000);
+    });
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", (event) => this.closed(event.code));
   }
@@ -40,13 +50,18 @@ export class LiveSocket {
   }
 
   ping() {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ kind: "ping", time: Date.now() / 1000 }));
+    if (this.socket.readyState === WebSocket.OPEN)
+      this.socket.send(JSON.stringify({ kind: "ping", time: Date.now() / 1000 }));
   }
 
   closed(code) {
     clearInterval(this.pinging);
     if (this.over) return;
-    if (code === 4401 || code === 4403) { this.over = true; this.onState("stale", "signed out: reload to sign in"); return; }
+    if (code === 4401 || code === 4403) {
+      this.over = true;
+      this.onState("stale", "signed out: reload to sign in");
+      return;
+    }
     this.onState("polling");
     this.poll().then((good) => this.onState(good ? "polling" : "stale"));
     const jitter = 0.7 + 0.6 * Math.random();

@@ -5,9 +5,11 @@ import { showText } from "./visible_text.js";
 
 /** Shows `[{role, content}]` in `host`. */
 export function showMessages(host, messages) {
-  host.replaceChildren(...messages.map(({ role, content }) => {
-    const text = html("pre", "model-text");
-    showText(text, content);
-    return html("div", "message", {}, html("span", "message-role", { textContent: role }), text);
-  }));
+  host.replaceChildren(
+    ...messages.map(({ role, content }) => {
+      const text = html("pre", "model-text");
+      showText(text, content);
+      return html("div", "message", {}, html("span", "message-role", { textContent: role }), text);
+    }),
+  );
 }

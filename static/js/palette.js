@@ -2,7 +2,15 @@
 
 import { element } from "./dom.js";
 
-const PAGES = [["Runs", "/runs/"], ["New run", "/runs/new/"], ["Environments", "/environments/"], ["New environment", "/environments/new/"], ["Leaderboard", "/leaderboard/"], ["Compare", "/compare/"], ["Style guide", "/styleguide/"]];
+const PAGES = [
+  ["Runs", "/runs/"],
+  ["New run", "/runs/new/"],
+  ["Environments", "/environments/"],
+  ["New environment", "/environments/new/"],
+  ["Leaderboard", "/leaderboard/"],
+  ["Compare", "/compare/"],
+  ["Style guide", "/styleguide/"],
+];
 
 let places = PAGES;
 let chosen = 0;
@@ -22,27 +30,46 @@ async function recentRuns() {
   try {
     const answer = await fetch("/api/v1/runs/", { headers: { Accept: "application/json" } });
     return answer.ok ? (await answer.json()).runs.map((run) => [run.name, `/runs/${run.id}/`]) : [];
-  } catch { return []; }
+  } catch {
+    return [];
+  }
 }
 
 function show(text) {
   const list = document.getElementById("palette-list");
   const found = places.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
   chosen = Math.min(chosen, Math.max(0, found.length - 1));
-  list.replaceChildren(...found.map(([name, address], index) =>
-    element("li", {}, element("a", { class: "menu-item", href: address, role: "option", "aria-selected": index === chosen ? "true" : "false" }, name))));
+  list.replaceChildren(
+    ...found.map(([name, address], index) =>
+      element(
+        "li",
+        {},
+        element(
+          "a",
+          { class: "menu-item", href: address, role: "option", "aria-selected": index === chosen ? "true" : "false" },
+          name,
+        ),
+      ),
+    ),
+  );
   if (!found.length) list.replaceChildren(element("li", { class: "menu-label" }, "Nothing by that name."));
 }
 
 export function preparePalette() {
   const input = document.getElementById("palette-input");
-  input?.addEventListener("input", () => { chosen = 0; show(input.value); });
+  input?.addEventListener("input", () => {
+    chosen = 0;
+    show(input.value);
+  });
   input?.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       chosen = Math.max(0, chosen + (event.key === "ArrowDown" ? 1 : -1));
       show(input.value);
     }
-    if (event.key === "Enter") { event.preventDefault(); document.querySelector('#palette-list [aria-selected="true"]')?.click(); }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      document.querySelector('#palette-list [aria-selected="true"]')?.click();
+    }
   });
 }

@@ -15,14 +15,47 @@ export function drawPhases(target, key, steps) {
     return PHASES.map((phase) => {
       const height = (95 * (one.metrics[`time/${phase}`] ?? 0)) / tallest;
       top -= height;
-      return svg("rect", { class: `phase-${phase}`, x: (index * width).toFixed(2), y: top.toFixed(2), width: (width * 0.8).toFixed(2), height: height.toFixed(2) },
-        svg("title", {}, document.createTextNode(`step ${one.step}, ${phase}: ${number(one.metrics[`time/${phase}`] ?? 0)} s`)));
+      return svg(
+        "rect",
+        {
+          class: `phase-${phase}`,
+          x: (index * width).toFixed(2),
+          y: top.toFixed(2),
+          width: (width * 0.8).toFixed(2),
+          height: height.toFixed(2),
+        },
+        svg(
+          "title",
+          {},
+          document.createTextNode(`step ${one.step}, ${phase}: ${number(one.metrics[`time/${phase}`] ?? 0)} s`),
+        ),
+      );
     });
   });
-  target.replaceChildren(svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": "Time of each phase in the last steps" }, ...bars));
+  target.replaceChildren(
+    svg(
+      "svg",
+      {
+        viewBox: "0 0 100 100",
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": "Time of each phase in the last steps",
+      },
+      ...bars,
+    ),
+  );
   const newest = recent.at(-1)?.metrics ?? {};
-  key.replaceChildren(...PHASES.filter((phase) => recent.some((one) => one.metrics[`time/${phase}`])).map((phase) => element("li", {}, svg("svg", { viewBox: "0 0 10 10" }, svg("rect", { class: `phase-${phase}`, width: 10, height: 10, rx: 2 })), `${phase} ${newest[`time/${phase}`] === undefined ? "–" : `${number(newest[`time/${phase}`], 2)} s`}`)),
-    ...(recent.length ? [element("li", {}, `step ${duration(newest["time/step"])}`)] : []));
+  key.replaceChildren(
+    ...PHASES.filter((phase) => recent.some((one) => one.metrics[`time/${phase}`])).map((phase) =>
+      element(
+        "li",
+        {},
+        svg("svg", { viewBox: "0 0 10 10" }, svg("rect", { class: `phase-${phase}`, width: 10, height: 10, rx: 2 })),
+        `${phase} ${newest[`time/${phase}`] === undefined ? "–" : `${number(newest[`time/${phase}`], 2)} s`}`,
+      ),
+    ),
+    ...(recent.length ? [element("li", {}, `step ${duration(newest["time/step"])}`)] : []),
+  );
 }
 
 function total(metrics) {

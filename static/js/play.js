@@ -50,14 +50,21 @@ function show() {
   part("stage").hidden = false;
   showBoardOfNow();
   const actions = now.actions.map((name) => {
-    const choose = html("button", "button", { type: "button", textContent: visibleString(name), disabled: Boolean(now.stop) });
+    const choose = html("button", "button", {
+      type: "button",
+      textContent: visibleString(name),
+      disabled: Boolean(now.stop),
+    });
     choose.addEventListener("click", () => pick(name));
     return choose;
   });
   part("actions").replaceChildren(...actions);
-  part("left").textContent = now.stop ? "" : `${plural(now.turns_left, "turn")} and ${plural(now.actions_left, "action")} left`;
+  part("left").textContent = now.stop
+    ? ""
+    : `${plural(now.turns_left, "turn")} and ${plural(now.actions_left, "action")} left`;
   part("log").replaceChildren(...turns.map(logEntry));
-  if (now.stop) part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));
+  if (now.stop)
+    part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));
   button("undo").disabled = !replies.length;
   button("raw").disabled = Boolean(now.stop);
   button("start").textContent = "Start again";
@@ -66,7 +73,10 @@ function show() {
 
 /** The state now; what changed since the one before is marked. */
 function showBoardOfNow() {
-  const drawings = [episode.first.drawing, ...episode.turns.flatMap((turn) => turn.frames.map((frame) => frame.drawing))];
+  const drawings = [
+    episode.first.drawing,
+    ...episode.turns.flatMap((turn) => turn.frames.map((frame) => frame.drawing)),
+  ];
   part("board").replaceChildren(drawBoard(drawings.at(-1), { previous: drawings.at(-2) ?? null, labels: true }));
   part("board").setAttribute("aria-label", describeBoard(drawings.at(-1)));
 }
@@ -83,7 +93,9 @@ const allowance = () => Math.min(episode.actions_per_turn, episode.now.actions_l
 const written = (names) => `<think></think><answer>${names.join(" || ")}</answer>`;
 
 function showChosen() {
-  part("chosen").textContent = chosen.length ? `Reply: ${chosen.map(visibleString).join(" ‖ ")}` : "Choose actions; a full reply is sent by itself.";
+  part("chosen").textContent = chosen.length
+    ? `Reply: ${chosen.map(visibleString).join(" ‖ ")}`
+    : "Choose actions; a full reply is sent by itself.";
   if (episode?.now.stop) part("chosen").textContent = "";
   button("send").disabled = button("clear").disabled = !chosen.length;
 }
@@ -105,12 +117,16 @@ function logEntry(turn, index) {
 
 const number = (value) => String(Math.round(value * 1000) / 1000);
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-const summary = (now) => `${STOPS[now.stop] ?? "Over."} Return ${number(now.total_reward)}, penalty ${number(now.total_penalty)}.`;
+const summary = (now) =>
+  `${STOPS[now.stop] ?? "Over."} Return ${number(now.total_reward)}, penalty ${number(now.total_penalty)}.`;
 
 button("start").addEventListener("click", () => send([]));
 button("undo").addEventListener("click", () => send(replies.slice(0, -1)));
 button("send").addEventListener("click", () => send([...replies, written(chosen)]));
 button("raw").addEventListener("click", () => send([...replies, form.elements.raw.value]));
-button("clear").addEventListener("click", () => { chosen = []; showChosen(); });
+button("clear").addEventListener("click", () => {
+  chosen = [];
+  showChosen();
+});
 button("start").disabled = false; // it waits for this script
 form.addEventListener("submit", (event) => event.preventDefault());

@@ -19,7 +19,12 @@ async function load() {
     const response = await fetch(reader.dataset.url, { headers: { Accept: "application/json" } });
     answer = await response.json();
   } catch {
-    answer = { error: { message: "The server did not answer with a trajectory.", remedy: "Reload this page; sign in again if asked." } };
+    answer = {
+      error: {
+        message: "The server did not answer with a trajectory.",
+        remedy: "Reload this page; sign in again if asked.",
+      },
+    };
   }
   if (answer.error) {
     showError(answer.error);
@@ -92,7 +97,10 @@ function showFrame() {
 }
 
 function frameLabel(frames) {
-  if (state.frame === 0) return frames.length ? `before its ${frames.length === 1 ? "action" : `${frames.length} actions`}` : "no action was done";
+  if (state.frame === 0)
+    return frames.length
+      ? `before its ${frames.length === 1 ? "action" : `${frames.length} actions`}`
+      : "no action was done";
   const { action, effective } = frames[state.frame - 1];
   return `${state.frame} of ${frames.length}: ${visibleString(action)}${effective ? "" : ", nothing changed"}`;
 }
@@ -166,6 +174,8 @@ byId("reader-copy").addEventListener("click", async (event) => {
   const button = event.currentTarget;
   await navigator.clipboard.writeText(location.href);
   button.textContent = "Copied";
-  setTimeout(() => { button.textContent = "Copy link"; }, 1500);
+  setTimeout(() => {
+    button.textContent = "Copy link";
+  }, 1500);
 });
 load();

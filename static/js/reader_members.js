@@ -4,14 +4,16 @@ import { html } from "./svg.js";
 
 export async function showDivergence(strip) {
   const links = [...strip.querySelectorAll(".member")];
-  const records = await Promise.all(links.map(async (link) => {
-    try {
-      const answer = await (await fetch(link.dataset.data, { headers: { Accept: "application/json" } })).json();
-      return answer.error ? null : answer;
-    } catch {
-      return null;
-    }
-  }));
+  const records = await Promise.all(
+    links.map(async (link) => {
+      try {
+        const answer = await (await fetch(link.dataset.data, { headers: { Accept: "application/json" } })).json();
+        return answer.error ? null : answer;
+      } catch {
+        return null;
+      }
+    }),
+  );
   const own = records[links.findIndex((link) => link.ariaCurrent === "page")];
   if (!own) return;
   links.forEach((link, index) => {

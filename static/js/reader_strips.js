@@ -16,15 +16,24 @@ export function drawStrips(host, record, choose) {
   dots.setAttribute("aria-label", "Turns");
   turns.forEach((turn, index) => {
     const solved = record.success && index === turns.length - 1;
-    const button = html("button", `strip-turn${turn.parse === "ok" ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`, {
-      type: "button", textContent: String(index + 1), title: `Turn ${index + 1}`,
-    });
+    const button = html(
+      "button",
+      `strip-turn${turn.parse === "ok" ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`,
+      {
+        type: "button",
+        textContent: String(index + 1),
+        title: `Turn ${index + 1}`,
+      },
+    );
     button.setAttribute("role", "tab");
     button.addEventListener("click", () => choose(index));
     dots.append(button);
   });
   const strips = STRIPS.map((strip) => row(strip, turns)).filter(Boolean);
-  host.replaceChildren(html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: "turn" }), dots), ...strips);
+  host.replaceChildren(
+    html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: "turn" }), dots),
+    ...strips,
+  );
 }
 
 export function markStrip(host, current) {
@@ -43,15 +52,25 @@ function row({ name, label, value }, turns) {
   const largest = Math.max(...values.map((one) => Math.abs(one ?? 0)), 1e-9);
   const signed = values.some((one) => one < 0);
   const zero = signed ? HEIGHT / 2 : HEIGHT - 1;
-  const picture = svg("svg", { class: `strip strip--${name}`, width: turns.length * WIDTH, height: HEIGHT, role: "img" },
+  const picture = svg(
+    "svg",
+    { class: `strip strip--${name}`, width: turns.length * WIDTH, height: HEIGHT, role: "img" },
     svg("title", {}, `${label} by turn: ${values.map((one) => (one ?? 0).toFixed(2)).join(", ")}`),
-    svg("path", { class: "strip-zero", d: `M0 ${zero} H${turns.length * WIDTH}` }));
+    svg("path", { class: "strip-zero", d: `M0 ${zero} H${turns.length * WIDTH}` }),
+  );
   values.forEach((one, turn) => {
     const length = (Math.abs(one ?? 0) / largest) * (signed ? HEIGHT / 2 - 1 : HEIGHT - 2);
-    picture.append(svg("rect", {
-      class: `strip-bar${one < 0 ? " strip-bar--below" : ""}`, "data-turn": turn,
-      x: turn * WIDTH + 12, width: WIDTH - 24, y: one < 0 ? zero : zero - length, height: Math.max(length, 0.5), rx: 1.5,
-    }));
+    picture.append(
+      svg("rect", {
+        class: `strip-bar${one < 0 ? " strip-bar--below" : ""}`,
+        "data-turn": turn,
+        x: turn * WIDTH + 12,
+        width: WIDTH - 24,
+        y: one < 0 ? zero : zero - length,
+        height: Math.max(length, 0.5),
+        rx: 1.5,
+      }),
+    );
   });
   return html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: label }), picture);
 }

@@ -54,7 +54,10 @@ function heatOf(tokens, shade) {
   if (shade === "mask") return () => 0.6;
   if (shade === "probability") return (index) => 1 - Math.exp(tokens.logprobs[index]);
   const values = shade === "advantage" ? tokens.advantages : tokens.entropies;
-  const largest = values.reduce((most, value, index) => (tokens.sampled[index] ? Math.max(most, Math.abs(value)) : most), 0);
+  const largest = values.reduce(
+    (most, value, index) => (tokens.sampled[index] ? Math.max(most, Math.abs(value)) : most),
+    0,
+  );
   return (index) => (largest ? values[index] / largest : 0);
 }
 

@@ -29,8 +29,12 @@ let openReply = false;
 
 export function showTurn(host, record, index) {
   const turn = record.turns[index];
-  const prompt = folded("Prompt: exactly what the model saw", turn.prompt, openPrompt, (open) => { openPrompt = open; });
-  const reply = folded("Reply as sampled", turn.reply, openReply, (open) => { openReply = open; });
+  const prompt = folded("Prompt: exactly what the model saw", turn.prompt, openPrompt, (open) => {
+    openPrompt = open;
+  });
+  const reply = folded("Reply as sampled", turn.reply, openReply, (open) => {
+    openReply = open;
+  });
   host.replaceChildren(
     html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` }),
     prompt,
@@ -69,8 +73,15 @@ function actions(turn) {
   const list = html("ol", "turn-actions");
   for (const frame of turn.frames) {
     const outcome = `${frame.effective ? "changed the state" : "nothing changed"}${frame.reward ? `, reward ${signed(frame.reward)}` : ""}`;
-    list.append(html("li", frame.effective ? "" : "turn-action--idle", {},
-      html("b", "mono", { textContent: visibleString(frame.action) }), html("span", "muted", { textContent: ` ${outcome}` })));
+    list.append(
+      html(
+        "li",
+        frame.effective ? "" : "turn-action--idle",
+        {},
+        html("b", "mono", { textContent: visibleString(frame.action) }),
+        html("span", "muted", { textContent: ` ${outcome}` }),
+      ),
+    );
   }
   const ignored = turn.parsed.slice(turn.executed.length);
   if (ignored.length) {
@@ -79,13 +90,15 @@ function actions(turn) {
   const parts = [list];
   if (!turn.frames.length) parts.unshift(html("p", "muted", { textContent: "No action was done." }));
   if (turn.parse !== "ok") {
-    parts.unshift(html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+    parts.unshift(
+      html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }),
+    );
   }
   return html("div", "", {}, ...parts);
 }
 
 function ending(record) {
-  const text = record.fault ? visibleString(record.fault) : STOPS[record.stop] ?? visibleString(record.stop);
+  const text = record.fault ? visibleString(record.fault) : (STOPS[record.stop] ?? visibleString(record.stop));
   return html("p", `turn-ending${record.success ? " turn-ending--solved" : ""}`, { textContent: text });
 }
 
@@ -97,19 +110,29 @@ export function showFacts(host, record, index) {
     ["Reward", signed(turn.reward), "Sum of the environment's rewards in this turn."],
     ["Penalty", signed(turn.penalty), "For a malformed reply or an unknown action; not shown to the model."],
     ["Return to go", signed(turn.return_to_go), "Rewards and penalties of this turn and all later ones."],
-    ["Advantage", signed(turn.advantage), "Mean over the turn's sampled tokens; above 0 the update makes them likelier."],
+    [
+      "Advantage",
+      signed(turn.advantage),
+      "Mean over the turn's sampled tokens; above 0 the update makes them likelier.",
+    ],
     ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
     ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
     ["Tokens sampled", String(sampled), "Only these are trained on."],
     ["Tokens given", String(turn.reply_start - turn.prompt_start), "Prompt tokens added before this reply."],
     ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
-    ["Group spread", fixed(record.group_std), "Standard deviation of the returns in its group; 0 gives no signal under GRPO."],
+    [
+      "Group spread",
+      fixed(record.group_std),
+      "Standard deviation of the returns in its group; 0 gives no signal under GRPO.",
+    ],
     ["Shortest solution", record.optimal_length ?? "–", "Actions, when nothing slips."],
   ];
-  host.replaceChildren(...facts.flatMap(([name, value, meaning]) => [
-    html("dt", "muted", { textContent: name, title: meaning }),
-    html("dd", "num", { textContent: visibleString(value), title: meaning }),
-  ]));
+  host.replaceChildren(
+    ...facts.flatMap(([name, value, meaning]) => [
+      html("dt", "muted", { textContent: name, title: meaning }),
+      html("dd", "num", { textContent: visibleString(value), title: meaning }),
+    ]),
+  );
 }
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);

@@ -5,7 +5,9 @@ import { toast } from "./toast.js";
 const LIVE = ["starting", "running", "stalled", "lost"];
 const ALLOWED = {
   pause: (state) => LIVE.includes(state.state) && state.requested === "run",
-  resume: (state) => (["paused", ...LIVE].includes(state.state) && state.requested === "pause") || ["stopped", "failed", "crashed"].includes(state.state),
+  resume: (state) =>
+    (["paused", ...LIVE].includes(state.state) && state.requested === "pause") ||
+    ["stopped", "failed", "crashed"].includes(state.state),
   checkpoint: (state) => ["running", "paused"].includes(state.state),
   stop: (state) => ["queued", "paused", "stopping", ...LIVE].includes(state.state),
 };
@@ -23,11 +25,17 @@ export function prepareControls(address, onState) {
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        const answer = await fetch(address, { method: "POST", headers: { Accept: "application/json", "X-CSRFToken": token() }, body: new URLSearchParams({ action: button.dataset.control }) });
+        const answer = await fetch(address, {
+          method: "POST",
+          headers: { Accept: "application/json", "X-CSRFToken": token() },
+          body: new URLSearchParams({ action: button.dataset.control }),
+        });
         const told = await answer.json();
         if (told.error) toast(told.error, { error: true });
         if (told.state) onState(told.state);
-      } catch { toast("The server did not answer. The run goes on; try again.", { error: true }); }
+      } catch {
+        toast("The server did not answer. The run goes on; try again.", { error: true });
+      }
       button.disabled = false;
     });
   }

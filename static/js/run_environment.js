@@ -34,9 +34,16 @@ function ask(part, signal) {
 function bars(baselines) {
   const rows = baselines.flatMap(({ player, success, episodes }) => [
     element("dt", {}, player),
-    element("dd", { title: `${episodes} episodes` },
-      svg("svg", { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100 * success, height: 8 })),
-      element("span", { class: "num" }, `${Math.round(100 * success)}%`)),
+    element(
+      "dd",
+      { title: `${episodes} episodes` },
+      svg(
+        "svg",
+        { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+        svg("rect", { width: 100 * success, height: 8 }),
+      ),
+      element("span", { class: "num" }, `${Math.round(100 * success)}%`),
+    ),
   ]);
   return element("dl", { class: "baselines" }, ...rows);
 }

@@ -8,7 +8,11 @@ let asked = 0;
 
 async function check() {
   const mine = ++asked;
-  const answer = await fetch(form.dataset.check, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } }).catch(() => null);
+  const answer = await fetch(form.dataset.check, {
+    method: "POST",
+    body: new FormData(form),
+    headers: { Accept: "application/json" },
+  }).catch(() => null);
   if (!answer?.ok || mine !== asked) return;
   show(await answer.json());
 }
@@ -23,11 +27,23 @@ function show({ errors, warnings, summary, toml, command }) {
   });
   const count = Object.keys(errors).length;
   const known = new Set([...form.querySelectorAll("[data-error]")].map((place) => place.dataset.error));
-  const rest = Object.entries(errors).filter(([name]) => !known.has(name)).map(([name, why]) => `${name}: ${why}`);
+  const rest = Object.entries(errors)
+    .filter(([name]) => !known.has(name))
+    .map(([name, why]) => `${name}: ${why}`);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
-  if (count) notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, `It cannot start yet: ${count} field${count === 1 ? "" : "s"} to mend. ${rest.join(" ")}`));
+  if (count)
+    notes.unshift(
+      element(
+        "p",
+        { class: "banner banner--error", role: "alert" },
+        `It cannot start yet: ${count} field${count === 1 ? "" : "s"} to mend. ${rest.join(" ")}`,
+      ),
+    );
   document.getElementById("warnings").replaceChildren(...notes);
-  if (summary) document.getElementById("summary").replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]));
+  if (summary)
+    document
+      .getElementById("summary")
+      .replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]));
   if (toml) document.getElementById("toml").textContent = toml;
   if (command) document.getElementById("command").textContent = command;
 }
@@ -45,11 +61,14 @@ form.addEventListener("input", (event) => {
   timer = setTimeout(check, 250);
 });
 // another preset keeps the name and the environment that were chosen
-form.querySelectorAll("[data-preset-card]").forEach((card) => card.addEventListener("click", () => {
-  const target = new URL(card.href);
-  for (const name of ["name", "environment"]) if (form.elements[name].value) target.searchParams.set(name, form.elements[name].value);
-  card.href = target;
-}));
+form.querySelectorAll("[data-preset-card]").forEach((card) =>
+  card.addEventListener("click", () => {
+    const target = new URL(card.href);
+    for (const name of ["name", "environment"])
+      if (form.elements[name].value) target.searchParams.set(name, form.elements[name].value);
+    card.href = target;
+  }),
+);
 
 form.querySelectorAll("[data-preset]").forEach(mark);
 check();

@@ -3,9 +3,12 @@
 const RECENT = 10;
 
 export function judge(state, steps, alerts, heldOut) {
-  if (["queued", "starting"].includes(state.state)) return ["queued", "Waiting", state.wait_reason || "The engine is starting."];
-  if (["failed", "crashed"].includes(state.state)) return ["failed", state.label, [state.reason, state.remedy].filter(Boolean).join(" ") || "See the log."];
-  if (["stalled", "lost"].includes(state.state)) return ["stalled", state.label, state.reason || "Nothing has been heard for a while."];
+  if (["queued", "starting"].includes(state.state))
+    return ["queued", "Waiting", state.wait_reason || "The engine is starting."];
+  if (["failed", "crashed"].includes(state.state))
+    return ["failed", state.label, [state.reason, state.remedy].filter(Boolean).join(" ") || "See the log."];
+  if (["stalled", "lost"].includes(state.state))
+    return ["stalled", state.label, state.reason || "Nothing has been heard for a while."];
   if (!steps.length) return ["queued", "Waiting", "No step is done yet."];
   const metrics = steps.map((one) => one.metrics);
   const recent = metrics.slice(-RECENT);
@@ -13,12 +16,17 @@ export function judge(state, steps, alerts, heldOut) {
   const first = mean(metrics.slice(0, RECENT), "rollout/success");
   const parse = mean(metrics.slice(-3), "rollout/parse_ok_rate", 1);
   let best = 0;
-  for (let i = 0; i + RECENT <= metrics.length; i += 1) best = Math.max(best, mean(metrics.slice(i, i + RECENT), "rollout/success"));
+  for (let i = 0; i + RECENT <= metrics.length; i += 1)
+    best = Math.max(best, mean(metrics.slice(i, i + RECENT), "rollout/success"));
   const facts = sentence(metrics, first, success, parse, heldOut);
-  if (parse < 0.5) return ["broken-format", "Broken format", `Only ${(100 * parse).toFixed(0)}% of replies parse. ${facts}`];
-  if (success === 0 && recent.length >= 5) return ["dead", "Dead", `No trajectory has succeeded for ${recent.length} steps. ${facts}`];
-  if (metrics.length >= 2 * RECENT && best >= 0.1 && success < 0.5 * best) return ["collapsing", "Collapsing", `Success fell from ${best.toFixed(2)} to ${success.toFixed(2)}. ${facts}`];
-  if (alerts.some((alert) => alert.severity === "critical" || alert.severity === "warn")) return ["at-risk", "At risk", `An alert is open. ${facts}`];
+  if (parse < 0.5)
+    return ["broken-format", "Broken format", `Only ${(100 * parse).toFixed(0)}% of replies parse. ${facts}`];
+  if (success === 0 && recent.length >= 5)
+    return ["dead", "Dead", `No trajectory has succeeded for ${recent.length} steps. ${facts}`];
+  if (metrics.length >= 2 * RECENT && best >= 0.1 && success < 0.5 * best)
+    return ["collapsing", "Collapsing", `Success fell from ${best.toFixed(2)} to ${success.toFixed(2)}. ${facts}`];
+  if (alerts.some((alert) => alert.severity === "critical" || alert.severity === "warn"))
+    return ["at-risk", "At risk", `An alert is open. ${facts}`];
   if (success > 0.95) return ["converged", "Converged", facts];
   if (metrics.length < RECENT) return ["running", "Under way", facts];
   if (success > first + 0.03) return ["learning", "Learning", facts];

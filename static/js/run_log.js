@@ -13,7 +13,9 @@ export class LogView {
     clearInterval(this.timer);
     if (!on) return;
     this.read();
-    this.timer = setInterval(() => { if (!document.hidden) this.read(); }, EVERY);
+    this.timer = setInterval(() => {
+      if (!document.hidden) this.read();
+    }, EVERY);
   }
 
   async read() {

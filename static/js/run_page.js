@@ -18,7 +18,12 @@ const HEALTH_ICONS = { converged: "finished", "at-risk": "alert", dead: "crashed
 const store = new RunStore();
 const address = new URL(location.href);
 const AXES = ["step", "tokens", "seconds", "time"];
-const view = { axis: oneOf(AXES, address.searchParams.get("x")), smoothing: share(address.searchParams.get("smoothing"), 0.6), revision: 0, tab: address.hash.slice(1) || "overview" };
+const view = {
+  axis: oneOf(AXES, address.searchParams.get("x")),
+  smoothing: share(address.searchParams.get("smoothing"), 0.6),
+  revision: 0,
+  tab: address.hash.slice(1) || "overview",
+};
 const panels = new Panels(read("panels"), tags, openStep);
 const lag = new Lag(document.getElementById("lag"));
 const log = new LogView(root.dataset.log);
@@ -29,10 +34,16 @@ let again = false; // and another is due after it
 let socket = null;
 
 // what the address says, if it makes sense
-function oneOf(choices, word) { return choices.includes(word) ? word : choices[0]; }
-function share(text, otherwise) { return text !== null && Number(text) >= 0 && Number(text) < 1 ? Number(text) : otherwise; }
+function oneOf(choices, word) {
+  return choices.includes(word) ? word : choices[0];
+}
+function share(text, otherwise) {
+  return text !== null && Number(text) >= 0 && Number(text) < 1 ? Number(text) : otherwise;
+}
 
-function openStep(step) { location.assign(`${root.dataset.trajectories}?step=${step}`); }
+function openStep(step) {
+  location.assign(`${root.dataset.trajectories}?step=${step}`);
+}
 
 // One drawing at a time: what comes meanwhile waits for the next one.
 function askToDraw() {
@@ -43,7 +54,11 @@ function askToDraw() {
     const times = waiting;
     waiting = [];
     again = false;
-    try { await draw(); } finally { asked = false; }
+    try {
+      await draw();
+    } finally {
+      asked = false;
+    }
     requestAnimationFrame(() => times.forEach((time) => lag.drawn(time, socket?.offset ?? 0)));
     if (again) askToDraw();
   });
@@ -65,10 +80,13 @@ function showState() {
   document.getElementById("step").textContent = `${step}/${state.total_steps}`;
   document.getElementById("attempt").textContent = state.attempt;
   document.getElementById("eta").textContent = eta(step);
-  document.getElementById("phase").textContent = store.phase && state.state === "running" ? `now: ${store.phase.phase}` : "";
+  document.getElementById("phase").textContent =
+    store.phase && state.state === "running" ? `now: ${store.phase.phase}` : "";
   document.title = `${step}/${state.total_steps} ${document.getElementById("run-name").textContent}`;
   const notice = document.getElementById("notice");
-  const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, proof()].filter(Boolean).join(" ");
+  const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, proof()]
+    .filter(Boolean)
+    .join(" ");
   notice.hidden = !words || state.state === "running";
   notice.textContent = words;
   notice.className = `banner${["failed", "crashed"].includes(state.state) ? " banner--error" : ["stalled", "lost"].includes(state.state) ? " banner--warn" : ""}`;
@@ -76,7 +94,8 @@ function showState() {
 }
 
 function eta(step) {
-  if (!["running", "paused", "stalled", "lost"].includes(state.state)) return state.seconds ? `${duration(state.seconds)} of training` : "";
+  if (!["running", "paused", "stalled", "lost"].includes(state.state))
+    return state.seconds ? `${duration(state.seconds)} of training` : "";
   const last = store.steps.at(-1);
   return last ? `ETA ${duration(((state.total_steps - step) * last.seconds) / last.step)}` : "ETA after the first step";
 }
@@ -89,7 +108,12 @@ function proof() {
 }
 
 function showHealth() {
-  const [key, word, text] = judge(state, store.steps, store.alerts, store.evaluations.filter((one) => one.environment === tags[0]));
+  const [key, word, text] = judge(
+    state,
+    store.steps,
+    store.alerts,
+    store.evaluations.filter((one) => one.environment === tags[0]),
+  );
   const chip = document.querySelector("#health-chip .chip");
   chip.className = `chip chip--${key}`;
   chip.replaceChildren(icon(HEALTH_ICONS[key] ?? key), element("span", {}, word));
@@ -98,17 +122,63 @@ function showHealth() {
 
 function showLists() {
   document.getElementById("alert-count").textContent = store.alerts.length ? `(${store.alerts.length})` : "";
-  if (view.tab === "alerts" && store.alerts.length) document.getElementById("alerts").replaceChildren(...store.alerts.toReversed().map(alertRow));
+  if (view.tab === "alerts" && store.alerts.length)
+    document.getElementById("alerts").replaceChildren(...store.alerts.toReversed().map(alertRow));
   if (view.tab === "checkpoints") {
-    const rows = store.checkpoints.toReversed().map((one) => element("tr", {}, element("td", { class: "num" }, String(one.step)), element("td", {}, one.reason), element("td", { class: "num" }, bytes(one.bytes)), element("td", {}, ago(one.time)), element("td", { class: "mono" }, one.path)));
-    document.getElementById("checkpoints").replaceChildren(...(rows.length ? rows : [element("tr", {}, element("td", { colspan: 5, class: "muted" }, "None yet. Ask for one with Checkpoint."))]));
+    const rows = store.checkpoints
+      .toReversed()
+      .map((one) =>
+        element(
+          "tr",
+          {},
+          element("td", { class: "num" }, String(one.step)),
+          element("td", {}, one.reason),
+          element("td", { class: "num" }, bytes(one.bytes)),
+          element("td", {}, ago(one.time)),
+          element("td", { class: "mono" }, one.path),
+        ),
+      );
+    document
+      .getElementById("checkpoints")
+      .replaceChildren(
+        ...(rows.length
+          ? rows
+          : [
+              element(
+                "tr",
+                {},
+                element("td", { colspan: 5, class: "muted" }, "None yet. Ask for one with Checkpoint."),
+              ),
+            ]),
+      );
   }
 }
 
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
 function alertRow(alert) {
-  return element("li", { class: "panel alert" }, element("span", { class: `chip chip--${alert.severity}` }, icon("alert"), element("span", {}, capital(alert.severity))), element("p", {}, alert.message, element("br"), element("small", { class: "muted" }, `${alert.rule} · ${alert.metric}`)), element("a", { class: "button button--small", href: `${root.dataset.trajectories}?step=${alert.step}` }, `Trajectories of step ${alert.step}`));
+  return element(
+    "li",
+    { class: "panel alert" },
+    element(
+      "span",
+      { class: `chip chip--${alert.severity}` },
+      icon("alert"),
+      element("span", {}, capital(alert.severity)),
+    ),
+    element(
+      "p",
+      {},
+      alert.message,
+      element("br"),
+      element("small", { class: "muted" }, `${alert.rule} · ${alert.metric}`),
+    ),
+    element(
+      "a",
+      { class: "button button--small", href: `${root.dataset.trajectories}?step=${alert.step}` },
+      `Trajectories of step ${alert.step}`,
+    ),
+  );
 }
 
 function receive(events) {
@@ -141,13 +211,19 @@ async function catchUp() {
     }
     askToDraw();
     return true;
-  } catch { return false; }
+  } catch {
+    return false;
+  }
 }
 
 function showLive(word, detail) {
   const live = document.getElementById("live");
   live.dataset.state = word;
-  live.textContent = detail ?? { live: "live", "catching-up": "catching up", polling: "reconnecting, asking meanwhile", stale: "not connected" }[word];
+  live.textContent =
+    detail ??
+    { live: "live", "catching-up": "catching up", polling: "reconnecting, asking meanwhile", stale: "not connected" }[
+      word
+    ];
 }
 
 function hear(message) {
@@ -159,8 +235,12 @@ function hear(message) {
 function choose(tab) {
   if (!document.getElementById(`view-${tab}`)) tab = "overview";
   view.tab = tab;
-  document.querySelectorAll("[role=tab]").forEach((one) => one.setAttribute("aria-selected", String(one.dataset.tab === tab)));
-  document.querySelectorAll("[role=tabpanel]").forEach((one) => { one.hidden = one.id !== `view-${tab}`; });
+  document
+    .querySelectorAll("[role=tab]")
+    .forEach((one) => one.setAttribute("aria-selected", String(one.dataset.tab === tab)));
+  document.querySelectorAll("[role=tabpanel]").forEach((one) => {
+    one.hidden = one.id !== `view-${tab}`;
+  });
   document.getElementById("chart-tools").hidden = ["config", "log", "checkpoints", "alerts"].includes(tab);
   history.replaceState(null, "", `${location.pathname}${location.search}#${tab}`);
   log.watch(tab === "log");
@@ -179,21 +259,46 @@ function prepare() {
   const smoothing = document.getElementById("smoothing");
   axis.value = view.axis;
   smoothing.value = view.smoothing;
-  const show = () => { document.getElementById("smoothing-value").textContent = view.smoothing.toFixed(2); };
+  const show = () => {
+    document.getElementById("smoothing-value").textContent = view.smoothing.toFixed(2);
+  };
   show();
-  axis.addEventListener("change", () => { view.axis = axis.value; remember(); askToDraw(); });
-  smoothing.addEventListener("input", () => { view.smoothing = Number(smoothing.value); show(); remember(); askToDraw(); });
-  document.getElementById("reset-zoom").addEventListener("click", () => { view.revision += 1; askToDraw(); });
-  document.querySelectorAll("[role=tab]").forEach((one) => one.addEventListener("click", () => choose(one.dataset.tab)));
+  axis.addEventListener("change", () => {
+    view.axis = axis.value;
+    remember();
+    askToDraw();
+  });
+  smoothing.addEventListener("input", () => {
+    view.smoothing = Number(smoothing.value);
+    show();
+    remember();
+    askToDraw();
+  });
+  document.getElementById("reset-zoom").addEventListener("click", () => {
+    view.revision += 1;
+    askToDraw();
+  });
+  document
+    .querySelectorAll("[role=tab]")
+    .forEach((one) => one.addEventListener("click", () => choose(one.dataset.tab)));
   addEventListener("starboard:theme", () => setTimeout(askToDraw, 0));
   document.addEventListener("visibilitychange", askToDraw);
   const dialog = document.getElementById("rename-dialog");
   document.getElementById("rename").addEventListener("click", () => dialog.showModal());
   document.getElementById("rename-cancel").addEventListener("click", () => dialog.close());
-  prepareControls(root.dataset.control, (told) => { state = told; askToDraw(); });
+  prepareControls(root.dataset.control, (told) => {
+    state = told;
+    askToDraw();
+  });
 }
 
 prepare();
 choose(view.tab);
 await catchUp();
-socket = new LiveSocket({ path: `/ws/runs/${root.dataset.run}/`, after: () => store.lastSeq, onMessage: hear, onState: showLive, poll: catchUp });
+socket = new LiveSocket({
+  path: `/ws/runs/${root.dataset.run}/`,
+  after: () => store.lastSeq,
+  onMessage: hear,
+  onState: showLive,
+  poll: catchUp,
+});

@@ -28,9 +28,24 @@ export class Panels {
   make(title, names, tags = []) {
     const metrics = names.map(describe);
     const first = metrics[0];
-    const range = first.low !== null && first.low !== undefined && first.high !== null && first.high !== undefined ? [first.low, first.high + 0.02 * (first.high - first.low)] : undefined;
+    const range =
+      first.low !== null && first.low !== undefined && first.high !== null && first.high !== undefined
+        ? [first.low, first.high + 0.02 * (first.high - first.low)]
+        : undefined;
     const shown = names.filter((name) => !name.startsWith("eval/"));
-    return new Chart({ title, names: shown, range, fromZero: metrics.every(fromZero), include: metrics.flatMap((metric) => metric.high ?? []), log: first.log, heldOut: names.some((name) => name.startsWith("eval/")) ? tags.slice(0, 1) : [], whyEmpty: WHY_EMPTY[first.section] }, this.onPoint);
+    return new Chart(
+      {
+        title,
+        names: shown,
+        range,
+        fromZero: metrics.every(fromZero),
+        include: metrics.flatMap((metric) => metric.high ?? []),
+        log: first.log,
+        heldOut: names.some((name) => name.startsWith("eval/")) ? tags.slice(0, 1) : [],
+        whyEmpty: WHY_EMPTY[first.section],
+      },
+      this.onPoint,
+    );
   }
 
   // Charts of a view, one for each metric that has come so far.

@@ -37,26 +37,37 @@ export class RunStore {
   }
 
   on_step_completed(event) {
-    this.steps = this.steps.length && this.steps.at(-1).step >= event.step ? this.steps.filter((one) => one.step < event.step) : this.steps;
+    this.steps =
+      this.steps.length && this.steps.at(-1).step >= event.step
+        ? this.steps.filter((one) => one.step < event.step)
+        : this.steps;
     this.steps.push(event);
     for (const key of Object.keys(event.metrics)) this.keys.add(key);
   }
 
   on_evaluation_completed(event) {
-    this.evaluations = this.evaluations.filter((one) => !(one.step === event.step && one.environment === event.environment));
+    this.evaluations = this.evaluations.filter(
+      (one) => !(one.step === event.step && one.environment === event.environment),
+    );
     this.evaluations.push(event);
   }
 
-  on_phase_changed(event) { this.phase = event; }
+  on_phase_changed(event) {
+    this.phase = event;
+  }
 
-  on_alert_raised(event) { this.alerts.push(event); }
+  on_alert_raised(event) {
+    this.alerts.push(event);
+  }
 
   on_checkpoint_saved(event) {
     this.checkpoints = this.checkpoints.filter((one) => one.path !== event.path);
     this.checkpoints.push(event);
   }
 
-  on_trajectories_recorded() { this.hasRecords = true; }
+  on_trajectories_recorded() {
+    this.hasRecords = true;
+  }
 
   // Points of one metric as [{x, y, step}], along `axis`: step, tokens, seconds or time.
   series(key, axis) {
@@ -71,10 +82,18 @@ export class RunStore {
   // Held-out success of one environment with its interval.
   heldOut(tag, axis) {
     const places = new Map(this.steps.map((one) => [one.step, one]));
-    return this.evaluations.filter((one) => one.environment === tag).map((one) => {
-      const step = places.get(one.step) ?? { step: one.step, tokens: 0, seconds: 0, time: one.time };
-      return { x: axis === "time" ? new Date(1000 * one.time) : at(step, axis), y: one.success, low: one.low, high: one.high, step: one.step };
-    });
+    return this.evaluations
+      .filter((one) => one.environment === tag)
+      .map((one) => {
+        const step = places.get(one.step) ?? { step: one.step, tokens: 0, seconds: 0, time: one.time };
+        return {
+          x: axis === "time" ? new Date(1000 * one.time) : at(step, axis),
+          y: one.success,
+          low: one.low,
+          high: one.high,
+          step: one.step,
+        };
+      });
   }
 }
 

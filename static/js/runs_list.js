@@ -13,17 +13,24 @@ async function refresh() {
   if (!answer?.ok) return false;
   const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
   body.replaceChildren(...[...page.querySelectorAll("tbody > tr")].map((row) => document.adoptNode(row)));
-  body.querySelectorAll("input[name=run]").forEach((box) => { box.checked = ticked.has(box.value); });
+  body.querySelectorAll("input[name=run]").forEach((box) => {
+    box.checked = ticked.has(box.value);
+  });
   keepFresh();
   return true;
 }
 
 let fresh = 0;
-function keepFresh() { clearInterval(fresh); fresh = keepTimesFresh(body); }
+function keepFresh() {
+  clearInterval(fresh);
+  fresh = keepTimesFresh(body);
+}
 
 function later() {
   clearTimeout(due);
-  due = setTimeout(() => { if (!document.hidden) refresh(); }, 400);
+  due = setTimeout(() => {
+    if (!document.hidden) refresh();
+  }, 400);
 }
 
 function count() {
@@ -35,8 +42,16 @@ if (body) {
   body.addEventListener("change", count);
   const live = document.getElementById("live");
   new LiveSocket({
-    path: "/ws/runs/", after: () => 0, onMessage: (message) => { if (message.kind !== "hello") later(); }, poll: refresh,
-    onState: (word, detail) => { live.dataset.state = word; live.textContent = detail ?? (word === "live" ? "live" : word === "stale" ? "not connected" : "connecting"); },
+    path: "/ws/runs/",
+    after: () => 0,
+    onMessage: (message) => {
+      if (message.kind !== "hello") later();
+    },
+    poll: refresh,
+    onState: (word, detail) => {
+      live.dataset.state = word;
+      live.textContent = detail ?? (word === "live" ? "live" : word === "stale" ? "not connected" : "connecting");
+    },
   });
 } else {
   document.getElementById("live")?.remove();

@@ -63,10 +63,10 @@ def test_a_config_that_cannot_be_used_names_its_field(
 def test_a_budget_that_solves_no_puzzle_is_refused_before_anything_loads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "[[environments]]\nkind = 'frozen_lake'\nmax_turns = 1\nmax_actions_per_turn = 1"
+    text = "[[environments]]\nkind = 'sokoban'\nmax_actions = 1\nparameters = {boxes = 2}"  # two boxes take two pushes
     assert main(["train", written(tmp_path / "config.toml", text), "--run-dir", str(tmp_path / "run"), "--quiet"]) == 1
     events = (tmp_path / "run" / "events.jsonl").read_text()
-    assert "No puzzle can be solved" in events
+    assert "cannot be solved within its budget" in events
 
 
 @pytest.mark.slow

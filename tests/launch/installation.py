@@ -25,8 +25,9 @@ def free_port() -> int:
 class Installation:
     """`with Installation(tmp_path) as one:` runs it; leaving the block stops it as Ctrl-C does."""
 
-    def __init__(self, data_dir: Path, port: int | None = None) -> None:
+    def __init__(self, data_dir: Path, port: int | None = None, *, threads: int | None = 1) -> None:
         self.data_dir = data_dir
+        self.threads = threads
         self.port = port or free_port()
         self.output = data_dir.with_suffix(".out")
 
@@ -52,7 +53,8 @@ class Installation:
 
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
-        return {**inherited, "STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port), "OMP_NUM_THREADS": "1"}
+        threads = {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
+        return {**inherited, "STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port), **threads}
 
     def said(self) -> str:
         return self.output.read_text()

@@ -1,0 +1,91 @@
+"""Metric values a second, from an engine's file to committed rows, by one worker: 400 steps of 120 metrics.
+
+The rows are those that pages read, written by the worker's own bridge into a new SQLite database (or `DATABASE_URL`).
+Beside it, as a yardstick in the same run: the same values with the standard library alone, one narrow row a value,
+committed once a step.
+
+    python -m benchmarks.ingestion
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+STEPS, METRICS, REPEATS = 400, 120, 5
+VALUES = STEPS * METRICS
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as scratch:
+        prepare_site(Path(scratch))
+        ours = statistics.median(VALUES / ingest(repeat) for repeat in range(REPEATS))
+        narrow = statistics.median(VALUES / narrow_rows(Path(scratch) / f"{n}.sqlite3") for n in range(REPEATS))
+    result = {"values_per_second": round(ours), "narrow_rows": round(narrow), "ratio": round(ours / narrow, 2)}
+    sys.stdout.write(json.dumps({"benchmark": "ingestion", **result}) + "\n")
+    return 0
+
+
+def prepare_site(scratch: Path) -> None:
+    os.environ |= {"STARBOARD_DATA_DIR": str(scratch / "site"), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    (scratch / "site").mkdir()
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+
+
+def ingest(repeat: int) -> float:
+    """Seconds from a finished file to rows, offset and all."""
+    from webapp.runs.models import Run
+    from workers.bridge import Bridge
+
+    run = Run.objects.create(name=f"bench-{repeat}", config={}, total_steps=STEPS)
+    run.directory.mkdir(parents=True)
+    (run.directory / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events()))
+    began = time.monotonic()
+    Bridge(run, run.epoch).drain()
+    seconds = time.monotonic() - began
+    if run.steps.count() != STEPS:
+        raise SystemExit(f"{run.steps.count()} steps in the rows instead of {STEPS}")
+    return seconds
+
+
+def events() -> list[dict[str, Any]]:
+    head = {"attempt": 1, "epoch": 0}
+    start = {"kind": "run_started", "total_steps": STEPS, "pid": 1, "device": "cpu", "model": "tiny", "parameters": 1}
+    made: list[dict[str, Any]] = [{**start, **head, "seq": 1, "step": 0, "time": 0.0}]
+    for step in range(1, STEPS + 1):
+        fields = {"metrics": values_of(step), "tokens": 9000 * step, "seconds": 2.0 * step}
+        made.append({"kind": "step_completed", **head, "seq": step + 1, "step": step, "time": 2.0 * step, **fields})
+    return made
+
+
+def values_of(step: int) -> dict[str, float]:
+    return {f"bench/metric_{number}": step / (number + 1) for number in range(METRICS)}
+
+
+def narrow_rows(path: Path) -> float:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE value (run INTEGER, step INTEGER, name TEXT, value REAL)")
+    steps = [[(1, step, name, value) for name, value in values_of(step).items()] for step in range(1, STEPS + 1)]
+    began = time.monotonic()
+    for rows in steps:
+        with connection:
+            connection.executemany("INSERT INTO value VALUES (?, ?, ?, ?)", rows)
+    seconds = time.monotonic() - began
+    connection.close()
+    return seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main())
