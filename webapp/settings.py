@@ -50,7 +50,7 @@ MIDDLEWARE = [
     "webapp.security.headers.SecurityHeadersMiddleware",  # outermost: static files and error pages get headers too
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
     "webapp.security.addresses.NoNulMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -141,10 +141,10 @@ AUTH_PASSWORD_VALIDATORS = [
 # Served from the folder itself: nothing to collect, and a changed file is seen at the next request.
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = True
-WHITENOISE_MAX_AGE = 0
-WHITENOISE_ALLOW_ALL_ORIGINS = False
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_AUTOREFRESH = True
+SERVESTATIC_MAX_AGE = 0
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

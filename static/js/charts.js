@@ -137,6 +137,7 @@ export class Chart {
         width: 3,
       },
       mode: "markers",
+      cliponaxis: false, // the first lies on the axis
       marker: { color: colour, size: 6 },
       hovertemplate: "held-out at step %{customdata}: %{text}<extra></extra>",
       showlegend: false,

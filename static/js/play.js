@@ -25,15 +25,20 @@ const STOPS = {
 async function send(next) {
   if (busy) return;
   busy = true;
+  const sent = chosen;
+  chosen = []; // what is picked meanwhile belongs to the next reply
   const answer = await post(panel.dataset.url, request(next));
   busy = false;
   part("problem").hidden = answer.ok;
   if (!answer.ok) {
     part("problem").textContent = problemsOf(answer);
+    chosen = [...sent, ...chosen];
     return;
   }
-  [replies, episode, chosen] = [next, answer, []];
+  [replies, episode] = [next, answer];
+  if (episode.now.stop) chosen = [];
   show();
+  sendIfFull();
 }
 
 function request(next) {
@@ -84,7 +89,11 @@ function showBoardOfNow() {
 function pick(name) {
   chosen.push(name);
   showChosen();
-  if (!button("send").disabled && chosen.length >= allowance()) send([...replies, written(chosen)]);
+  sendIfFull();
+}
+
+function sendIfFull() {
+  if (chosen.length && chosen.length >= allowance()) send([...replies, written(chosen)]);
 }
 
 /** Actions that one reply may hold: what a turn allows, and what the budget leaves. */

@@ -281,6 +281,7 @@ function prepare() {
   document
     .querySelectorAll("[role=tab]")
     .forEach((one) => one.addEventListener("click", () => choose(one.dataset.tab)));
+  addEventListener("hashchange", () => choose(location.hash.slice(1)));
   addEventListener("starboard:theme", () => setTimeout(askToDraw, 0));
   document.addEventListener("visibilitychange", askToDraw);
   const dialog = document.getElementById("rename-dialog");

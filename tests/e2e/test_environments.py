@@ -63,6 +63,18 @@ def test_a_wrong_value_is_said_beside_the_states_and_at_its_field_when_saved(pag
     expect(page.locator("[name=parameter_size]")).to_have_value("99")
 
 
+def test_actions_chosen_faster_than_the_site_answers_are_all_played(page: Page) -> None:
+    page.route("**/play/", lambda route: (page.wait_for_timeout(300), route.continue_())[1])
+    page.goto("/environments/")
+    page.click("text=Lake")
+    page.fill("#play [name=seed]", str(SEED))
+    page.click("[data-act=start]")
+    wall = page.locator(".play-actions button:has-text('Up')")
+    for _ in range(4):  # two turns of two
+        wall.click()
+    expect(page.locator(".play-left")).to_have_text("3 turns and 6 actions left")
+
+
 def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
     page.goto("/environments/")
     page.click("text=Lake")
@@ -72,7 +84,7 @@ def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
     for action in solution():
         page.click(f".play-actions button:has-text('{action}')")
     if len(solution()) % 2:
-        page.click("[data-act=send]")
+        page.click("[data-act=send]:enabled")
     expect(page.locator(".play-end")).to_have_text("Solved. Return 1, penalty 0.")
     page.click("[data-act=undo]")
     expect(page.locator(".play-end")).to_have_count(0)
