@@ -23,8 +23,9 @@ lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
 
-bench: setup  ## how long a training step takes on this machine
-	$(VENV)/python -m benchmarks.engine_step
+bench: setup-dev  ## how fast this machine does what matters, beside other tools where there are any
+	-@$(PYTHON) -m workers.launch.install cluster
+	$(VENV)/python -m benchmarks
 
 setup:
 	@$(PYTHON) -m workers.launch.install base

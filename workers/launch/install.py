@@ -37,7 +37,10 @@ def install(kind: str) -> None:
         venv.create(VENV, with_pip=True)
     if not (VENV / "bin" / "uv").exists():
         _run([str(PYTHON), "-m", "pip", "install", "--quiet", UV])
-    _run([str(VENV / "bin" / "uv"), "pip", "install", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt"])
+    overrides = ROOT / "requirements" / f"{kind}-overrides.txt"
+    more = ["--overrides", str(overrides)] if overrides.exists() else []
+    uv = str(VENV / "bin" / "uv")
+    _run([uv, "pip", "install", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt", *more])
     stamp.write_text(wanted)
 
 

@@ -1,0 +1,46 @@
+"""`python -m benchmarks`: each benchmark in a process of its own, one after the other, one JSON line each.
+
+`python -m benchmarks NAME …` runs those alone. On a machine that does other things the numbers mean little; ratios
+against another tool in the same run mean more.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+STARTER = "engine/configs/starter.toml"
+COMMANDS = {
+    "engine_step": ["engine", "bench", STARTER],
+    "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
+    "ingestion": ["benchmarks.ingestion"],
+    "event_to_pixel": ["benchmarks.event_to_pixel"],
+}
+
+
+def main(names: list[str]) -> int:
+    if unknown := [name for name in names if name not in COMMANDS]:
+        raise SystemExit(f"There is no benchmark {unknown[0]!r}. Use one of: {', '.join(COMMANDS)}.")
+    failed = 0
+    for name in names or COMMANDS:
+        if problem := missing(name):
+            sys.stdout.write(f"{name}: not run. {problem}\n")
+            continue
+        sys.stdout.flush()
+        failed |= subprocess.run([sys.executable, "-m", *COMMANDS[name]], check=False).returncode
+    return 1 if failed else 0
+
+
+def missing(name: str) -> str:
+    """What a benchmark needs and this machine lacks."""
+    if name == "sampling_against_vllm" and importlib.util.find_spec("vllm") is None:
+        return "It needs vLLM: requirements/cluster.txt says how."
+    if name == "event_to_pixel" and not (shutil.which("chromium") or shutil.which("chromium-browser")):
+        return "It needs Chromium on the PATH: apt install chromium."
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
