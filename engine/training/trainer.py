@@ -11,6 +11,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -124,7 +125,7 @@ class Trainer:
 
         # 5. record
         with self._timed("capture", times, step, announce=False):
-            self._capture(step, trajectories, rows.tolist(), advantages)
+            shard = self._capture(step, trajectories, rows.tolist(), advantages)
         seconds = time.monotonic() - began
         self.progress.step = step
         self.progress.tokens += sampled
@@ -132,6 +133,7 @@ class Trainer:
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
         self._emit_step(step, metrics, skipped)
+        self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
 
     def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
@@ -187,9 +189,12 @@ class Trainer:
         self.progress.detectors = self.detectors.state_dict()
         return verdict.stop
 
-    def _capture(self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None) -> None:
+    def _capture(
+        self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None
+    ) -> Path | None:
+        """The shard that all trajectories of the step were written to, if the step is one to record."""
         if not self.config.capture.every or (step - 1) % self.config.capture.every:
-            return
+            return None
         place = {row: index for index, row in enumerate(kept)}
         spreads = group_spreads(trajectories)
         records = [
@@ -206,7 +211,7 @@ class Trainer:
             )
             for row, trajectory in enumerate(trajectories)
         ]
-        self._write_records("train", step, records)
+        return self._write_records("train", step, records)
 
     def _evaluate_if_due(self, *, last: bool) -> None:
         every = self.config.evaluation.every
@@ -237,15 +242,19 @@ class Trainer:
             for trajectory in result.trajectories
         ]
         if self.config.capture.every:
-            self._write_records("validation", step, records)
+            self._tell_of(self._write_records("validation", step, records), "validation", step, len(records))
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
 
-    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> None:
+    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> Path:
         path = self.directory.shard(split, step)
         write_shard(path, records)
-        relative = str(path.relative_to(self.directory.path))
-        self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=len(records))
+        return path
+
+    def _tell_of(self, shard: Path | None, split: str, step: int, count: int) -> None:
+        if shard is not None:
+            relative = str(shard.relative_to(self.directory.path))
+            self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=count)
 
     def _obey(self) -> None:
         """Between steps: waits while paused, saves when asked, leaves when asked."""

@@ -18,6 +18,7 @@ from webapp.trajectories.models import Trajectory
 from workers import lease
 from workers.bridge import Bridge
 from workers.lease import Fenced
+from workers.tail import read_chunk
 
 pytestmark = pytest.mark.django_db
 
@@ -237,6 +238,19 @@ def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
     Bridge(run, 1).drain()
     run.refresh_from_db()
     assert (run.steps.count(), run.evaluations.count(), run.step) == (0, 0, 0)
+
+
+def test_what_came_before_a_shard_is_in_the_rows_before_the_shard_is_read(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.shard(run, 1)
+    record.step(2)
+    first = read_chunk(record.path, 0)
+    assert [event.kind for event in first.events] == ["run_started", "step_completed"]
+    rest = read_chunk(record.path, first.end)
+    assert [event.kind for event in rest.events] == ["trajectories_recorded", "step_completed"]
+    assert rest.end == record.path.stat().st_size
 
 
 def test_a_shard_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
