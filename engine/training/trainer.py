@@ -19,6 +19,7 @@ from torch import Tensor
 from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
 from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
+from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel, stop_ids
@@ -68,7 +69,7 @@ class Trainer:
         self.manager = EnvStateManager(
             config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
         )
-        self.detectors = build_detectors(config.stop)
+        self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.saved_step = progress.step if progress.step else -1
 
@@ -79,12 +80,12 @@ class Trainer:
                 self._evaluate(self.config.evaluation.episodes)
             while self.progress.step < self.config.steps:
                 self._obey()
-                ended = self._train_step(self.progress.step + 1)
+                verdict = self._train_step(self.progress.step + 1)
                 last = self.progress.step == self.config.steps
-                self._evaluate_if_due(last=last or ended is not None)
+                self._evaluate_if_due(last=last or verdict.stop is not None)
                 self._save_if_due()
-                if ended is not None:
-                    self._finish("collapsed", ended)
+                if verdict.stop is not None:
+                    self._finish(verdict.ending, verdict.stop)
                     return
             self._finish("completed", f"All {self.config.steps} steps are done.")
         except Interrupted:
@@ -93,8 +94,8 @@ class Trainer:
         except StopAsked:
             self._finish("stopped", "Stopped on request.")
 
-    def _train_step(self, step: int) -> str | None:
-        """One step of StarPO. Returns why the run must end, if it must."""
+    def _train_step(self, step: int) -> Verdict:
+        """One step of StarPO. Returns what the detectors say of it, and whether the run must end."""
         began = time.monotonic()
         times, self.between = self.between, {}
 
@@ -179,13 +180,17 @@ class Trainer:
             metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
         return credit.advantages, metrics
 
-    def _detect(self, step: int, metrics: Metrics) -> str | None:
-        """Raises alerts; returns the reason when a detector ends the run."""
+    def _detect(self, step: int, metrics: Metrics) -> Verdict:
+        """Raises alerts and does what they ask for; ending the run is left to the caller."""
         verdict = self.detectors.observe(step, metrics)
         for draft in verdict.alerts:
             self.events.emit("alert_raised", step=step, **draft.fields())
         self.progress.detectors = self.detectors.state_dict()
-        return verdict.stop
+        if verdict.asks_for("checkpoint"):
+            self._save("alert")
+        if verdict.asks_for("pause"):
+            self.control.ask_to_pause()
+        return verdict
 
     def _capture(self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None) -> None:
         if not self.config.capture.every or (step - 1) % self.config.capture.every:
