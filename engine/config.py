@@ -177,8 +177,12 @@ class DiagnosticsConfig(Section):
         description="Which thoughts: first_turn, those on the first prompts (cheap, and comparable through a run); or "
         "trajectory, of any turn on all it has seen. There N is about M, so the cost grows with M squared.",
     )
-    templates: bool = Field(
-        True, description="Look for one and the same thought on different prompts at the same steps; costs little."
+    template_similarity: float = Field(
+        0.92,
+        ge=0,
+        le=1,
+        description="Thoughts on different prompts with this share of words in common are one template. 1: word for "
+        "word. 0 does not look for templates.",
     )
     gradients_every: int = Field(
         0,

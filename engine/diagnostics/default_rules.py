@@ -69,6 +69,11 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice=f"Replies end before their thought does, or skip it. {_GENTLER}",
     ),
     RuleConfig(
+        name="templates_spread", kind="gains", metric="collapse/template_share", severity="watch", steps=1, limit=0.3,
+        baseline=2, subject="The share of thoughts that nearly repeat one on another puzzle",
+        advice="Read the largest templates: one thought may serve many states.",
+    ),
+    RuleConfig(
         name="warnings_agree", kind="agreement", metric="rollout/success", severity="critical", steps=1, recovery=5,
         limit=2, among=_EARLY, subject="Training success",
         advice="Signals that do not depend on each other agree, so this is no chance: go back to a checkpoint now.",

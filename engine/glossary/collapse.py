@@ -114,7 +114,8 @@ COMPATIBLE = (
     ),
     Metric(
         name="collapse/marginal_std_token_compat", section="collapse", title="RAGEN's per-token spread", low=0,
-        meaning=_PER_LENGTH, formula="as the spread of ln p(z), with ln p(z|x) / length", bad="To 0: thoughts are alike.",
+        meaning=_PER_LENGTH, formula="as the spread of ln p(z), with ln p(z|x) / length",
+        bad="To 0: thoughts are alike.",
     ),
     Metric(
         name="collapse/marginal_std_ema_token_compat", section="collapse", title="RAGEN's smoothed per-token spread",
