@@ -69,7 +69,8 @@ def sample_turns(
     """
     left = [list(usable) for turns in trajectories if (usable := [turn for turn in turns if len(turn[1])])]
     columns: dict[tuple[int, ...], int] = {}
-    thoughts, true_column = [], []
+    thoughts: list[list[int]] = []
+    true_column: list[int] = []
     while left and len(thoughts) < reasonings:
         place = int(generator.integers(len(left)))
         context, thought = left[place].pop(int(generator.integers(len(left[place]))))

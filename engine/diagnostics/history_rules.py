@@ -46,7 +46,7 @@ class Spike(Windowed):
     def finding(self, value: float) -> str:
         return (
             f"is {value:.3g}, over {self.config.limit:g} times its median {self.usual:.3g} of the last "
-            f"{self.config.window} {self.readings}{self.streak}"
+            f"{self.config.window} {self.readings},{self.streak}".rstrip(",")
         )
 
     def reference(self) -> float | None:
@@ -71,7 +71,7 @@ class ZScore(Windowed):
     def finding(self, value: float) -> str:
         return (
             f"is {value:.3g}, more than {self.config.limit:g} standard deviations from its mean {self.mean:.3g} of the "
-            f"last {self.config.window} {self.readings}{self.streak}"
+            f"last {self.config.window} {self.readings},{self.streak}".rstrip(",")
         )
 
     def reference(self) -> float | None:

@@ -50,8 +50,8 @@ class Rule(ABC):
 
     @property
     def streak(self) -> str:
-        """ "for 5 steps", or nothing where one reading is enough."""
-        return f", for {self.config.steps} {self.readings}" if self.config.steps > 1 else ""
+        """What ends a finding: for how many readings, or nothing where one is enough."""
+        return f" for {self.config.steps} {self.readings}" if self.config.steps > 1 else ""
 
     def observe(self, metrics: Metrics) -> AlertDraft | None:
         if self.config.metric not in metrics:
@@ -95,7 +95,7 @@ class Below(Rule):
         return value < self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, under {self.config.limit:g} for {self.config.steps} {self.readings}"
+        return f"is {value:.3g}, under {self.config.limit:g}{self.streak}"
 
     def reference(self) -> float | None:
         return self.config.limit
@@ -109,7 +109,7 @@ class Above(Below):
         return value > self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, over {self.config.limit:g} for {self.config.steps} {self.readings}"
+        return f"is {value:.3g}, over {self.config.limit:g}{self.streak}"
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Falls(AgainstBaseline):
         return baseline > 0 and baseline >= self.config.floor and value < self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, under {self.config.limit:g} times {self.start}{self.streak}"
+        return f"is {value:.3g}, under {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ class Rises(AgainstBaseline):
         return baseline > 0 and baseline >= self.config.floor and value > self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, over {self.config.limit:g} times {self.start}{self.streak}"
+        return f"is {value:.3g}, over {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
 
 
 @dataclass(slots=True)
