@@ -44,7 +44,7 @@ def collapse_metrics(
     Without two contexts and two thoughts there is nothing to contrast, and only the counts are returned. `smoothed`
     moves on by one estimate.
     """
-    turns = [_turns(trajectory, context) for trajectory in trajectories]
+    turns = [turns_of(trajectory, context) for trajectory in trajectories]
     pairs = sample(turns, config, np.random.default_rng([config.seed, step, 3]))
     metrics = _counts(turns)
     if len(pairs.prompts) < 2 or len(pairs.thoughts) < 2:
@@ -96,7 +96,7 @@ def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
     return [(template["key"], template["text"]) for template in last["templates"]]
 
 
-def _turns(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
+def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
     """Of each turn, all ids before its reply and its thought's; the opener is the context's, no thought is empty."""
     ids = trajectory.ids
     return [
