@@ -250,7 +250,9 @@ class DetectorsConfig(Section):
         "notify", description="After a warning. checkpoint keeps the last good weights: few runs recover."
     )
     critical_action: Action = Field(
-        "notify", description="After a critical alert. pause lets you look before it goes on."
+        "notify",
+        description="After a critical alert. pause lets you look first; go on from the run's page, or by a control.json "
+        'with {"request": "run"}.',
     )
     dead_action: Action = Field("notify", description="When nothing can be learned any more. stop saves the machine.")
     rules: tuple[RuleConfig, ...] = Field(

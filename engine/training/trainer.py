@@ -206,7 +206,7 @@ class Trainer:
         self.progress.detectors = self.detectors.state_dict()
         if verdict.asks_for("checkpoint"):
             self._save("alert")
-        if verdict.asks_for("pause"):
+        if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
             self.control.ask_to_pause()
         return verdict
 
