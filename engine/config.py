@@ -251,8 +251,8 @@ class DetectorsConfig(Section):
     )
     critical_action: Action = Field(
         "notify",
-        description="After a critical alert. pause lets you look first; go on from the run's page, or by a control.json "
-        'with {"request": "run"}.',
+        description="After a critical alert. pause lets you look first; go on from the run's page, or by a "
+        'control.json with {"request": "run"}.',
     )
     dead_action: Action = Field("notify", description="When nothing can be learned any more. stop saves the machine.")
     rules: tuple[RuleConfig, ...] = Field(

@@ -76,6 +76,6 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
     RuleConfig(
         name="warnings_agree", kind="agreement", metric="rollout/success", severity="critical", steps=1, recovery=5,
         limit=2, among=_EARLY, subject="Training success",
-        advice="Signals that do not depend on each other agree, so this is no chance: go back to a checkpoint now.",
+        advice="Signs of different kinds agree, which one odd batch seldom does: go back to a checkpoint before them.",
     ),
 )  # fmt: skip
