@@ -327,3 +327,25 @@ def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
     Bridge(run, 1).drain()
     assert run.steps.count() == 400
     assert run.steps.get(step=400).metrics["env/e7/success"] == 400.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "went_on", "requested"),
+    [("run", False, "pause"), ("run", True, "run"), ("stop", False, "stop")],
+    ids=["paused by an alert", "resumed since", "a stop stands"],
+)
+def test_a_run_that_an_alert_paused_is_paused_as_if_the_user_had_asked(
+    run: Run, asked: str, went_on: bool, requested: str
+) -> None:
+    Run.objects.filter(pk=run.pk).update(requested=asked)
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.event(
+        "alert_raised", step=1, rule="r", severity="warn", message="m", metric="x/y", value=1.0, action="pause"
+    )
+    if went_on:
+        record.step(2)
+    assert Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert run.requested == requested
