@@ -63,7 +63,7 @@ def sign_flip_test(first: Sequence[float], other: Sequence[float], *, seed: int 
         signs = np.asarray(list(product((-1, 1), repeat=len(differences))))
         return float((np.abs(signs @ differences) >= seen).mean())
     stream = np.random.default_rng(seed)
-    hits = sum(
+    hits: int = sum(
         abs(float(stream.choice((-1.0, 1.0), size=len(differences)) @ differences)) >= seen for _ in range(draws)
     )
     return (hits + 1) / (draws + 1)
