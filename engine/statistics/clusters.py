@@ -20,7 +20,7 @@ Method = Literal["wilson", "t_over_prompts", "wilson_over_prompts"]
 METHODS: dict[Method, str] = {
     "wilson": "Wilson's, one episode a prompt",
     "t_over_prompts": "t over prompts: samples of a prompt count as one cluster",
-    "wilson_over_prompts": "Wilson's, each prompt counted once: all prompts scored alike, which t would take for certainty",
+    "wilson_over_prompts": "Wilson's, each prompt counted once: all scored alike, which t would take for certainty",
 }
 
 
