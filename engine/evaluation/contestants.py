@@ -28,6 +28,7 @@ class Played:
 
 class Contestant(Protocol):
     name: str
+    address: str  # of the endpoint; empty for what plays in this process
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
         """One sample of each puzzle in `specs`."""
@@ -50,7 +51,7 @@ class LocalModel:
         from engine.rollout.context_manager import ContextManager
 
         torch.set_num_threads(config.threads or os.cpu_count() or 1)
-        self.name = path
+        self.name, self.address = path, ""
         self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
         self.stop_ids = stop_ids(self.model, tokenizer)
         self.wanted_context = config.rollout.max_context_tokens
@@ -105,7 +106,7 @@ class EndpointModel:
     """A model behind an OpenAI-compatible endpoint; the endpoint's own context limit holds."""
 
     def __init__(self, config: RunConfig, endpoint: ChatEndpoint, *, concurrency: int) -> None:
-        self.name = endpoint.settings.model
+        self.name, self.address = endpoint.settings.model, endpoint.url
         self.endpoint, self.concurrency, self.think = endpoint, concurrency, config.rollout.think
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:

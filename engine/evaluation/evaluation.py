@@ -29,6 +29,7 @@ class Outcome:
 
     plan: Plan
     model: str
+    address: str
     results: list[Result]
     summaries: list[Summary]
     notes: list[str]
@@ -68,6 +69,7 @@ def evaluate(config: RunConfig, contestant: Contestant, plan: Plan) -> Outcome:
     return Outcome(
         plan=plan,
         model=contestant.name,
+        address=contestant.address,
         results=results,
         summaries=summaries,
         notes=[*contestant.notes(), *_notes(plan, results)],

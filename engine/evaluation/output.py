@@ -44,6 +44,7 @@ def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
         "complete": outcome.complete,
         "failure": str(outcome.failure) if outcome.failure else "",
         "model": outcome.model,
+        "endpoint": outcome.address,
         "seeds": outcome.plan.seeds,
         "samples": outcome.plan.samples,
         "temperatures": outcome.plan.temperatures,

@@ -170,9 +170,9 @@ class ChatEndpoint:
         words = self._words(body)
         problem = chat_answers.read_problem(body)
         if 300 <= status < 400:
-            target = httpx2.URL(headers.get("location", "")).host or "another path"
+            target = self._clean(_host(headers.get("location", "")))
             raise EndpointError(
-                f"The endpoint {self.url} redirects to {self._clean(target)}; redirects are not followed.",
+                f"The endpoint {self.url} redirects to {target}; redirects are not followed.",
                 remedy="Give the address it redirects to, if you trust it with the key.",
             )
         if status in (401, 403):
@@ -218,7 +218,9 @@ class ChatEndpoint:
         )
 
     def _words(self, body: bytes) -> str:
-        words = " ".join(self._clean(chat_answers.read_problem(body)["message"]).split())
+        """The server's own words on one line, without the key and without what would steer a terminal."""
+        clean = self._clean(chat_answers.read_problem(body)["message"])
+        words = " ".join("".join(sign if sign.isprintable() else " " for sign in clean).split())
         return words[: chat_answers.MESSAGE_LENGTH] or "it gives no reason."
 
     def _clean(self, text: str) -> str:
@@ -249,6 +251,13 @@ def is_this_machine(host: str) -> bool:
         return False
 
 
+def _host(location: str) -> str:
+    try:
+        return httpx2.URL(location).host or "another path"
+    except httpx2.InvalidURL:
+        return "an address that is none"
+
+
 def _seconds(retry_after: str | None) -> float | None:
     """Retry-After as seconds from now; it is a number or a date (RFC 9110, 10.2.3)."""
     if retry_after is None:
@@ -259,7 +268,7 @@ def _seconds(retry_after: str | None) -> float | None:
         pass
     try:
         moment = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from engine.__main__ import main
 from engine.errors import ConfigError
@@ -30,7 +31,8 @@ def run(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: p
         arguments = ["--endpoint", address, "--model", "moves", "--episodes", "3", "--retries", "0", "--timeout", "2"]
         status = main(["evaluate", str(lake), *arguments, "--out", str(tmp_path / "out"), *keys, *more])
         printed = capfd.readouterr()
-        written = [path.read_bytes().decode(errors="replace") for path in (tmp_path / "out").glob("*")]
+        written = [path.read_text() for path in (tmp_path / "out").glob("*.json*")]
+        written += [str(parquet.read_table(path).to_pylist()) for path in (tmp_path / "out").glob("*.parquet")]
         return status, "\n".join([printed.out, printed.err, caplog.text, *written])
 
     return evaluate
@@ -120,6 +122,17 @@ def test_a_redirect_is_not_followed_so_no_other_host_sees_the_key(status: int, r
             code, everything = run(server.address)
     assert code == 1 and "redirects to 127.0.0.1; redirects are not followed" in everything
     assert other.asked == [] and len(server.asked) <= 3
+
+
+def test_a_redirect_to_nowhere_is_refused_as_well(run: Run) -> None:
+    with serving(lambda asked, number: Answer(status=302, headers={"Location": "http://[::"})) as server:
+        assert "redirects to an address that is none" in run(server.address)[1]
+
+
+def test_words_that_would_steer_a_terminal_do_not(run: Run) -> None:
+    with serving(lambda asked, number: error(404, "\x1b[2J\x07no\nsuch\tmodel")) as server:
+        code, everything = run(server.address)
+    assert code == 1 and "(404): [2J no such model" in everything and "\x1b" not in everything
 
 
 @pytest.mark.parametrize(
