@@ -72,6 +72,8 @@ class ChatEndpoint:
         self.limit_field = "max_tokens"
         self.sends_seed = True
         self.retried = 0
+        self._reached = False
+        self._count = threading.Lock()
         self._closed = threading.Event()
         self._client = httpx2.Client(
             timeout=settings.timeout,
@@ -97,7 +99,8 @@ class ChatEndpoint:
                 reason = str(problem)
                 wait = self._pause(attempt, problem)
             if attempt < self.settings.retries:
-                self.retried += 1
+                with self._count:
+                    self.retried += 1
                 if self._closed.wait(wait):
                     raise GivenUp("The evaluation ended before this request had a reply.")
         raise GivenUp(f"No reply in {self.settings.retries + 1} attempts. The last one: {reason}")
@@ -133,6 +136,7 @@ class ChatEndpoint:
         deadline = time.monotonic() + self.settings.timeout
         try:
             with self._client.stream("POST", self.url, json=payload, headers=self.key.headers()) as response:
+                self._reached = True
                 body = bytearray()
                 for part in response.iter_bytes():
                     body += part
@@ -143,8 +147,15 @@ class ChatEndpoint:
                 return response.status_code, response.headers, bytes(body)
         except httpx2.TimeoutException:
             raise _Passing(f"no answer within {self.settings.timeout:g} s.") from None
+        except httpx2.ConnectError as error:
+            if self._reached:
+                raise _Passing(self._clean(f"the connection was refused ({error}).")) from None
+            raise EndpointError(
+                self._clean(f"The endpoint {self.url} cannot be reached: {error}."),
+                remedy="See that it runs, and that --endpoint is its address.",
+            ) from None
         except httpx2.HTTPError as error:
-            raise _Passing(self._clean(f"no connection ({type(error).__name__}: {error}).")) from None
+            raise _Passing(self._clean(f"the connection broke ({type(error).__name__}: {error}).")) from None
         except RuntimeError:
             if self._closed.is_set():  # closed under way
                 raise GivenUp("The evaluation ended before this request had a reply.") from None

@@ -22,7 +22,8 @@ from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.prompts import Message
 from engine.rollout.types import Reply
 
-FAILURES_IN_A_ROW = 8  # requests given up one after another, before the endpoint is
+# requests given up one after another, before the endpoint is: when it has never replied, and when it has
+FAILURES_AT_FIRST, FAILURES_IN_A_ROW = 3, 8
 
 
 class ChatContext(ContextManager):
@@ -149,7 +150,7 @@ class ChatSampler:
         if problem.kind == "context_full":
             return
         self._failures += 1
-        if not self._answered or self._failures >= FAILURES_IN_A_ROW:
+        if self._failures >= (FAILURES_IN_A_ROW if self._answered else FAILURES_AT_FIRST):
             raise EndpointError(
                 f"The endpoint {self.endpoint.url} gives no replies. {problem}",
                 remedy="See that it runs and serves this model; lower --concurrency if it asks to slow down.",

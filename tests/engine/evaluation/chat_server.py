@@ -60,12 +60,15 @@ class ChatServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, script: Script) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, script: Script, port: int) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.script = script
         self.asked: list[Asked] = []
         self.busy = self.busiest = 0
         self.lock = threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that give up and hang up are part of the tests."""
 
     @property
     def address(self) -> str:
@@ -111,8 +114,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(script: Script = lambda asked, number: None) -> Iterator[ChatServer]:
-    server = ChatServer(script)
+def serving(script: Script = lambda asked, number: None, *, port: int = 0) -> Iterator[ChatServer]:
+    server = ChatServer(script, port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

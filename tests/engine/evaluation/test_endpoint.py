@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,7 +14,9 @@ import pytest
 from engine.environments import make_environment
 from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
+from engine.policies.api_key import ApiKey
 from engine.policies.chat_answers import ChatReply
+from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
 from engine.policies.openai_policy import whole_reply
 from tests.engine.evaluation.chat_server import Answer, Asked, completion, error, moves_for, serving
 from tests.engine.evaluation.conftest import KEY, evaluate_at, lake_config
@@ -114,7 +118,7 @@ def test_a_wait_may_be_named_as_a_date() -> None:
     with serving(tomorrow) as server:
         outcome = evaluate_at(server, episodes=1, longest_wait=5)
     assert len(server.asked) == 1
-    assert re.search(r"asks to wait 3(600|59\d) s; no more than 5 s are waited", str(outcome.failure))
+    assert re.search(r"asks to wait 3(600|59\d) s; no more than 5 s are waited", outcome.results[0].error)
 
 
 def test_no_more_requests_run_at_once_than_allowed() -> None:
@@ -201,6 +205,29 @@ def test_a_request_that_fails_for_good_costs_its_own_episode_alone() -> None:
     assert summary.success == sum(bool(result.success) for result in outcome.results) / 5
     assert summary.pass_at == {1: None}  # a suite with a hole has no pass@k
     assert outcome.failure is None and not outcome.complete
+
+
+def test_a_refusal_that_comes_first_does_not_condemn_the_endpoint() -> None:
+    with serving(lambda asked, number: error(400, "content policy") if number == 0 else None) as server:
+        outcome = evaluate_at(server, episodes=6, concurrency=1)
+    assert outcome.failure is None and [result.scored for result in outcome.results] == [False, *[True] * 5]
+
+
+def test_a_server_that_restarts_is_waited_for() -> None:
+    def ask() -> str:
+        return endpoint.complete([{"role": "user", "content": "?"}], max_tokens=9, temperature=1.0, seed=1).content
+
+    with serving(lambda asked, number: Answer(body=completion("one"), headers={"Connection": "close"})) as server:
+        settings = EndpointSettings(url=server.address, model="moves", backoff=0.2)
+        endpoint = ChatEndpoint(settings, ApiKey())
+        assert ask() == "one"
+    with ThreadPoolExecutor() as pool:
+        answer = pool.submit(ask)
+        time.sleep(0.3)  # refused at least once
+        assert endpoint.retried > 0
+        with serving(lambda asked, number: Answer(body=completion("two")), port=server.server_port):
+            assert answer.result() == "two"
+    endpoint.close()
 
 
 def test_an_endpoint_that_dies_under_way_leaves_what_was_played() -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,7 +106,16 @@ def test_where_nobody_listens_the_error_says_so(run: Run) -> None:
         bound.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
         code, everything = run(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
     assert code == 1
-    assert "no connection (ConnectError" in everything and "See that it runs" in everything
+    assert "cannot be reached: " in everything and "See that it runs" in everything
+
+
+def test_nobody_waits_for_an_address_where_nobody_ever_listened(lake: Path) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+        began = time.monotonic()
+        assert main(["evaluate", str(lake), "--endpoint", address, "--model", "m", "--retries", "6"]) == 1
+    assert time.monotonic() - began < 10  # six retries would take half a minute
 
 
 def test_an_endpoint_too_slow_to_answer_is_given_up(run: Run) -> None:
