@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.config import RunConfig
-from engine.errors import EnvironmentFault, StarboardError
+from engine.errors import ConfigError, EnvironmentFault, StarboardError
 from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
@@ -181,8 +181,8 @@ def play_out(
     failure: StarboardError | None = None
     try:
         proxy.play(sampler, players)
-    except EnvironmentFault:
-        pass  # every episode had one, and its row says so; other environments may do better
+    except (EnvironmentFault, ConfigError):
+        pass  # said of every episode of this environment, and each row says so; others may do better
     except StarboardError as error:
         failure = error
     except KeyboardInterrupt:
