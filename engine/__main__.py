@@ -46,18 +46,9 @@ def train_main(argv: list[str]) -> int:
 
 
 def evaluate_main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m engine evaluate", description="Play held-out puzzles.")
-    parser.add_argument("config", type=Path, help="a TOML file with the environments and evaluation settings")
-    parser.add_argument("--model", help="a checkpoint's model directory or a Hugging Face directory; default: config's")
-    parser.add_argument("--episodes", type=int, help="held-out puzzles per environment")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
-    options = parser.parse_args(argv)
+    from engine.evaluation.command import evaluate_main as evaluate
 
-    from engine.config import read_config
-    from engine.training.standalone_evaluation import print_evaluations
-
-    config = read_config(options.config, options.set)
-    return print_evaluations(config, model=options.model, episodes=options.episodes)
+    return evaluate(argv)
 
 
 def check_main(argv: list[str]) -> int:
