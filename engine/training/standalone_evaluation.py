@@ -12,6 +12,7 @@ from engine.config import RunConfig
 from engine.policies.loading import load_model, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training.evaluator import Evaluation, evaluate
 
@@ -22,7 +23,12 @@ def evaluate_model(config: RunConfig, *, model: str | None = None, episodes: int
     device = "cuda" if torch.cuda.is_available() else "cpu"
     loaded, tokenizer = load_model(model or config.model.path, device=device)
     context = ContextManager(tokenizer, think=config.rollout.think)
-    proxy = AgentProxy(context, think=config.rollout.think, max_context_tokens=config.rollout.max_context_tokens)
+    proxy = AgentProxy(
+        context,
+        think=config.rollout.think,
+        max_context_tokens=config.rollout.max_context_tokens,
+        window=window_of(config.rollout),
+    )
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=config.seed)
     return [
         evaluate(

@@ -42,9 +42,10 @@ def collapse_metrics(
 
 def _first_turns(trajectories: list[Trajectory], context: ContextManager) -> list[tuple[list[int], list[int]]]:
     """`(prompt, thought)` of each first turn as token ids, the prompt's opener included; a missing thought is empty."""
-    turns = [(trajectory.ids, trajectory.turns[0]) for trajectory in trajectories if trajectory.turns]
+    turns = [(trajectory, trajectory.turns[0]) for trajectory in trajectories if trajectory.turns]
     return [
-        (ids[: turn.reply_start], thought_ids(ids[turn.reply_start : turn.reply_end], context)) for ids, turn in turns
+        (trajectory.seen(turn), thought_ids(trajectory.ids[turn.reply_start : turn.reply_end], context))
+        for trajectory, turn in turns
     ]
 
 
