@@ -143,6 +143,9 @@ class GenerateSampler:
         self.contexts.setdefault(row, []).extend(ids)
         self.waiting[row] = max_tokens
 
+    def restart(self, row: int) -> None:
+        self.contexts.pop(row, None)
+
     def release(self, row: int) -> None:
         self.contexts.pop(row, None)
 

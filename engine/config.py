@@ -28,6 +28,12 @@ class EnvironmentConfig(Section):
 
     kind: str = Field("frozen_lake", description="Which environment: a kind of the registry.")
     tag: str = Field("", max_length=60, description="Name in metrics and tables; the kind's title when empty.")
+    groups: int = Field(
+        0,
+        ge=0,
+        le=4096,
+        description="Its puzzles per step, out of rollout.groups. 0 is an even share of what the others leave.",
+    )
     parameters: dict[str, Any] = Field(default_factory=dict, description="The kind's own parameters.")
     instruction: str = Field(
         "", max_length=4000, description="What the model is told to do; the kind's own words when empty."
@@ -90,11 +96,40 @@ class RolloutConfig(Section):
         8, ge=1, le=1024, description="Trajectories per puzzle (G). At 1 group-relative advantages carry no signal."
     )
     temperature: float = Field(1.0, gt=0, le=5, description="Of sampling in training. Lower explores less.")
-    context: Literal["full"] = Field("full", description="What the model sees of earlier turns: all of it.")
+    context: Literal["full", "last_k_turns", "single_turn_summary"] = Field(
+        "full",
+        description="What the model sees of earlier turns: full, all of them; last_k_turns, the last ones word for "
+        "word; single_turn_summary, a list of states, actions and rewards in place of its own words.",
+    )
+    context_turns: int = Field(
+        0,
+        ge=0,
+        le=200,
+        description="Turns that a window shows, the present one counted; at 1 it shows no earlier one. "
+        "single_turn_summary tells of all turns at 0. More see further and cost more; full takes none.",
+    )
     max_context_tokens: int = Field(
-        1024, ge=32, le=1_000_000, description="Tokens per trajectory; one that would pass it ends, and says so."
+        1024,
+        ge=32,
+        le=1_000_000,
+        description="Tokens that the model sees at once, its reply counted: under the full context the whole "
+        "trajectory. A trajectory that would pass it ends, and says so.",
     )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
+
+    @model_validator(mode="after")
+    def _check_context(self) -> RolloutConfig:
+        if self.context == "full" and self.context_turns:
+            raise ValueError(
+                f"context_turns: the full context shows all turns, so {self.context_turns} would change nothing. "
+                "Leave it at 0, or choose last_k_turns or single_turn_summary."
+            )
+        if self.context == "last_k_turns" and not self.context_turns:
+            raise ValueError(
+                "context_turns: last_k_turns needs the number of turns to show. "
+                "Give 1 (the present turn alone) or more, or choose the full context."
+            )
+        return self
 
 
 class AlgorithmConfig(Section):
@@ -291,7 +326,7 @@ class RunConfig(Section):
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
         min_length=1,
         max_length=16,
-        description="What it trains on; groups are split evenly.",
+        description="What it trains on. Each may have groups of its own; the others share the rest evenly.",
     )
     model: ModelConfig = ModelConfig()
     rollout: RolloutConfig = RolloutConfig()
@@ -311,11 +346,7 @@ class RunConfig(Section):
         tags = [e.tag for e in self.environments]
         if len(set(tags)) != len(tags):
             raise ValueError(f"environments: tags must differ, got {', '.join(tags)}. Give each its own tag.")
-        if self.rollout.groups % len(self.environments):
-            raise ValueError(
-                f"rollout.groups: {self.rollout.groups} groups do not split evenly over {len(tags)} environments. "
-                f"Use a multiple of {len(tags)}."
-            )
+        group_shares(self.environments, self.rollout.groups)
         if self.algorithm.estimator == "grpo" and self.rollout.group_size < 2:
             raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
         if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
@@ -327,6 +358,29 @@ class RunConfig(Section):
                     f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
                 )
         return self
+
+
+def group_shares(environments: list[EnvironmentConfig], groups: int) -> list[int]:
+    """How many of a step's `groups` each environment has, in order; `ValueError` where they do not come out even."""
+    given = sum(environment.groups for environment in environments)
+    sharing = sum(not environment.groups for environment in environments)
+    rest = groups - given
+    if not sharing and rest:
+        raise ValueError(
+            f"rollout.groups: the environments have {given} groups together and the step has {groups}. "
+            f"Set rollout.groups to {given}, or give one environment 0, which takes the rest."
+        )
+    if sharing and given and rest < sharing:
+        raise ValueError(
+            f"rollout.groups: of {groups} groups {given} are given to environments with groups of their own, which "
+            f"leaves {max(rest, 0)} for {sharing} without. Raise it to {given + sharing} or more."
+        )
+    if sharing and rest % sharing:
+        raise ValueError(
+            f"rollout.groups: {rest} groups do not split evenly over {sharing} environments. "
+            + (f"Use {given} and a multiple of {sharing}." if given else f"Use a multiple of {sharing}.")
+        )
+    return [environment.groups or rest // sharing for environment in environments]
 
 
 def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:

@@ -12,6 +12,7 @@ from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
 from engine.rollout.agent_proxy import AgentProxy, ReplySampler
+from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Reply, Trajectory
 
@@ -57,7 +58,12 @@ class LocalModel:
         self.wanted_context = config.rollout.max_context_tokens
         self.context_tokens = min(self.wanted_context, self._own_limit())
         context = ContextManager(tokenizer, think=config.rollout.think)
-        self.proxy = AgentProxy(context, think=config.rollout.think, max_context_tokens=self.context_tokens)
+        self.proxy = AgentProxy(
+            context,
+            think=config.rollout.think,
+            max_context_tokens=self.context_tokens,
+            window=window_of(config.rollout),
+        )
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
         from engine.policies.batched_sampler import BatchedSampler
@@ -107,13 +113,15 @@ class EndpointModel:
 
     def __init__(self, config: RunConfig, endpoint: ChatEndpoint, *, concurrency: int) -> None:
         self.name, self.address = endpoint.settings.model, endpoint.url
-        self.endpoint, self.concurrency, self.think = endpoint, concurrency, config.rollout.think
+        self.endpoint, self.concurrency, self.rollout = endpoint, concurrency, config.rollout
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
-        context = ChatContext(think=self.think)
+        context = ChatContext(think=self.rollout.think)
         sampler = ChatSampler(self.endpoint, context, specs, temperature=temperature, concurrency=self.concurrency)
         watch = Stopwatch(sampler, rows=len(specs))
-        proxy = AgentProxy(context, think=self.think, max_context_tokens=UNLIMITED)
+        proxy = AgentProxy(
+            context, think=self.rollout.think, max_context_tokens=UNLIMITED, window=window_of(self.rollout)
+        )
         try:
             trajectories, failure = play_out(proxy, watch, specs)
         finally:
@@ -154,6 +162,9 @@ class Stopwatch:
         if self.began[row] is None:
             self.began[row] = time.monotonic()
         self.sampler.submit(row, ids, max_tokens=max_tokens)
+
+    def restart(self, row: int) -> None:
+        self.sampler.restart(row)
 
     def advance(self) -> list[Reply]:
         return self.sampler.advance()

@@ -18,6 +18,8 @@ from engine.evaluation.summary import Summary
 ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
 VERSION = 1  # of how episodes are played and counted; numbers compare within one
 
+ROLLOUT_FIELDS = {"think", "context", "context_turns", "max_context_tokens"}
+
 
 def prepare_directory(path: Path) -> None:
     """Makes `path`, before anything is played. Results that are there already are not written over."""
@@ -52,7 +54,9 @@ def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
         "summaries": [summary.fields() for summary in outcome.summaries],
         "notes": outcome.notes,
         "environments": [environment.model_dump(mode="json") for environment in outcome.plan.environments],
-        "rollout": config.rollout.model_dump(mode="json", include={"think", "context", "max_context_tokens"}),
+        "rollout": config.rollout.model_dump(
+            mode="json", include={"think", "context", "context_turns", "max_context_tokens"}
+        ),
         "versions": {"python": platform.python_version(), **_versions("torch", "transformers", "httpx2")},
     }
 

@@ -69,6 +69,13 @@ ENV = (
         formula="actions that changed the state / executed actions",
         bad="Falling: the agent walks into walls, often because it no longer reads the state.",
     ),
+    Metric(
+        name="env/<tag>/fault_rate", section="env", title="<tag>: faults", unit="share", low=0, high=1, better="lower",
+        meaning="Share of this environment's trajectories that ended because the environment raised an error or paid a "
+        "reward that is no number. They train nothing and are part of no other mean.",
+        formula="trajectories with a fault / trajectories",
+        bad="Above 0: read the fault of such a trajectory, and run check-env.",
+    ),
 )  # fmt: skip
 
 EVAL = (
@@ -119,8 +126,44 @@ ROLLOUT = (
     ),
     Metric(
         name="rollout/trajectory_tokens", section="rollout", title="Trajectory length", unit="tokens", low=0,
-        meaning="Mean number of tokens of a whole trajectory, prompts and observations included.",
+        meaning="Mean number of tokens of a whole trajectory, prompts and observations included; with a window, of all "
+        "its contexts together.",
         bad="At the context limit: trajectories end early for want of room.",
+    ),
+    Metric(
+        name="rollout/contexts", section="rollout", title="Contexts", unit="contexts", low=0,
+        meaning="Mean number of contexts of a trajectory: of prompts that the model read afresh. 1 where it sees all "
+        "turns; with a window, up to one a turn.",
+        formula="contexts / trajectories",
+        bad="Near the number of turns with long prompts: each turn is paid for in full.",
+    ),
+    Metric(
+        name="rollout/fault_rate", section="rollout", title="Faults", unit="share", low=0, high=1, better="lower",
+        meaning="Share of the step's trajectories that ended because their environment raised an error or paid a "
+        "reward that is no number. They train nothing and are part of no mean of rewards or success.",
+        formula="trajectories with a fault / trajectories",
+        bad="Above 0: read the fault of such a trajectory. When all have one, the run fails.",
+    ),
+    Metric(
+        name="rollout/context_full_rate", section="rollout", title="Context full", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the step's trajectories that ended because the next prompt and its reply "
+        "could have passed rollout.max_context_tokens.",
+        formula="trajectories that ended for want of room / trajectories",
+        bad="Rising: replies grow. From the start: raise max_context_tokens, or choose a window.",
+    ),
+    Metric(
+        name="rollout/no_room_rate", section="rollout", title="Prompts without room", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the step's trajectories whose first prompt already left no room for a reply. "
+        "They have no turn, train nothing and are part of no mean of rewards or success.",
+        formula="trajectories without a turn for want of room / trajectories",
+        bad="Above 0: these puzzles are never learned. Raise rollout.max_context_tokens.",
+    ),
+    Metric(
+        name="rollout/unparsed_groups", section="rollout", title="Groups that nobody understood", unit="share", low=0,
+        high=1, better="lower", meaning="Share of puzzles for which not one reply of one trajectory was well formed. "
+        "Their trajectories differ by penalties at most, so they teach nothing about the puzzle.",
+        formula="groups without a well-formed reply / groups",
+        bad="Above one half: the format has broken down, or was never learned.",
     ),
     Metric(
         name="rollout/turns", section="rollout", title="Turns", unit="turns", low=0,
@@ -170,6 +213,7 @@ _CASES = {
     "too_many_actions": ("too many actions", "Share of replies with more actions than allowed; the rest are ignored."),
     "unknown_action": ("unknown action", "Share of replies that name an action the environment does not have."),
     "cut_off": ("cut off", "Share of replies that reached the token limit before they were complete."),
+    "empty_reply": ("empty", "Share of replies of nothing but special tokens and blanks."),
 }
 
 PARSE = tuple(

@@ -65,6 +65,11 @@ class BatchedSampler:
         state.budget = max_tokens
         state.ids, state.logprobs, state.entropies = [], [], []
 
+    def restart(self, row: int) -> None:
+        """Empties the row's context; what its cache holds is overwritten by the next prompt."""
+        state = self.rows[row]
+        state.length, state.ids = 0, []
+
     @torch.inference_mode()
     def release(self, row: int) -> None:
         """Frees the row's slot by moving the last active row into it."""

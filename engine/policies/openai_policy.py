@@ -49,6 +49,9 @@ class ChatContext(ContextManager):
     def reply_text(self, ids: list[int]) -> str:
         return "".join(message["content"] for message in self.messages(ids))
 
+    def says_nothing(self, ids: list[int]) -> bool:
+        return not self.reply_text(ids).strip()
+
     def messages(self, ids: Sequence[int]) -> list[Message]:
         return [self._messages[index] for index in ids]
 
@@ -108,6 +111,9 @@ class ChatSampler:
         spec = state.spec
         seed = zlib.crc32(f"{spec.seed} {spec.member} {state.requests}".encode()) >> 1  # below 2^31
         self._pending[self._pool.submit(self._ask, list(state.messages), max_tokens, seed)] = row
+
+    def restart(self, row: int) -> None:
+        self.rows[row].messages = []
 
     def advance(self) -> list[Reply]:
         while self._pending:

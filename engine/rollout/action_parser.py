@@ -19,6 +19,7 @@ ParseCase = Literal[
     "too_many_actions",
     "unknown_action",
     "cut_off",
+    "empty_reply",
 ]
 PARSE_CASES: tuple[ParseCase, ...] = (
     "ok",
@@ -30,6 +31,7 @@ PARSE_CASES: tuple[ParseCase, ...] = (
     "too_many_actions",
     "unknown_action",
     "cut_off",
+    "empty_reply",
 )
 WELL_FORMED: frozenset[ParseCase] = frozenset({"ok", "too_many_actions"})
 SEPARATOR = "||"

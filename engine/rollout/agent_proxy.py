@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.errors import EnvironmentFault
+from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedReply, parse_reply
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window
 from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
 from engine.rollout.types import Reply, Trajectory, Turn
 
@@ -22,6 +23,9 @@ class ReplySampler(Protocol):
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         """Appends `ids` to the row's context and asks for a reply of at most `max_tokens`."""
 
+    def restart(self, row: int) -> None:
+        """Empties the row's context: the next `submit` begins another. Called between a reply and a `submit`."""
+
     def advance(self) -> list[Reply]:
         """Works until some rows have a reply; an empty list when no row awaits one."""
 
@@ -30,17 +34,24 @@ class ReplySampler(Protocol):
 
 
 class AgentProxy:
-    def __init__(self, context: ContextManager, *, think: bool, max_context_tokens: int) -> None:
+    """`window` decides what the model sees of earlier turns; `max_context_tokens` is of one context, reply included."""
+
+    def __init__(
+        self, context: ContextManager, *, think: bool, max_context_tokens: int, window: Window | None = None
+    ) -> None:
         self.context = context
         self.think = think
         self.max_context_tokens = max_context_tokens
+        self.window = window or FullContext()
 
     def rollout(
         self, sampler: ReplySampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
     ) -> list[Trajectory]:
         """One trajectory per spec, in order. `checkpoint` is called between batches of work and may raise to stop.
 
-        An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised.
+        An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised. A
+        first prompt that leaves no room for a reply ends its trajectory as `context_full`, without a turn; when no
+        trajectory has a turn for want of room, a `ConfigError` says how much is needed.
         """
         return self.play(sampler, self.players(specs), checkpoint=checkpoint)
 
@@ -59,7 +70,19 @@ class AgentProxy:
         faults = [player.fault for player in players if player.fault]
         if len(faults) == len(players):
             raise faults[0]
+        self._refuse_if_nothing_fits(players)
         return [player.trajectory for player in players]
+
+    def _refuse_if_nothing_fits(self, players: list[Player]) -> None:
+        if any(player.trajectory.turns or player.fault for player in players):
+            return
+        shortest = min(players, key=lambda player: player.needed)
+        raise ConfigError(
+            f"No first prompt of {shortest.trajectory.environment!r} leaves room for a reply: the shortest prompt and "
+            f"a reply of {shortest.episode.config.max_reply_tokens} tokens make {shortest.needed}, "
+            f"rollout.max_context_tokens is {self.max_context_tokens}.",
+            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, or lower max_reply_tokens.",
+        )
 
 
 class Player:
@@ -71,6 +94,9 @@ class Player:
         self.episode = Episode(spec)
         self.fault: EnvironmentFault | None = None
         self.prompt_start = 0
+        self.needed = 0  # tokens of the context with the prompt that was asked last, and its longest reply
+        self.system = ""
+        self.past: list[Past] = []
         self.trajectory = Trajectory(
             environment=spec.environment.tag,
             kind=spec.environment.kind,
@@ -90,18 +116,20 @@ class Player:
         trajectory.initial_drawing = episode.environment.drawing()
         solution = episode.environment.solution()
         trajectory.optimal_length = len(solution) if solution is not None else None
-        system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
-        user = prompts.first_turn(observation, actions_left=episode.actions_left)
-        self._ask(list(self.proxy.context.first(system, user)), sampler)
+        self.system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
+        self._ask(sampler)
 
     def receive(self, reply: Reply, sampler: ReplySampler) -> None:
         """Appends the sampled tokens, plays the actions, and asks for the next reply or ends."""
         trajectory, episode = self.trajectory, self.episode
+        state = self._state()
         start = len(trajectory.ids)
         trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
         text = self.proxy.context.reply_text(reply.ids)
         parsed = parse_reply(text, think=self.proxy.think, max_actions=episode.config.max_actions_per_turn)
-        if not reply.ended and not parsed.well_formed:
+        if self.proxy.context.says_nothing(reply.ids):
+            parsed = ParsedReply(thought="", actions=[], case="empty_reply")
+        elif not reply.ended and not parsed.well_formed:
             parsed = ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
         try:
             outcome = episode.play(parsed)
@@ -119,30 +147,49 @@ class Player:
             trajectory.stop = outcome.stop
             sampler.release(self.row)
             return
-        user = prompts.next_turn(
-            episode.observation,
-            reward=outcome.reward,
-            actions_left=episode.actions_left,
-            understood=outcome.penalty == 0,
+        self.past.append(
+            Past(
+                state=state,
+                reply=reply.ids,
+                ended=reply.ended,
+                executed=outcome.executed,
+                reward=outcome.reward,
+                understood=outcome.penalty == 0,
+            )
         )
-        self._ask(list(self.proxy.context.following(user, reply_ended=reply.ended)), sampler)
+        self._ask(sampler)
 
-    def _ask(self, ids: list[int], sampler: ReplySampler) -> None:
+    def _state(self) -> State:
+        return State(observation=self.episode.observation, actions_left=self.episode.actions_left)
+
+    def _ask(self, sampler: ReplySampler) -> None:
         """Submits the next prompt, unless prompt and reply could pass the context limit."""
-        needed = len(self.trajectory.ids) + len(ids) + self.episode.config.max_reply_tokens
-        if needed > self.proxy.max_context_tokens:
-            self.trajectory.stop = "context_full"
-            if self.trajectory.turns:
+        trajectory = self.trajectory
+        prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self._state())
+        room = self.episode.config.max_reply_tokens
+        self.needed = self._context_tokens(prompt) + len(prompt.ids) + room
+        if self.needed > self.proxy.max_context_tokens:
+            trajectory.stop = "context_full"
+            if trajectory.turns:
                 sampler.release(self.row)
             return
-        self.prompt_start = len(self.trajectory.ids)
-        self.trajectory.append(ids)
-        sampler.submit(self.row, ids, max_tokens=self.episode.config.max_reply_tokens)
+        if prompt.fresh:
+            trajectory.begin_context()
+            if trajectory.turns:
+                sampler.restart(self.row)
+        self.prompt_start = len(trajectory.ids)
+        trajectory.append(prompt.ids)
+        sampler.submit(self.row, prompt.ids, max_tokens=room)
+
+    def _context_tokens(self, prompt: Prompt) -> int:
+        """How many tokens `prompt` goes on from."""
+        return 0 if prompt.fresh else len(self.trajectory.ids) - self.trajectory.context_start
 
     def _record(self, start: int, text: str, outcome: TurnOutcome) -> None:
         trajectory = self.trajectory
         trajectory.turns.append(
             Turn(
+                context_start=trajectory.context_start,
                 prompt_start=self.prompt_start,
                 reply_start=start,
                 reply_end=len(trajectory.ids),

@@ -1,7 +1,13 @@
-"""Trajectories to padded tensors. Column t is about token t: its mask, the log-probability it was sampled with."""
+"""Trajectories to padded tensors. Column t is about token t: its mask, the log-probability it was sampled with.
+
+A row is a trajectory under every context, so whoever counts rows counts trajectories: groups, filters, statistics,
+mini-batches, turn credit along a row. A window's contexts lie one after the other in the row; only who runs the model
+takes them apart again (`engine.training.token_values`).
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import torch
@@ -12,11 +18,16 @@ from engine.rollout.types import Trajectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens and on nothing else."""
+    """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens and on nothing else.
+
+    `contexts` numbers the contexts of a row: a token was sampled after the tokens of the same number before it, and
+    after no others. Under the full context all are 0. Between two replies there is always an unsampled token.
+    """
 
     ids: Tensor  # (B, T) int64
     mask: Tensor  # (B, T) float32
     logprobs: Tensor  # (B, T) float32, the sampler's
+    contexts: Tensor  # (B, T) int64, from 0 in each row; -1 on padding
     lengths: Tensor  # (B,) int64
     scores: Tensor  # (B,) float32: return plus penalties
     returns: Tensor  # (B,) float32: raw
@@ -32,6 +43,7 @@ class Batch:
             ids=self.ids[index, :longest],
             mask=self.mask[index, :longest],
             logprobs=self.logprobs[index, :longest],
+            contexts=self.contexts[index, :longest],
             lengths=self.lengths[index],
             scores=self.scores[index],
             returns=self.returns[index],
@@ -39,23 +51,42 @@ class Batch:
         )
 
 
+def trainable(trajectories: list[Trajectory]) -> list[int]:
+    """Places of the trajectories that have an outcome to learn from.
+
+    Left out are those that ended by a fault of their environment, whose score nobody knows; those without a sampled
+    token; and a member that this leaves alone in its group, since there is nothing left to compare it with.
+    """
+    sound = [trajectory.has_outcome and trajectory.reply_tokens > 0 for trajectory in trajectories]
+    members = Counter(trajectory.group for trajectory in trajectories)
+    left = Counter(trajectory.group for trajectory, good in zip(trajectories, sound, strict=True) if good)
+    return [
+        place
+        for place, trajectory in enumerate(trajectories)
+        if sound[place] and (left[trajectory.group] > 1 or members[trajectory.group] == 1)
+    ]
+
+
 def collate(trajectories: list[Trajectory]) -> Batch:
-    longest = max(len(trajectory.ids) for trajectory in trajectories)
+    longest = max((len(trajectory.ids) for trajectory in trajectories), default=0)
     shape = (len(trajectories), longest)
     ids, mask, logprobs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.zeros(shape)
+    contexts = torch.full(shape, -1)
     for row, trajectory in enumerate(trajectories):
         length = len(trajectory.ids)
-        ids[row, :length] = torch.tensor(trajectory.ids)
+        contexts[row, :length] = torch.tensor(trajectory.contexts(), dtype=torch.long)
+        ids[row, :length] = torch.tensor(trajectory.ids, dtype=torch.long)
         mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
         logprobs[row, :length] = torch.tensor(trajectory.logprobs)
     return Batch(
         ids=ids,
         mask=mask,
         logprobs=logprobs,
-        lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories]),
-        scores=torch.tensor([trajectory.score for trajectory in trajectories]),
-        returns=torch.tensor([trajectory.raw_return for trajectory in trajectories]),
-        groups=torch.tensor([trajectory.group for trajectory in trajectories]),
+        contexts=contexts,
+        lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories], dtype=torch.long),
+        scores=torch.tensor([trajectory.score for trajectory in trajectories], dtype=torch.float32),
+        returns=torch.tensor([trajectory.raw_return for trajectory in trajectories], dtype=torch.float32),
+        groups=torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.long),
     )
 
 

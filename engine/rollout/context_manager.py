@@ -62,6 +62,10 @@ class ContextManager:
             ids = ids[:-1]
         return self.opener + self.text(ids)
 
+    def says_nothing(self, ids: list[int]) -> bool:
+        """Whether a reply is empty: no token at all, or special tokens and blanks alone."""
+        return not self.tokenizer.decode(ids, skip_special_tokens=True).strip()
+
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))
 

@@ -5,11 +5,12 @@ It steps environments with parsed actions and says when an episode is over and w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config import EnvironmentConfig
+from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
 from engine.environments import make_environment
 from engine.environments.base import Environment
 from engine.errors import EnvironmentFault
@@ -103,6 +104,8 @@ class Episode:
     def _step(self, action_id: int, name: str) -> tuple[Frame, bool, dict[str, Any]]:
         try:
             observation, reward, terminated, truncated, info = self.environment.step(action_id)
+            if not math.isfinite(reward):
+                raise ValueError(f"the reward of {name!r} is {reward}; rewards are finite numbers")
             drawing = self.environment.drawing()
         except Exception as error:
             raise self._fault("step", error) from error
@@ -137,7 +140,7 @@ def _scalars(info: dict[str, Any]) -> dict[str, Any]:
 
 
 class EnvStateManager:
-    """Lays out a batch: which puzzles, how many members each, with which seeds."""
+    """Lays out a batch: which puzzles, how many members each, with which seeds. Groups lie in order of environment."""
 
     def __init__(self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int) -> None:
         self.environments = environments
@@ -147,15 +150,14 @@ class EnvStateManager:
 
     def training_batch(self, step: int) -> list[EpisodeSpec]:
         """Groups x members of step `step` (from 1). Puzzle seeds never repeat within a run and stay below 10^9."""
-        from engine.config import TRAINING_SEED_LIMIT
-
         first = (self.seed * 7_919_017 + (step - 1) * self.groups) % TRAINING_SEED_LIMIT
-        per_environment = self.groups // len(self.environments)
+        shares = group_shares(self.environments, self.groups)
+        owners = [
+            environment for environment, share in zip(self.environments, shares, strict=True) for _ in range(share)
+        ]
         return [
-            self._spec(
-                self.environments[group // per_environment], group, member, (first + group) % TRAINING_SEED_LIMIT
-            )
-            for group in range(self.groups)
+            self._spec(environment, group, member, (first + group) % TRAINING_SEED_LIMIT)
+            for group, environment in enumerate(owners)
             for member in range(self.group_size)
         ]
 

@@ -35,6 +35,19 @@ def next_turn(observation: str, *, reward: float, actions_left: int, understood:
     return f"{warning}Reward {reward:g}\n{observation}\n{_left(actions_left)}"
 
 
+def summary_turn(before: list[str], observation: str, *, actions_left: int) -> str:
+    """The user's message where earlier turns are told and not replayed; `before` has a `summary_line` for each."""
+    now = first_turn(observation, actions_left=actions_left)
+    return "\n".join(["Before:", *before, "Now:", now]) if before else now
+
+
+def summary_line(observation: str, *, executed: list[str], reward: float, understood: bool) -> str:
+    """One earlier turn: the state, what was done in it, and what that earned."""
+    done = ", ".join(executed) or "nothing"
+    warning = "" if understood else " Not understood."
+    return f"{observation}\nDone: {done}.{warning} Reward {reward:g}"
+
+
 def first_prompt(config: EnvironmentConfig, *, think: bool, seed: int) -> list[Message]:
     """The messages of the first turn, exactly as a run with this configuration sends them."""
     environment = make_environment(config.kind, **config.parameters)

@@ -58,6 +58,7 @@ def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float
         "index": index,
         "prompt": turn.prompt,
         "reply": turn.reply,
+        "context_start": turn.context_start,
         "prompt_start": turn.prompt_start,
         "reply_start": start,
         "reply_end": end,

@@ -24,7 +24,8 @@ class Frame:
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """One prompt and one reply. Token positions index the trajectory's `ids`: `[prompt_start, reply_start)` was
-    given, `[reply_start, reply_end)` was sampled."""
+    given for this turn, `[reply_start, reply_end)` was sampled, and `[context_start, reply_start)` is all that the
+    model saw before it replied."""
 
     prompt_start: int
     reply_start: int
@@ -37,11 +38,17 @@ class Turn:
     penalty: float
     frames: list[Frame]
     info: dict[str, Any] = field(default_factory=dict)
+    context_start: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class Trajectory:
     """One episode as it was sampled: the exact token ids, what was sampled of them, and what came of it.
+
+    `ids` are its contexts one after the other, and `context_starts` where each begins. Under the full context there is
+    one. Under a window a turn whose prompt does not go on from what the model saw before begins another, which the
+    model read by itself; so each sampled token lies in exactly one context, after exactly the tokens it was sampled
+    after.
 
     `logprobs` and `entropies` are natural-log values under the sampling distribution, 0 where nothing was sampled.
     """
@@ -55,6 +62,7 @@ class Trajectory:
     sampled: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
+    context_starts: list[int] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     initial_observation: str = ""
     initial_drawing: dict[str, Any] = field(default_factory=dict)
@@ -78,12 +86,36 @@ class Trajectory:
         return self.raw_return + self.penalty
 
     @property
+    def has_outcome(self) -> bool:
+        """Whether its return says anything: the environment did not fail, and there was room for a reply."""
+        return not self.fault and bool(self.turns)
+
+    @property
     def reply_tokens(self) -> int:
         return sum(self.sampled)
 
     @property
     def actions(self) -> int:
         return sum(len(turn.executed) for turn in self.turns)
+
+    def begin_context(self) -> None:
+        """What is appended from here on is read without anything before it."""
+        self.context_starts.append(len(self.ids))
+
+    @property
+    def context_start(self) -> int:
+        """Where the context that is open now begins."""
+        return self.context_starts[-1] if self.context_starts else 0
+
+    def contexts(self) -> list[int]:
+        """For each token the number of its context, from 0."""
+        ends = [*self.context_starts[1:], len(self.ids)]
+        starts = [0, *self.context_starts[1:]]
+        return [number for number, (start, end) in enumerate(zip(starts, ends, strict=True)) for _ in range(start, end)]
+
+    def seen(self, turn: Turn) -> list[int]:
+        """All ids that the model had read when it began the reply of `turn`."""
+        return self.ids[turn.context_start : turn.reply_start]
 
     def append(
         self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None

@@ -21,8 +21,9 @@ from engine.errors import CheckpointError, RunDirectoryError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import load_model, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
-from engine.rollout.batching import Batch, collate, micro_batches
+from engine.rollout.batching import Batch, collate, micro_batches, trainable
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
 from engine.training.credit import assign_credit
@@ -61,7 +62,8 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         part = group.rows(rows)
         if not part.mask.any():
             continue
-        logprobs, entropies = logprobs_and_entropies(learner.model, part.ids, part.mask, temperature=temperature)
+        seen = (part.ids, part.mask, part.contexts)
+        logprobs, entropies = logprobs_and_entropies(learner.model, *seen, temperature=temperature)
         task = losses.policy_loss(
             logprobs,
             part.logprobs,
@@ -78,7 +80,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
             found["entropy"] = -loss.entropy_coefficient * (entropies * part.mask).sum() / tokens
         if learner.start_model is not None:
             with torch.no_grad():
-                start, _ = logprobs_and_entropies(learner.start_model, part.ids, part.mask, temperature=temperature)
+                start, _ = logprobs_and_entropies(learner.start_model, *seen, temperature=temperature)
             pull = losses.kl_penalty(logprobs, start, loss.kl_kind)
             found["kl"] = loss.kl_coefficient * (pull * part.mask).sum() / tokens
         yield {name: found[name] for name in COMPONENTS if name in found}
@@ -107,7 +109,10 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
     step = checkpoint.restore(path, learner).step
     think = config.rollout.think
     proxy = AgentProxy(
-        ContextManager(tokenizer, think=think), think=think, max_context_tokens=config.rollout.max_context_tokens
+        ContextManager(tokenizer, think=think),
+        think=think,
+        max_context_tokens=config.rollout.max_context_tokens,
+        window=window_of(config.rollout),
     )
     manager = EnvStateManager(
         config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
@@ -120,7 +125,8 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
         temperature=config.rollout.temperature,
         seeds=[config.seed, step + 1, PROBE_STREAM],
     )
-    return gradient_metrics(learner, collate(proxy.rollout(sampler, specs)), config)
+    trajectories = proxy.rollout(sampler, specs)
+    return gradient_metrics(learner, collate([trajectories[place] for place in trainable(trajectories)]), config)
 
 
 def _checkpoint(directory: Path, chosen: str | None) -> Path:

@@ -44,7 +44,7 @@ class Learner:
         values = torch.zeros_like(batch.mask)
         for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
             part = batch.rows(rows)
-            values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask)
+            values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
 
     def update(
@@ -91,7 +91,7 @@ class Learner:
             if not part.mask.any():
                 continue
             logprobs, entropies = logprobs_and_entropies(
-                self.model, part.ids, part.mask, temperature=self.config.rollout.temperature
+                self.model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
             )
             policy = losses.policy_loss(
                 logprobs,
@@ -123,7 +123,7 @@ class Learner:
     def _kl_to_start(self, part: Batch, logprobs: Tensor, tokens: Tensor, sums: dict[str, float]) -> Tensor:
         with torch.no_grad():
             start, _ = logprobs_and_entropies(
-                self.start_model, part.ids, part.mask, temperature=self.config.rollout.temperature
+                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
             )
         kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
         mean: Tensor = (kl * part.mask).sum() / tokens
@@ -140,7 +140,7 @@ class Learner:
             wide = part.ids.shape[1]
             if not part.mask.any():
                 continue
-            found, clip = critic(part.ids, part.mask), self.config.loss.value_clip
+            found, clip = critic(part.ids, part.mask, part.contexts), self.config.loss.value_clip
             old, targets = values[index, :wide], returns[index, :wide]
             loss = losses.value_loss(found, old, targets, part.mask, clip=clip, normalizer=tokens)
             loss.backward()

@@ -11,22 +11,30 @@ from engine.rollout.types import Trajectory
 
 
 def rollout_metrics(trajectories: list[Trajectory]) -> dict[str, float]:
-    """Metrics of all trajectories of a step, kept by the filter or not."""
-    metrics = {**_rewards(trajectories), **_replies(trajectories)}
+    """Metrics of all trajectories of a step, kept by the filter or not.
+
+    Rewards and success are of trajectories that have an outcome. The others, whose environment failed or whose first
+    prompt left no room for a reply, are counted, and are part of no mean that they would falsify.
+    """
+    known = [trajectory for trajectory in trajectories if trajectory.has_outcome]
+    metrics = {**_rewards(known), **_replies(trajectories), **_mishaps(trajectories)}
     for tag in dict.fromkeys(trajectory.environment for trajectory in trajectories):
         metrics |= _environment(tag, [t for t in trajectories if t.environment == tag])
     return metrics
 
 
 def group_spreads(trajectories: list[Trajectory]) -> dict[int, float]:
-    """Unbiased standard deviation of raw returns in each group; 0 for a group of one."""
+    """Unbiased standard deviation of raw returns in each group that has any; 0 for a group of one."""
     groups: dict[int, list[float]] = {}
     for trajectory in trajectories:
-        groups.setdefault(trajectory.group, []).append(trajectory.raw_return)
+        if trajectory.has_outcome:
+            groups.setdefault(trajectory.group, []).append(trajectory.raw_return)
     return {group: float(np.std(returns, ddof=1)) if len(returns) > 1 else 0.0 for group, returns in groups.items()}
 
 
 def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
+    if not trajectories:
+        return {}
     scores = np.array([trajectory.score for trajectory in trajectories])
     spreads = list(group_spreads(trajectories).values())
     return {
@@ -36,6 +44,7 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/max": float(scores.max()),
         "reward/penalty": float(np.mean([trajectory.penalty for trajectory in trajectories])),
         "reward/in_group_std": float(np.mean(spreads)),
+        "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),
     }
 
@@ -49,9 +58,9 @@ def _replies(trajectories: list[Trajectory]) -> dict[str, float]:
     entropies = sum(sum(trajectory.entropies) for trajectory in trajectories)
     sampled = sum(trajectory.reply_tokens for trajectory in trajectories)
     metrics = {
-        "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         "rollout/reply_tokens": sampled / count,
         "rollout/trajectory_tokens": float(np.mean([len(trajectory.ids) for trajectory in trajectories])),
+        "rollout/contexts": float(np.mean([len(trajectory.context_starts) for trajectory in trajectories])),
         "rollout/turns": len(turns) / len(trajectories),
         "rollout/parse_ok_rate": sum(cases[case] for case in WELL_FORMED) / count,
         "rollout/invalid_action_rate": invalid / count,
@@ -62,9 +71,27 @@ def _replies(trajectories: list[Trajectory]) -> dict[str, float]:
     return metrics | {f"rollout/parse/{case}": cases[case] / count for case in PARSE_CASES}
 
 
-def _environment(tag: str, trajectories: list[Trajectory]) -> dict[str, float]:
-    frames = [frame for trajectory in trajectories for turn in trajectory.turns for frame in turn.frames]
+def _mishaps(trajectories: list[Trajectory]) -> dict[str, float]:
+    """Shares of what went wrong, each 0 in a run as it should be."""
+    parsed: dict[int, bool] = {}
+    for trajectory in trajectories:
+        understood = any(turn.parsed.well_formed for turn in trajectory.turns)
+        parsed[trajectory.group] = parsed.get(trajectory.group, False) or understood
     return {
+        "rollout/fault_rate": float(np.mean([bool(trajectory.fault) for trajectory in trajectories])),
+        "rollout/context_full_rate": float(np.mean([t.stop == "context_full" for t in trajectories])),
+        "rollout/no_room_rate": float(np.mean([t.stop == "context_full" and not t.turns for t in trajectories])),
+        "rollout/unparsed_groups": float(np.mean([not understood for understood in parsed.values()])),
+    }
+
+
+def _environment(tag: str, played: list[Trajectory]) -> dict[str, float]:
+    trajectories = [trajectory for trajectory in played if trajectory.has_outcome]
+    faults = {f"env/{tag}/fault_rate": float(np.mean([bool(trajectory.fault) for trajectory in played]))}
+    if not trajectories:
+        return faults
+    frames = [frame for trajectory in trajectories for turn in trajectory.turns for frame in turn.frames]
+    return faults | {
         f"env/{tag}/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         f"env/{tag}/return": float(np.mean([trajectory.raw_return for trajectory in trajectories])),
         f"env/{tag}/turns": float(np.mean([len(trajectory.turns) for trajectory in trajectories])),

@@ -97,10 +97,9 @@ def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
 
 
 def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
-    """Of each turn, all ids before its reply and its thought's; the opener is the context's, no thought is empty."""
-    ids = trajectory.ids
+    """Of each turn, what the model saw and its thought's ids; the opener is the context's, no thought is empty."""
     return [
-        (ids[: turn.reply_start], thought_ids(ids[turn.reply_start : turn.reply_end], context))
+        (trajectory.seen(turn), thought_ids(trajectory.ids[turn.reply_start : turn.reply_end], context))
         for turn in trajectory.turns
     ]
 

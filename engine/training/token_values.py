@@ -8,20 +8,43 @@ from torch import Tensor, nn
 from engine.policies.loading import LanguageModel, logits_of
 
 
-def hidden_before(model: LanguageModel, ids: Tensor, mask: Tensor) -> Tensor:
+def hidden_before(model: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
     """Final hidden states (N, D) from which the N sampled tokens of `ids` (B, T) were predicted.
 
-    Rows are padded on the right, where causal attention never looks, so no attention mask is needed.
+    Each of a row's `contexts` (B, T) is read by itself. Rows are padded on the right, where causal attention never
+    looks, so no attention mask is needed.
     """
-    hidden: Tensor = model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state  # (B, T-1, D)
-    return hidden[mask[:, 1:].bool()]
+    if not bool((contexts > 0).any()):
+        hidden: Tensor = model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state  # (B, T-1, D)
+        return hidden[mask[:, 1:].bool()]
+    rows, row, column = apart(ids, contexts)
+    hidden = model(input_ids=rows[:, :-1], use_cache=False).last_hidden_state  # (S, L-1, D)
+    sampled = mask.bool()
+    return hidden[row[sampled], column[sampled] - 1]
+
+
+def apart(ids: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The S contexts of `ids` (B, T) as rows `(S, L)` of their own, padded with 0, in the order in which they lie.
+
+    With them, `(B, T)` each, the row and the column at which a token now lies; both are 0 on padding.
+    """
+    places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    before = torch.cat([torch.full_like(contexts[:, :1], -2), contexts[:, :-1]], dim=1)
+    first = (contexts >= 0) & (contexts != before)  # (B, T): a context's first token
+    start = torch.where(first, places, 0).cummax(dim=1).values
+    real = contexts >= 0
+    column = torch.where(real, places - start, 0)
+    row = torch.where(real, first.flatten().cumsum(0).view_as(ids) - 1, 0)
+    rows = ids.new_zeros((int(first.sum()), int(column.max()) + 1))
+    rows[row[real], column[real]] = ids[real]
+    return rows, row, column
 
 
 def logprobs_and_entropies(
-    model: LanguageModel, ids: Tensor, mask: Tensor, *, temperature: float
+    model: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor, *, temperature: float
 ) -> tuple[Tensor, Tensor]:
     """Both `(B, T)`, 0 where nothing was sampled, under the distribution that was sampled from."""
-    hidden = hidden_before(model.base_model, ids, mask)
+    hidden = hidden_before(model.base_model, ids, mask, contexts)
     logprobs = torch.log_softmax(logits_of(model, hidden).float() / temperature, dim=-1)  # (N, V)
     chosen = logprobs.gather(-1, ids[mask.bool()][:, None]).squeeze(-1)  # (N,)
     entropies = -(logprobs.exp() * logprobs).sum(-1)
@@ -43,7 +66,7 @@ class Critic(nn.Module):
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
         """Values (B, T), 0 where nothing was sampled."""
-        values: Tensor = self.head(hidden_before(self.body, ids, mask)).squeeze(-1)
+        values: Tensor = self.head(hidden_before(self.body, ids, mask, contexts)).squeeze(-1)
         return spread(values.float(), mask)

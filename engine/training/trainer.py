@@ -26,8 +26,9 @@ from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
-from engine.rollout.batching import Batch, collate
+from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
@@ -67,7 +68,10 @@ class Trainer:
         self.stop_ids = stop_ids(model, tokenizer)
         self.context = ContextManager(tokenizer, think=config.rollout.think)
         self.proxy = AgentProxy(
-            self.context, think=config.rollout.think, max_context_tokens=config.rollout.max_context_tokens
+            self.context,
+            think=config.rollout.think,
+            max_context_tokens=config.rollout.max_context_tokens,
+            window=window_of(config.rollout),
         )
         self.manager = EnvStateManager(
             config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
@@ -114,7 +118,8 @@ class Trainer:
                 metrics |= self._diagnose(trajectories, step)
 
         # 3. filter: train on the groups whose outcomes differ enough to teach something
-        batch = collate(trajectories)
+        sound = trainable(trajectories)
+        batch = collate([trajectories[place] for place in sound])
         kept, filter_metrics = self._filter(batch)
         metrics |= filter_metrics
         rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
@@ -127,7 +132,7 @@ class Trainer:
 
         # 5. credit and update
         advantages: Tensor | None = None
-        skipped = "" if len(rows) else "The filter kept no group: no group's returns differ enough."
+        skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
                 advantages, update_metrics = self._update(batch.rows(rows), step)
@@ -135,7 +140,7 @@ class Trainer:
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
-            shard = self._capture(step, trajectories, rows.tolist(), advantages)
+            shard = self._capture(step, trajectories, [sound[row] for row in rows.tolist()], advantages)
         seconds = time.monotonic() - began
         self.progress.step = step
         self.progress.tokens += sampled
@@ -171,6 +176,8 @@ class Trainer:
         """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
         config = self.config.filter
         groups = batch.groups.unique().tolist()
+        if not groups:
+            return [], {"filter/kept_groups": 0.0, "filter/kept_ratio": 0.0}
         scores = group_scores(batch.returns, batch.groups, config.metric)
         chosen = select_groups(
             scores,
@@ -227,7 +234,7 @@ class Trainer:
                 split="train",
                 piece=self._piece,
                 kept=row in place,
-                group_std=spreads[trajectory.group],
+                group_std=spreads.get(trajectory.group),
                 advantages=_padded(advantages[place[row]], len(trajectory.ids))
                 if advantages is not None and row in place
                 else None,
@@ -347,6 +354,12 @@ class Trainer:
     def _announce(self, phase: str, step: int) -> None:
         self.phase = phase
         self.events.emit("phase_changed", step=step, phase=phase)
+
+
+def _why_skipped(batch: Batch) -> str:
+    if len(batch):
+        return "The filter kept no group: no group's returns differ enough."
+    return "No trajectory can be trained on: environments failed, or prompts left no room for a reply."
 
 
 def _padded(advantages: Tensor, length: int) -> list[float]:

@@ -14,6 +14,7 @@ const PARSE = {
   too_many_actions: "more actions than allowed; the rest were ignored",
   unknown_action: "an action that does not exist",
   cut_off: "cut off by the token limit",
+  empty_reply: "nothing but special tokens",
 };
 const STOPS = {
   success: "Solved.",

@@ -71,6 +71,9 @@ class ScriptedSampler:
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         self.waiting.append(row)
 
+    def restart(self, row: int) -> None:
+        pass
+
     def advance(self) -> list[Reply]:
         rows, self.waiting = self.waiting, []
         return [self._reply(row) for row in rows]

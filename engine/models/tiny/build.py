@@ -101,7 +101,7 @@ def _update(model: Any, optimizer: torch.optim.Optimizer, batch: Batch) -> float
     total = 0.0
     for rows in micro_batches(batch.lengths, max_tokens=4096):
         part = batch.rows(rows)
-        logprobs, _ = logprobs_and_entropies(model, part.ids, part.mask, temperature=1.0)
+        logprobs, _ = logprobs_and_entropies(model, part.ids, part.mask, part.contexts, temperature=1.0)
         loss: Tensor = -(logprobs * part.mask).sum() / tokens
         loss.backward()
         total += float(loss.detach())

@@ -72,6 +72,9 @@ class ScriptedSampler:
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         self.asked.append(row)
 
+    def restart(self, row: int) -> None:
+        pass
+
     def advance(self) -> list[Reply]:
         asked, self.asked = self.asked, []
         return [self._reply(row) for row in asked]

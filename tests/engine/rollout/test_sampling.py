@@ -33,7 +33,9 @@ def test_kept_log_probabilities_are_those_of_a_full_forward_pass() -> None:
     trajectories = roll_out()
     batch = collate(trajectories)
     with torch.no_grad():
-        logprobs, entropies = logprobs_and_entropies(small_model(), batch.ids, batch.mask, temperature=1.0)
+        logprobs, entropies = logprobs_and_entropies(
+            small_model(), batch.ids, batch.mask, batch.contexts, temperature=1.0
+        )
     torch.testing.assert_close(logprobs, batch.logprobs, atol=1e-4, rtol=0)
     kept = torch.tensor([value for t in trajectories for value, on in zip(t.entropies, t.sampled, strict=True) if on])
     torch.testing.assert_close(entropies[batch.mask.bool()], kept, atol=1e-4, rtol=0)

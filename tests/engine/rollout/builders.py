@@ -1,0 +1,103 @@
+"""Rollouts of the small model that has learned to talk, and samplers that say what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.config import RunConfig, build_config
+from engine.policies.batched_sampler import BatchedSampler
+from engine.policies.loading import stop_ids
+from engine.rollout.agent_proxy import AgentProxy
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.context_windows import window_of
+from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.types import Reply, Trajectory
+from tests.engine.models import words
+from tests.engine.talker import talking_model
+
+WINDOWS = [
+    ("full", 0),
+    ("last_k_turns", 1),
+    ("last_k_turns", 2),
+    ("single_turn_summary", 0),
+    ("single_turn_summary", 2),
+]
+
+
+def lake_config(
+    context: str = "full", turns: int = 0, *, rollout: dict[str, Any] | None = None, **lake: Any
+) -> RunConfig:
+    """A run on a lake without holes, which no random player leaves in a hurry."""
+    environment = {
+        "kind": "frozen_lake",
+        "parameters": {"frozen_probability": 1.0},
+        "max_turns": 4,
+        "max_reply_tokens": 12,
+        **lake,
+    }
+    sizes = {"groups": 2, "group_size": 3, "context": context, "context_turns": turns, **(rollout or {})}
+    return build_config({"environments": [environment], "rollout": sizes})
+
+
+def context_manager(*, think: bool = True) -> ContextManager:
+    return ContextManager(words(), think=think)
+
+
+def proxy_of(config: RunConfig) -> AgentProxy:
+    return AgentProxy(
+        context_manager(),
+        think=True,
+        max_context_tokens=config.rollout.max_context_tokens,
+        window=window_of(config.rollout),
+    )
+
+
+def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:
+    rollout = config.rollout
+    manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
+    specs = manager.training_batch(step)
+    model = talking_model()
+    stops = stop_ids(model, words())
+    sampler = BatchedSampler(model, rows=len(specs), stop_ids=stops, temperature=1.0, seeds=[1])
+    return proxy_of(config).rollout(sampler, specs)
+
+
+class Script:
+    """Every row says the same: the next of `replies` at each turn, as ids that it was given, or as text."""
+
+    def __init__(self, replies: Sequence[str | list[int]]) -> None:
+        self.replies = replies
+        self.turns: dict[int, int] = {}
+        self.waiting: list[int] = []
+        self.submitted: list[list[int]] = []
+        self.restarted: list[int] = []
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        self.waiting.append(row)
+        self.submitted.append(ids)
+
+    def restart(self, row: int) -> None:
+        self.restarted.append(row)
+
+    def advance(self) -> list[Reply]:
+        rows, self.waiting = self.waiting, []
+        return [self._reply(row) for row in rows]
+
+    def release(self, row: int) -> None:
+        pass
+
+    def _reply(self, row: int) -> Reply:
+        turn = self.turns.get(row, 0)
+        self.turns[row] = turn + 1
+        said = self.replies[turn % len(self.replies)]
+        ids = [*words().encode(said), words().eos_token_id] if isinstance(said, str) else list(said)
+        ended = bool(ids) and ids[-1] == words().eos_token_id
+        return Reply(row=row, ids=ids, logprobs=[-0.5] * len(ids), entropies=[0.5] * len(ids), ended=ended)
+
+
+def say(config: RunConfig, replies: Sequence[str | list[int]]) -> list[Trajectory]:
+    """One step's trajectories, in which every member says `replies` in turn."""
+    rollout = config.rollout
+    manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
+    return proxy_of(config).rollout(Script(replies), manager.training_batch(1))
