@@ -19,7 +19,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.e2e.open_site import CHROMIUM, FLAGS
+from tests.e2e.chromium import CHROMIUM, FLAGS
 from tests.launch.installation import Installation
 
 SKIPPED = 3  # first steps: the page is still opening
@@ -60,8 +60,8 @@ def watch(page: Page, link: str, steps: int) -> tuple[list[float], str]:
     page.wait_for_selector('[data-chart="rollout/success"] .chart-plot .scatterlayer .trace', timeout=120_000)
     page.evaluate(WATCH)
     first = int((page.text_content("#step") or "0").split("/")[0])
-    enough = f"Number(document.querySelector('#step').textContent.split('/')[0]) >= {first + steps}"
-    page.wait_for_function(enough, timeout=600_000)
+    enough = "last => Number(document.querySelector('#step').textContent.split('/')[0]) >= last"
+    page.wait_for_function(enough, arg=first + steps, timeout=600_000)
     run = page.locator("#run").get_attribute("data-run")
     written = page.evaluate("run => fetch(`/api/v1/runs/${run}/events?limit=2000`).then(one => one.json())", run)
     moved: dict[str, float] = page.evaluate("window.moved")

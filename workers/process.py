@@ -6,6 +6,7 @@ and the cookie `STARBOARD_RUN` of the environment. Linux only (`/proc`, pidfd).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -166,6 +167,9 @@ def sweep(cookie: str, *, seconds: float) -> Sweep:
     return Sweep(killed=sorted(killed), left=[])
 
 
+NICENESS = 5  # pages and workers answer at once while an engine takes all cores; alone it loses nothing
+
+
 def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
     start = getattr(settings, "STARBOARD_ENGINE_COMMAND", None) or [sys.executable, "-m", "engine"]
     command = [*start, "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
@@ -183,7 +187,7 @@ def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume
         "SPT_NOENV": "1",  # setproctitle must leave the environment, and so the cookie, readable
     }
     with (run_dir / "engine.log").open("ab") as log:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             engine_command(run_dir, resume=resume),
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -193,3 +197,6 @@ def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume
             start_new_session=True,
             close_fds=True,
         )
+    with contextlib.suppress(ProcessLookupError):  # it may have ended already
+        os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)
+    return child

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -13,13 +12,8 @@ from django.test import Client
 from playwright.sync_api import Page, sync_playwright
 from pytest_django import Settings
 
+from tests.e2e.chromium import CHROMIUM, FLAGS
 from tests.webapp.security.live_site import live_site
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
 

@@ -281,3 +281,9 @@ def test_the_engine_gets_no_secret_of_ours(workplace: Workplace, monkeypatch: py
     assert b"very secret" not in environment
     assert b"VLLM_ALLOW_INSECURE_SERIALIZATION" not in environment
     assert f"STARBOARD_RUN={run.process['cookie']}".encode() in environment
+
+
+def test_an_engine_lets_pages_and_workers_go_first(workplace: Workplace) -> None:
+    workplace.start_worker()
+    run = wait_for_state(workplace.submit(steps=200), "running")
+    assert os.getpriority(os.PRIO_PROCESS, run.process["pid"]) > os.getpriority(os.PRIO_PROCESS, os.getpid())

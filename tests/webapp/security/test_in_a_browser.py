@@ -5,7 +5,6 @@ And a page of another program on this machine, which has our cookie since cookie
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,17 +16,13 @@ from django.test import Client
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 from pytest_django import Settings
 
+from tests.e2e.chromium import CHROMIUM, FLAGS
 from tests.hostile import STORABLE
 from tests.webapp.security.live_site import live_site
 from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
 from tests.webapp.world import World, make_world
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
 PAGES = [route for route, row in HTTP.items() if row.get == 200 and not route.startswith("api/")]
 WATCH = """
