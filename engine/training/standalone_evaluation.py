@@ -9,7 +9,7 @@ import sys
 import torch
 
 from engine.config import RunConfig
-from engine.policies.loading import load_model, stop_ids
+from engine.policies.loading import context_limit, load_model, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import window_of
@@ -26,7 +26,7 @@ def evaluate_model(config: RunConfig, *, model: str | None = None, episodes: int
     proxy = AgentProxy(
         context,
         think=config.rollout.think,
-        max_context_tokens=config.rollout.max_context_tokens,
+        max_context_tokens=context_limit(loaded, config.rollout.max_context_tokens),
         window=window_of(config.rollout),
     )
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=config.seed)

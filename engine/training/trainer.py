@@ -21,7 +21,7 @@ from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
 from engine.diagnostics.collapse import build_detectors
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel, stop_ids
+from engine.policies.loading import LanguageModel, context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
@@ -66,7 +66,7 @@ class Trainer:
         self.proxy = AgentProxy(
             self.context,
             think=config.rollout.think,
-            max_context_tokens=config.rollout.max_context_tokens,
+            max_context_tokens=context_limit(model, config.rollout.max_context_tokens),
             window=window_of(config.rollout),
         )
         self.manager = EnvStateManager(

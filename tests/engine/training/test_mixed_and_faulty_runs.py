@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,8 @@ from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
 from engine.events import parse_event
 from engine.rollout.shards import read_records
+from engine.rollout.types import Trajectory
+from engine.training.evaluator import Evaluation
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.talker import save_talking_model
 
@@ -146,3 +149,22 @@ def test_a_step_without_an_outcome_is_skipped_and_says_why(
     assert (step.metrics["rollout/fault_rate"], step.metrics["rollout/no_room_rate"]) == (0.5, 0.5)
     assert "reward/mean" not in step.metrics
     assert step.metrics["filter/kept_groups"] == 0
+
+
+def test_a_trajectory_never_passes_the_positions_that_the_model_has(tmp_path: Path) -> None:
+    directory = save_talking_model(tmp_path / "model")
+    changed = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps({**changed, "max_position_embeddings": 160}))
+    assert train(build_config(settings(directory)), tmp_path / "run") == EXIT_DONE
+    (step,) = events_of(tmp_path / "run", "step_completed")
+    records = records_of(tmp_path / "run", "train")
+    assert max(len(r["tokens"]["ids"]) for r in records) <= 160
+    assert step.metrics["rollout/context_full_rate"] == fmean(r["stop"] == "context_full" for r in records) > 0
+
+
+def test_an_evaluation_counts_what_environments_broke_apart_from_failures() -> None:
+    played = [Trajectory(environment="", kind="", group=g, member=0, seed=g, success=g < 2) for g in range(4)]
+    played[3].fault = "the ice broke"
+    found = Evaluation(environment="lake", trajectories=played, first_seed=1, temperature=1.0, seconds=1.0).fields()
+    assert (found["episodes"], found["successes"], found["faults"]) == (3, 2, 1)
+    assert found["success"] == pytest.approx(2 / 3)
