@@ -14,8 +14,9 @@ run: setup  ## start everything, print a link that signs you in; Ctrl-C stops ev
 link: setup  ## print a new sign-in link
 	@$(VENV)/python manage.py sign_in_link
 
-test: lint  ## everything that tests
+test: lint  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	OMP_NUM_THREADS=1 $(VENV)/python -m pytest
+	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres
 
 lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/ruff check .

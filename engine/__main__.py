@@ -1,4 +1,4 @@
-"""`python -m engine`: train, evaluate, play, check, bench. Exit status 0 only when it did what was asked."""
+"""`python -m engine`: train, evaluate, play, check and more. Exit status 0 only when it did what was asked."""
 
 from __future__ import annotations
 
@@ -46,18 +46,9 @@ def train_main(argv: list[str]) -> int:
 
 
 def evaluate_main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m engine evaluate", description="Play held-out puzzles.")
-    parser.add_argument("config", type=Path, help="a TOML file with the environments and evaluation settings")
-    parser.add_argument("--model", help="a checkpoint's model directory or a Hugging Face directory; default: config's")
-    parser.add_argument("--episodes", type=int, help="held-out puzzles per environment")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
-    options = parser.parse_args(argv)
+    from engine.evaluation.command import evaluate_main as evaluate
 
-    from engine.config import read_config
-    from engine.training.standalone_evaluation import print_evaluations
-
-    config = read_config(options.config, options.set)
-    return print_evaluations(config, model=options.model, episodes=options.episodes)
+    return evaluate(argv)
 
 
 def check_main(argv: list[str]) -> int:
@@ -85,12 +76,33 @@ def bench_main(argv: list[str]) -> int:
     return print_step_times(read_config(options.config, options.set), steps=options.steps)
 
 
+def probe_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m engine probe", description="Decompose the gradient under a checkpoint; nothing is trained."
+    )
+    parser.add_argument("run_dir", type=Path, help="a run directory")
+    parser.add_argument("--checkpoint", metavar="STEP_N", help="a folder of its checkpoints; default: the newest good")
+    options = parser.parse_args(argv)
+
+    from engine.training.gradient_probe import probe_run
+
+    return probe_run(options.run_dir, chosen=options.checkpoint)
+
+
+def detect_main(argv: list[str]) -> int:
+    from engine.diagnostics.replay import detect_main as detect
+
+    return detect(argv)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "train": train_main,
     "evaluate": evaluate_main,
     "play": play_main,
     "check-env": check_main,
     "bench": bench_main,
+    "probe": probe_main,
+    "detect": detect_main,
 }
 
 if __name__ == "__main__":

@@ -12,8 +12,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from engine.diagnostics.default_rules import DEFAULT_RULES
+from engine.diagnostics.rule_config import Action, RuleConfig, check_together
 from engine.environments import environment_class
 from engine.errors import ConfigError
+from engine.events import Severity
 
 
 class Section(BaseModel):
@@ -197,7 +200,43 @@ class OptimizerConfig(Section):
 class DiagnosticsConfig(Section):
     every: int = Field(5, ge=0, le=10_000, description="Steps between collapse diagnostics; 0 turns them off.")
     reasonings: int = Field(32, ge=2, le=4096, description="Thoughts scored (M). More are steadier and cost more.")
-    prompts: int = Field(8, ge=2, le=1024, description="Prompts they are scored under (N). The ceiling of MI is ln N.")
+    prompts: int = Field(
+        8,
+        ge=2,
+        le=1024,
+        description="first_turn: prompts they are scored under (N). The ceiling of MI is ln N. In the trajectory form "
+        "every thought brings its own context.",
+    )
+    form: Literal["first_turn", "trajectory"] = Field(
+        "first_turn",
+        description="Which thoughts: first_turn, those on the first prompts (cheap, and comparable through a run); or "
+        "trajectory, of any turn on all it has seen. There N is about M, so the cost grows with M squared.",
+    )
+    template_similarity: float = Field(
+        0.92,
+        ge=0,
+        le=1,
+        description="Thoughts on different prompts with this share of words in common are one template. 1: word for "
+        "word. 0 does not look for templates.",
+    )
+    gradients_every: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="Steps between gradient decompositions (task, entropy, KL by reward spread); 0 turns them off. One "
+        "costs about as much as an update for each of the three.",
+    )
+    gradient_buckets: int = Field(
+        6, ge=1, le=64, description="Groups are sorted into so many buckets by the spread of their returns."
+    )
+    gradient_borders: Literal["quantile", "fixed"] = Field(
+        "quantile",
+        description="quantile: buckets hold equally many groups. fixed: borders at multiples of gradient_width, which "
+        "stay where they are from step to step; the last bucket is open.",
+    )
+    gradient_width: float = Field(
+        0.1, gt=0, le=1e6, description="fixed: width of a bucket in units of return (standard deviation)."
+    )
 
 
 class EvaluationConfig(Section):
@@ -238,6 +277,39 @@ class StopConfig(Section):
     )
 
 
+class DetectorsConfig(Section):
+    """The rules that raise alerts, and what follows an alert of each severity."""
+
+    watch_action: Action = Field("notify", description="After an alert to watch: notify, checkpoint, pause or stop.")
+    warn_action: Action = Field(
+        "notify", description="After a warning. checkpoint keeps the last good weights: few runs recover."
+    )
+    critical_action: Action = Field(
+        "notify",
+        description="After a critical alert. pause lets you look first; go on from the run's page, or by a "
+        'control.json with {"request": "run"}.',
+    )
+    dead_action: Action = Field("notify", description="When nothing can be learned any more. stop saves the machine.")
+    rules: tuple[RuleConfig, ...] = Field(
+        DEFAULT_RULES, max_length=100, description="All rules of the run; naming any replaces the whole list."
+    )
+
+    @model_validator(mode="after")
+    def _check_rules(self) -> DetectorsConfig:
+        check_together(self.rules)
+        return self
+
+    def action_of(self, rule: RuleConfig, severity: Severity) -> Action:
+        """What follows an alert of the rule, which may be of less severity than the rule's own."""
+        by_severity: dict[Severity, Action] = {
+            "watch": self.watch_action,
+            "warn": self.warn_action,
+            "critical": self.critical_action,
+            "dead": self.dead_action,
+        }
+        return by_severity[severity] if rule.action == "by_severity" else rule.action
+
+
 TRAINING_SEED_LIMIT = 1_000_000_000
 
 
@@ -267,6 +339,7 @@ class RunConfig(Section):
     checkpoint: CheckpointConfig = CheckpointConfig()
     capture: CaptureConfig = CaptureConfig()
     stop: StopConfig = StopConfig()
+    detectors: DetectorsConfig = DetectorsConfig()
 
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:

@@ -33,3 +33,7 @@ class RunDirectoryError(StarboardError):
 
 class CheckpointError(StarboardError):
     """A checkpoint that is missing, incomplete or from another configuration."""
+
+
+class EndpointError(StarboardError):
+    """A chat endpoint that cannot be reached, refuses the key or the model, or is none."""

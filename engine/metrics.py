@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from engine.glossary import collapse, learning, outcomes, running
+from engine.glossary import collapse, gradient, learning, outcomes, running
 from engine.glossary.foreign import FOREIGN_NAMES
 from engine.glossary.types import Chart, Metric, Section
 
@@ -41,7 +41,14 @@ OVERVIEW: tuple[Chart, ...] = (
 )
 
 GLOSSARY: dict[str, Metric] = {
-    entry.name: entry for entry in (*outcomes.ENTRIES, *learning.ENTRIES, *collapse.ENTRIES, *running.ENTRIES)
+    entry.name: entry
+    for entry in (
+        *outcomes.ENTRIES,
+        *learning.ENTRIES,
+        *collapse.ENTRIES,
+        *gradient.ENTRIES,
+        *running.ENTRIES,
+    )
 }
 
 _PLACEHOLDER = re.compile(r"<(?:tag|case)>")

@@ -134,6 +134,15 @@ def _move_state(run: Run, events: list[Event], epoch: int) -> None:
     if telling is not None:
         state, sources = STATE_OF[telling.kind](telling)
         move(run, state, sources=sources, epoch=epoch, reason=_reason(run, state))
+    if _paused_itself(events):
+        # as if the user had asked, so that the user can resume it
+        Run.objects.filter(pk=run.pk, epoch=epoch, requested=Request.RUN).update(requested=Request.PAUSE)
+
+
+def _paused_itself(events: list[Event]) -> bool:
+    """Whether an alert paused the engine after the newest of its steps; one that made more steps has been resumed."""
+    newest = max((place for place, event in enumerate(events) if event.kind == "step_completed"), default=-1)
+    return any(event.kind == "alert_raised" and event.action == "pause" for event in events[newest + 1 :])
 
 
 LIVE_AGAIN = [RunState.STARTING, RunState.STALLED, RunState.LOST]

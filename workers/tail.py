@@ -51,16 +51,23 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
 
 
 def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
+    """Up to the next shard of trajectories: reading one takes a while, and curves need not wait for it."""
     events: list[Event] = []
     damaged = 0
+    end = offset
     for line in whole.split(b"\n")[:-1]:
         try:
-            events.append(parse_event(line.replace(NUL_ESCAPE, REPLACEMENT_ESCAPE)))
+            event = parse_event(line.replace(NUL_ESCAPE, REPLACEMENT_ESCAPE))
         except ValidationError:
             damaged += 1
+        else:
+            if event.kind == "trajectories_recorded" and events:
+                break
+            events.append(event)
+        end += len(line) + 1
     if damaged:
-        log.warning("%s: %d damaged lines between bytes %d and %d", path, damaged, offset, offset + len(whole))
-    return Chunk(events=events, start=offset, end=offset + len(whole), damaged=damaged)
+        log.warning("%s: %d damaged lines between bytes %d and %d", path, damaged, offset, end)
+    return Chunk(events=events, start=offset, end=end, damaged=damaged)
 
 
 def mend(path: Path) -> int:

@@ -1,66 +1,42 @@
-"""The detectors of a run: rules that raise alerts, and stops that end it. No torch.
+"""The detectors of a run: rules that raise alerts and act, and stops that end it. No torch.
 
-What each rule watches for is in RAGEN's two papers (arXiv 2504.20073 section 4, arXiv 2604.06268 section 5). They give
-no portable limits; the numbers here are ours, and each alert shows the one it used. The ladder: *watch* (look),
-*warn* (act soon), *critical* (it is breaking), *dead* (it cannot learn any more).
+The rules are data (`rule_config`, `default_rules`); each kind of them is a small class. They see the metrics of
+training steps and nothing else, so they work without a web page and can be replayed over a recording.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.config import StopConfig
-from engine.diagnostics.alerts import Metrics, Verdict
-from engine.diagnostics.rules import (
-    AgainstBaseline,
-    Below,
-    FellFromBest,
-    NoSignal,
-    Rule,
-    Spike,
-    SpreadLost,
-    without_signal,
-)
+from engine.config import DetectorsConfig, StopConfig
+from engine.diagnostics.alerts import AlertDraft, Metrics, Verdict
+from engine.diagnostics.history_rules import FallsFromBest, Spike, ZScore
+from engine.diagnostics.joint_rules import FIRING, Agreement, NoSignal, SpreadLost, TemplateCollapse, without_signal
+from engine.diagnostics.rule_config import Kind, RuleConfig
+from engine.diagnostics.rules import Above, Below, Falls, Gains, Rises, Rule
 
-_GENTLER = "Lower optimizer.learning_rate or the clip, and go on from a checkpoint before it."
+KINDS: dict[Kind, type[Rule]] = {
+    "below": Below,
+    "above": Above,
+    "falls": Falls,
+    "rises": Rises,
+    "gains": Gains,
+    "falls_from_best": FallsFromBest,
+    "spike": Spike,
+    "z_score": ZScore,
+    "spread_lost": SpreadLost,
+    "no_signal": NoSignal,
+    "template_collapse": TemplateCollapse,
+    "agreement": Agreement,
+}
 
 
-def build_rules() -> dict[str, Rule]:
-    """Fresh rules by name."""
-    return {
-        "no_signal": NoSignal(
-            metric="rollout/success", severity="dead", steps=5, subject="Training success",
-            advice="No update can change that: stop, and go on from a checkpoint before it, or take easier puzzles.",
-        ),
-        "format_breakdown": Below(
-            metric="rollout/parse_ok_rate", severity="critical", steps=3, limit=0.5,
-            subject="The share of well-formed replies",
-            advice=f"Read some replies: they may be cut off, or noise. {_GENTLER}",
-        ),
-        "success_fell": FellFromBest(
-            metric="rollout/success", severity="critical", steps=1, recovery=5, share=0.5, floor=0.05,
-            subject="Training success", advice=_GENTLER,
-        ),
-        "in_group_std_low": SpreadLost(
-            metric="reward/in_group_std", severity="warn", steps=10, share=0.1,
-            subject="The spread of returns within groups",
-            advice="Groups no longer disagree, so they teach nothing: raise the temperature or vary the puzzles.",
-        ),
-        "entropy_low": AgainstBaseline(
-            metric="policy/entropy", severity="warn", steps=5, share=0.2, subject="Policy entropy",
-            advice="It hardly explores any more; if success is not where it should be, raise loss.clip_high or "
-            "loss.entropy_coefficient.",
-        ),
-        "entropy_high": AgainstBaseline(
-            metric="policy/entropy", severity="warn", steps=3, share=3.0, subject="Policy entropy",
-            advice=f"Replies are turning into noise. {_GENTLER}",
-        ),
-        "grad_norm_spike": Spike(
-            metric="optim/grad_norm", severity="watch", steps=3, times=5.0, subject="The gradient norm",
-            advice="Such spikes often come before a collapse that cannot be undone: save a checkpoint, watch success.",
-        ),
-    }  # fmt: skip
+def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule]:
+    """Fresh rules by name; agreements last, for they ask what the others found."""
+    ordered = sorted(rules, key=lambda rule: rule.kind == "agreement")
+    return {rule.name: KINDS[rule.kind](rule) for rule in ordered}
 
 
 @dataclass(slots=True)
@@ -99,18 +75,29 @@ class EmptyFilterDetector:
 class Detectors:
     """All rules and stops of a run."""
 
-    def __init__(self, rules: dict[str, Rule], stops: dict[str, ZeroSignalDetector | EmptyFilterDetector]) -> None:
-        self.rules = rules
+    def __init__(self, config: DetectorsConfig, stops: dict[str, ZeroSignalDetector | EmptyFilterDetector]) -> None:
+        self.config = config
+        self.rules = build_rules(config.rules)
         self.stops = stops
 
     def observe(self, step: int, metrics: Metrics) -> Verdict:
-        """Takes in one step, in order; what to raise and whether to end."""
-        drafts = [rule.observe(name, metrics) for name, rule in self.rules.items()]
+        """Takes in one step, in order; what to raise, what to do, and whether to end."""
+        alerts = self._alerts(metrics)
         reasons = [stop.observe(metrics) for stop in self.stops.values()]
-        return Verdict(
-            alerts=[draft for draft in drafts if draft is not None],
-            stop=next((reason for reason in reasons if reason), None),
-        )
+        if reason := next((reason for reason in reasons if reason), None):
+            return Verdict(alerts=alerts, stop=reason)
+        ending = next((alert for alert in alerts if alert.action == "stop"), None)
+        if ending is None:
+            return Verdict(alerts=alerts)
+        return Verdict(alerts=alerts, stop=f"{ending.rule}: {ending.message}", ending=ending.ending)
+
+    def _alerts(self, metrics: Metrics) -> list[AlertDraft]:
+        seen, drafts = dict(metrics), []
+        for name, rule in self.rules.items():
+            if draft := rule.observe(seen):
+                drafts.append(replace(draft, action=self.config.action_of(rule.config, draft.severity)))
+            seen[FIRING + name] = float(rule.firing)
+        return drafts
 
     def state_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -129,11 +116,11 @@ class Detectors:
                 self.stops[name].steps = steps
 
 
-def build_detectors(config: StopConfig) -> Detectors:
+def build_detectors(stop: StopConfig, detectors: DetectorsConfig | None = None) -> Detectors:
     return Detectors(
-        build_rules(),
+        detectors or DetectorsConfig(),
         {
-            "zero_signal": ZeroSignalDetector(config.collapsed_after),
-            "empty_filter": EmptyFilterDetector(config.empty_filter_after),
+            "zero_signal": ZeroSignalDetector(stop.collapsed_after),
+            "empty_filter": EmptyFilterDetector(stop.empty_filter_after),
         },
     )

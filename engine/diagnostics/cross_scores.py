@@ -58,6 +58,29 @@ def sample_pairs(
     )
 
 
+def sample_turns(
+    trajectories: Sequence[Sequence[tuple[Ids, Ids]]], *, reasonings: int, generator: np.random.Generator
+) -> Pairs:
+    """At most `reasonings` thoughts of any turn, scored under each other's whole contexts.
+
+    `trajectories` hold `(context ids, thought ids)` of their turns; empty thoughts are left out first. Each draw takes
+    a trajectory with turns left, each as likely, and one of its turns. Unlike RAGEN's no turn is drawn twice and equal
+    contexts share a column: repeated columns would push mutual information down.
+    """
+    left = [list(usable) for turns in trajectories if (usable := [turn for turn in turns if len(turn[1])])]
+    columns: dict[tuple[int, ...], int] = {}
+    thoughts: list[list[int]] = []
+    true_column: list[int] = []
+    while left and len(thoughts) < reasonings:
+        place = int(generator.integers(len(left)))
+        context, thought = left[place].pop(int(generator.integers(len(left[place]))))
+        if not left[place]:
+            left.pop(place)
+        thoughts.append(list(thought))
+        true_column.append(columns.setdefault(tuple(context), len(columns)))
+    return Pairs(prompts=[list(context) for context in columns], thoughts=thoughts, true_column=true_column)
+
+
 @torch.inference_mode()
 def cross_score(
     model: LanguageModel,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ARGMAX_SLACK = 1e-9
+TOP = (2, 4, 8)  # how many columns retrieval may name
+ZSCORE_SLACK = 1e-3
+EMA_DECAY = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +43,11 @@ class MutualInformation:
     retrieval_chance: float
     mi_token_compat: float
     reasoning_entropy_token_compat: float
+    retrieval_at: dict[int, float]  # k: share whose own prompt is among the k likeliest
     zscore: float
     zscore_token_compat: float
+    marginal_std: float
+    marginal_std_token_compat: float
 
     def to_metrics(self) -> dict[str, float]:
         """By the glossary's names."""
@@ -50,16 +56,55 @@ class MutualInformation:
             "collapse/mi_ratio": self.mi / self.ceiling if self.ceiling else 0.0,
             "collapse/mi_ceiling": self.ceiling,
             "collapse/mi_zscore": self.zscore,
+            "collapse/marginal_std": self.marginal_std,
             "collapse/mi_token_compat": self.mi_token_compat,
+            "collapse/mi_zscore_token_compat": self.zscore_token_compat,
+            "collapse/marginal_std_token_compat": self.marginal_std_token_compat,
+            "collapse/matched_logprob_token": -self.conditional_entropy_token,
+            "collapse/marginal_logprob_token_compat": -self.reasoning_entropy_token_compat,
             "collapse/conditional_entropy": self.conditional_entropy,
             "collapse/conditional_entropy_token": self.conditional_entropy_token,
             "collapse/reasoning_entropy": self.reasoning_entropy,
+            "collapse/reasoning_entropy_token_compat": self.reasoning_entropy_token_compat,
             "collapse/retrieval_accuracy": self.retrieval_accuracy,
             "collapse/retrieval_chance": self.retrieval_chance,
             "collapse/retrieval_above_chance": self.retrieval_accuracy - self.retrieval_chance,
             "collapse/samples": float(self.samples),
             "collapse/prompts": float(self.prompts),
+            **self._retrieval_metrics(),
         }
+
+    def _retrieval_metrics(self) -> dict[str, float]:
+        found = {}
+        for k, accuracy in self.retrieval_at.items():
+            chance = min(1.0, k * self.retrieval_chance)
+            found[f"collapse/retrieval_accuracy_at_{k}"] = accuracy
+            found[f"collapse/retrieval_chance_at_{k}"] = chance
+            found[f"collapse/retrieval_above_chance_at_{k}"] = accuracy - chance
+        return found
+
+
+@dataclass(slots=True)
+class SmoothedZScore:
+    """z-scores over a moving spread of the marginals: RAGEN smooths the divisor, not the score.
+
+    The spread moves a tenth of the way to each new one and begins at the first. Its state belongs in a checkpoint.
+    """
+
+    spreads: dict[str, float] = field(default_factory=dict)
+
+    def observe(self, found: MutualInformation) -> dict[str, float]:
+        """The smoothed spreads and scores after one more estimate, by the glossary's names."""
+        metrics = {}
+        for suffix, mi, spread in (
+            ("", found.mi, found.marginal_std),
+            ("_token_compat", found.mi_token_compat, found.marginal_std_token_compat),
+        ):
+            before = self.spreads.get(suffix, spread)
+            self.spreads[suffix] = EMA_DECAY * before + (1 - EMA_DECAY) * spread
+            metrics[f"collapse/marginal_std_ema{suffix}"] = self.spreads[suffix]
+            metrics[f"collapse/mi_zscore_ema{suffix}"] = mi / (self.spreads[suffix] + ZSCORE_SLACK)
+        return metrics
 
 
 def estimate(
@@ -93,10 +138,13 @@ def estimate(
         conditional_entropy_token=float(-token_matched.mean()),
         retrieval_accuracy=float(same[np.arange(len(scores)), _first_best(scores)].mean()),
         retrieval_chance=float(same.mean()),
+        retrieval_at={k: _found_in_top(scores, same, k) for k in TOP},
         mi_token_compat=float((token_matched - token_marginal).mean()),
         reasoning_entropy_token_compat=float(-token_marginal.mean()),
         zscore=_zscore(matched, marginal),
         zscore_token_compat=_zscore(token_matched, token_marginal),
+        marginal_std=float(marginal.std()),
+        marginal_std_token_compat=float(token_marginal.std()),
     )
 
 
@@ -142,5 +190,11 @@ def _first_best(scores: Floats) -> Integers:
     return np.asarray((scores >= top - ARGMAX_SLACK * np.maximum(1.0, np.abs(top))).argmax(axis=1))
 
 
+def _found_in_top(scores: Floats, same: NDArray[np.bool_], k: int) -> float:
+    """Share of reasonings with a column of their own among the `k` likeliest; ties go to the first columns."""
+    top = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, scores.shape[1])]
+    return float(np.take_along_axis(same, top, axis=1).any(axis=1).mean())
+
+
 def _zscore(matched: Floats, marginal: Floats) -> float:
-    return float(((matched - marginal) / (marginal.std() + 1e-3)).mean())
+    return float(((matched - marginal) / (marginal.std() + ZSCORE_SLACK)).mean())

@@ -7,7 +7,7 @@ import math
 Z95 = 1.959963984540054
 
 
-def wilson_interval(successes: int, episodes: int, z: float = Z95) -> tuple[float, float]:
+def wilson_interval(successes: float, episodes: int, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval for a share (Wilson 1927), 95% by default. 5 of 10 gives 0.2366 to 0.7634.
 
     It stays inside 0 to 1 and has a width even at 0 or all successes; `(0, 1)` for no episodes, when nothing is known.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from engine.glossary.types import Metric
 
-ENTRIES = (
+_PER_LENGTH = "The same on length-normalised scores, as RAGEN logs it. It is not a mutual information."
+_TOP = (2, 4, 8)
+
+ESTIMATES = (
     Metric(
         name="collapse/mi_ratio", section="collapse", title="Mutual information, share of ceiling", unit="share",
         high=1, better="higher",
@@ -79,3 +82,125 @@ ENTRIES = (
         meaning="Number of different prompts that thoughts are scored under.", bad="2 or 3: the ceiling is low.",
     ),
 )  # fmt: skip
+
+SPREADS = (
+    Metric(
+        name="collapse/marginal_std", section="collapse", title="Spread of ln p(z)", unit="nats", low=0,
+        meaning="How much thoughts differ in plain likelihood, whatever their prompt; what z-scores divide by.",
+        formula="std of ln mean over x' of p(z|x')", bad="To 0: thoughts are all alike, and z-scores mean nothing.",
+    ),
+    Metric(
+        name="collapse/marginal_std_ema", section="collapse", title="Spread of ln p(z), smoothed", unit="nats", low=0,
+        meaning="The spread, smoothed over diagnostics.", formula="0.9 of the last + 0.1 of the new",
+        bad="To 0: thoughts are all alike.",
+    ),
+    Metric(
+        name="collapse/mi_zscore_ema", section="collapse", title="Mutual information, smoothed z-score",
+        better="higher", meaning="Mutual information over the smoothed spread, so that one odd batch moves it less.",
+        formula="mean of (matched - marginal) / (smoothed std(marginal) + 0.001)",
+        bad="Half of its start: a weak warning, it came before 10 of 17 collapses of RAGEN's runs.",
+    ),
+)  # fmt: skip
+
+COMPATIBLE = (
+    Metric(
+        name="collapse/mi_zscore_token_compat", section="collapse", title="RAGEN's per-token z-score", better="higher",
+        meaning=_PER_LENGTH, formula="as the z-score, with ln p(z|x) / length", bad="Falling for long.",
+    ),
+    Metric(
+        name="collapse/mi_zscore_ema_token_compat", section="collapse", title="RAGEN's smoothed per-token z-score",
+        better="higher", meaning=_PER_LENGTH, formula="as the smoothed z-score, with ln p(z|x) / length",
+        bad="Half of its start.",
+    ),
+    Metric(
+        name="collapse/marginal_std_token_compat", section="collapse", title="RAGEN's per-token spread", low=0,
+        meaning=_PER_LENGTH, formula="as the spread of ln p(z), with ln p(z|x) / length",
+        bad="To 0: thoughts are alike.",
+    ),
+    Metric(
+        name="collapse/marginal_std_ema_token_compat", section="collapse", title="RAGEN's smoothed per-token spread",
+        low=0, meaning=_PER_LENGTH, formula="as the smoothed spread, with ln p(z|x) / length",
+        bad="To 0: thoughts are alike.",
+    ),
+    Metric(
+        name="collapse/matched_logprob_token", section="collapse", title="ln p(z|x) per token", unit="nats", high=0,
+        meaning="How likely thoughts are under their own prompt, per token; RAGEN logs H(Z|X) per token under this "
+        "sign as well.",
+        formula="mean of ln p(z|x) / length", bad="Far below its start: thoughts fall apart.",
+    ),
+    Metric(
+        name="collapse/marginal_logprob_token_compat", section="collapse", title="RAGEN's ln p(z) per token",
+        unit="nats", high=0, meaning=_PER_LENGTH, formula="mean of ln mean over x' of exp(ln p(z|x') / length)",
+        bad="Up to ln p(z|x): prompts no longer make a difference.",
+    ),
+    Metric(
+        name="collapse/reasoning_entropy_token_compat", section="collapse", title="RAGEN's H(Z) per token",
+        unit="nats", low=0, meaning=_PER_LENGTH, formula="as H(Z), with ln p(z|x) / length",
+        bad="Down to H(Z|X) per token: prompts no longer make a difference.",
+    ),
+)  # fmt: skip
+
+RETRIEVAL = tuple(
+    entry
+    for k in _TOP
+    for entry in (
+        Metric(
+            name=f"collapse/retrieval_accuracy_at_{k}", section="collapse", title=f"Retrieval among {k}", unit="share",
+            low=0, high=1, better="higher",
+            meaning=f"Share of thoughts whose own prompt is among the {k} under which they are likeliest.",
+            formula=f"mean of [x among the {k} largest p(z|x')]", bad="Down to chance: thoughts ignore the state.",
+        ),
+        Metric(
+            name=f"collapse/retrieval_chance_at_{k}", section="collapse", title=f"Retrieval among {k} by chance",
+            unit="share", low=0, high=1, meaning=f"What guessing {k} prompts would reach.",
+            formula=f"{k} times retrieval by chance, at most 1", bad="Near 1: with so few prompts it says nothing.",
+        ),
+        Metric(
+            name=f"collapse/retrieval_above_chance_at_{k}", section="collapse", title=f"Retrieval among {k}, above "
+            "chance", unit="share", high=1, better="higher", meaning=f"How much better than guessing {k} prompts.",
+            formula=f"retrieval among {k} - its chance", bad="Near 0: thoughts ignore the state, or N is no more than "
+            f"{k}.",
+        ),
+    )
+)  # fmt: skip
+
+SAMPLING = (
+    Metric(
+        name="collapse/valid_thought_rate", section="collapse", title="Turns with a thought", unit="share", low=0,
+        high=1, better="higher", meaning="Share of all turns that closed a thought with something in it.",
+        formula="turns with a thought / turns",
+        bad="Under nine tenths of its start: an early warning, before 12 of 17 collapses of RAGEN's runs.",
+    ),
+    Metric(
+        name="collapse/first_turns", section="collapse", title="First turns", unit="turns", low=0,
+        meaning="Number of trajectories with a first turn.", bad="Falling: prompts no longer fit the context.",
+    ),
+    Metric(
+        name="collapse/first_turns_valid", section="collapse", title="First turns with a thought", unit="turns", low=0,
+        meaning="Number of first turns that thoughts can be sampled from.", bad="Falling: thoughts get lost.",
+    ),
+    Metric(
+        name="collapse/first_turn_valid_rate", section="collapse", title="First turns with a thought, share",
+        unit="share", low=0, high=1, better="higher", meaning="Share of first turns with a thought.",
+        formula="first turns with a thought / first turns", bad="Falling: thoughts get lost.",
+    ),
+)  # fmt: skip
+
+TEMPLATES = (
+    Metric(
+        name="collapse/template_share", section="collapse", title="Thoughts that are templates", unit="share", low=0,
+        high=1, better="lower",
+        meaning="Share of thoughts that nearly repeat a thought on a different prompt. Some are right to: two puzzles "
+        "may call for the same words.",
+        formula="thoughts in clusters that span two prompts or more / thoughts",
+        bad="Rising far over its start: one thought serves many states. The clusters are in the run directory's "
+        "templates folder.",
+    ),
+    Metric(
+        name="collapse/largest_template", section="collapse", title="Largest template", unit="share", low=0, high=1,
+        better="lower", meaning="Share of thoughts in the largest cluster that spans two prompts or more.",
+        formula="thoughts of that cluster / thoughts", bad="Towards 1: every puzzle gets the same thought.",
+    ),
+)  # fmt: skip
+
+ENTRIES = (*ESTIMATES, *SPREADS, *COMPATIBLE, *RETRIEVAL, *SAMPLING, *TEMPLATES)

@@ -45,16 +45,41 @@ _RAGEN_COLLAPSE = {
     "mi_estimate": "collapse/mi_token_compat",
     "mi_upper_bound": "collapse/mi_ceiling",
     "mi_zscore_seq": "collapse/mi_zscore",
+    "mi_zscore": "collapse/mi_zscore_token_compat",
+    "mi_zscore_ema_seq": "collapse/mi_zscore_ema",
+    "mi_zscore_ema": "collapse/mi_zscore_ema_token_compat",
+    "marginal_std_seq": "collapse/marginal_std",
+    "marginal_std": "collapse/marginal_std_token_compat",
+    "marginal_std_ema_seq": "collapse/marginal_std_ema",
+    "marginal_std_ema": "collapse/marginal_std_ema_token_compat",
+    "matched_log_prob_mean": "collapse/matched_logprob_token",
+    "marginal_log_prob_mean": "collapse/marginal_logprob_token_compat",
     "conditional_entropy_seq_est": "collapse/conditional_entropy",
     "conditional_entropy_est": "collapse/conditional_entropy_token",
     "reasoning_entropy_seq_est": "collapse/reasoning_entropy",
+    "reasoning_entropy_est": "collapse/reasoning_entropy_token_compat",
     "retrieval_accuracy": "collapse/retrieval_accuracy",
     "retrieval_chance_level": "collapse/retrieval_chance",
     "retrieval_above_chance": "collapse/retrieval_above_chance",
+    **{f"retrieval_accuracy@{k}": f"collapse/retrieval_accuracy_at_{k}" for k in (2, 4, 8)},
+    **{f"retrieval_chance_level@{k}": f"collapse/retrieval_chance_at_{k}" for k in (2, 4, 8)},
+    **{f"retrieval_above_chance@{k}": f"collapse/retrieval_above_chance_at_{k}" for k in (2, 4, 8)},
+}
+
+_RAGEN_THOUGHTS = {
+    "collapse/valid_thinking_rate": "collapse/valid_thought_rate",
+    "collapse/first_turn_num_total": "collapse/first_turns",
+    "collapse/first_turn_num_valid": "collapse/first_turns_valid",
+    "collapse/first_turn_valid_rate": "collapse/first_turn_valid_rate",
 }
 
 FOREIGN_NAMES: dict[str, str] = {
     **_VERL,
     **_RAGEN,
-    **{f"collapse_first_turn_sample/{theirs}": ours for theirs, ours in _RAGEN_COLLAPSE.items()},
+    **_RAGEN_THOUGHTS,
+    **{
+        f"collapse_{form}_sample/{theirs}": ours
+        for form in ("first_turn", "trajectory")
+        for theirs, ours in _RAGEN_COLLAPSE.items()
+    },
 }

@@ -8,6 +8,7 @@ _TIMES = {
     "step": ("Step", "Wall time of the whole step, evaluation and checkpoints left out."),
     "rollout": ("Rollout", "Time to sample replies and step environments."),
     "diagnostics": ("Collapse diagnostics", "Time to score thoughts under prompts, on the steps that do."),
+    "gradients": ("Gradient decomposition", "Time to take gradients of the loss's parts, on the steps that do."),
     "update": ("Update", "Time for advantages and gradient steps."),
     "capture": ("Recording", "Time to write the step's trajectories."),
     "evaluation": ("Evaluation", "Time for held-out episodes, on the steps that have them."),

@@ -6,7 +6,7 @@ It steps environments with parsed actions and says when an episode is over and w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -173,7 +173,13 @@ class EnvStateManager:
         ]
 
     def held_out_batch(self, environment: EnvironmentConfig, *, first_seed: int, episodes: int) -> list[EpisodeSpec]:
-        return [self._spec(environment, index, 0, first_seed + index) for index in range(episodes)]
+        return self.batch_of_seeds(environment, range(first_seed, first_seed + episodes))
+
+    def batch_of_seeds(
+        self, environment: EnvironmentConfig, seeds: Sequence[int], *, sample: int = 0
+    ) -> list[EpisodeSpec]:
+        """One episode for each of `seeds`; another `sample` meets the same puzzles with other luck."""
+        return [self._spec(environment, index, sample, seed) for index, seed in enumerate(seeds)]
 
     def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:
         return EpisodeSpec(

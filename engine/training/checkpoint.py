@@ -25,6 +25,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     detectors: dict[str, Any] = field(default_factory=dict)
+    spreads: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from engine.training.run_directory import write_json
+
 POLL_SECONDS = 0.25
 
 
@@ -49,6 +51,18 @@ class Control:
     def paused(self) -> bool:
         self.check()
         return self.request == "pause"
+
+    def ask_to_pause(self) -> None:
+        """Asks for a pause as a user would, in the same file, so that whoever resumes one resumes the other.
+
+        A stop that is asked for already stands.
+        """
+        self._read()
+        if self.request != "run":
+            return
+        self.request = "pause"
+        asked = {"request": "pause", "checkpoint": self.checkpoint_asked, "epoch": self.epoch}
+        write_json(self.path, asked)
 
     def take_checkpoint_request(self) -> bool:
         """True once for each rise of the counter since the engine started."""

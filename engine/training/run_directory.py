@@ -50,6 +50,10 @@ class RunDirectory:
     def shard(self, split: str, step: int) -> Path:
         return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
 
+    @property
+    def templates(self) -> Path:
+        return self.path / "templates"
+
     def write_config(self, config: RunConfig) -> None:
         write_json(self.path / "config.json", config.model_dump(mode="json"))
 

@@ -1,19 +1,25 @@
-"""Collapse diagnostics of one step: does the first turn's reasoning still depend on its prompt?"""
+"""Collapse diagnostics of one step: does the reasoning still depend on its prompt, and which thoughts are templates?"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from engine.config import RunConfig
-from engine.diagnostics.cross_scores import cross_score, sample_pairs
-from engine.diagnostics.mutual_information import estimate
+from engine.diagnostics.cross_scores import Pairs, cross_score, sample_pairs, sample_turns
+from engine.diagnostics.mutual_information import SmoothedZScore, estimate
+from engine.diagnostics.templates import Templates, Thought, find_templates
 from engine.policies.loading import LanguageModel
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.types import Trajectory
+from engine.training.run_directory import write_json
 
 CLOSE = "</think>"
+ContextAndThought = tuple[list[int], list[int]]
 
 
 class TokenText(Protocol):
@@ -25,28 +31,89 @@ class TokenText(Protocol):
 
 
 def collapse_metrics(
-    model: LanguageModel, context: ContextManager, trajectories: list[Trajectory], config: RunConfig, *, step: int
+    model: LanguageModel,
+    context: ContextManager,
+    trajectories: Sequence[Trajectory],
+    config: RunConfig,
+    *,
+    step: int,
+    smoothed: SmoothedZScore | None = None,
 ) -> dict[str, float]:
-    """Mutual information of prompt and first thought: M thoughts scored under N prompts; empty below two prompts."""
-    pairs = sample_pairs(
-        _first_turns(trajectories, context),
-        reasonings=config.diagnostics.reasonings,
-        prompts=config.diagnostics.prompts,
-        generator=np.random.default_rng([config.seed, step, 3]),
-    )
+    """Mutual information of context and thought in the form that `config` asks for, and how many turns have a thought.
+
+    Without two contexts and two thoughts there is nothing to contrast, and only the counts are returned. `smoothed`
+    moves on by one estimate.
+    """
+    turns = [turns_of(trajectory, context) for trajectory in trajectories]
+    pairs = sample(turns, config, np.random.default_rng([config.seed, step, 3]))
+    metrics = _counts(turns)
     if len(pairs.prompts) < 2 or len(pairs.thoughts) < 2:
-        return {}
+        return metrics
     scores = cross_score(model, pairs.prompts, pairs.thoughts, temperature=config.rollout.temperature)
-    return estimate(scores.cpu(), [len(ids) for ids in pairs.thoughts], pairs.true_column).to_metrics()
+    found = estimate(scores.cpu(), [len(ids) for ids in pairs.thoughts], pairs.true_column)
+    return metrics | found.to_metrics() | (smoothed.observe(found) if smoothed else {})
 
 
-def _first_turns(trajectories: list[Trajectory], context: ContextManager) -> list[tuple[list[int], list[int]]]:
-    """`(prompt, thought)` of each first turn as token ids, the prompt's opener included; a missing thought is empty."""
-    turns = [(trajectory, trajectory.turns[0]) for trajectory in trajectories if trajectory.turns]
+def sample(turns: Sequence[Sequence[ContextAndThought]], config: RunConfig, generator: np.random.Generator) -> Pairs:
+    """The thoughts that are scored and the contexts they are scored under; `turns` are those of each trajectory."""
+    wanted = config.diagnostics
+    if wanted.form == "trajectory":
+        return sample_turns(turns, reasonings=wanted.reasonings, generator=generator)
+    first = [played[0] for played in turns if played]
+    return sample_pairs(first, reasonings=wanted.reasonings, prompts=wanted.prompts, generator=generator)
+
+
+def template_metrics(
+    directory: Path, trajectories: Sequence[Trajectory], config: RunConfig, *, step: int
+) -> dict[str, float]:
+    """Shares of thoughts that are templates; the clusters go to `directory/step_<n>.json`."""
+    thoughts = [
+        Thought(
+            text=turn.parsed.thought,
+            prompt=(trajectory.environment, turn.prompt),
+            group=trajectory.group,
+            member=trajectory.member,
+            turn=place,
+        )
+        for trajectory in trajectories
+        for place, turn in enumerate(trajectory.turns)
+        if place == 0 or config.diagnostics.form == "trajectory"
+    ]
+    similarity = config.diagnostics.template_similarity
+    found: Templates = find_templates(thoughts, similarity=similarity, known=_known(directory, before=step))
+    directory.mkdir(exist_ok=True)
+    write_json(directory / f"step_{step}.json", found.to_json(step=step))
+    return found.to_metrics()
+
+
+def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
+    """Keys and texts of the last step with templates before this one."""
+    numbers = [int(path.stem.removeprefix("step_")) for path in directory.glob("step_*.json")]
+    earlier = [number for number in numbers if number < before]
+    if not earlier:
+        return []
+    last = json.loads((directory / f"step_{max(earlier)}.json").read_text())
+    return [(template["key"], template["text"]) for template in last["templates"]]
+
+
+def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
+    """Of each turn, what the model saw and its thought's ids; the opener is the context's, no thought is empty."""
     return [
         (trajectory.seen(turn), thought_ids(trajectory.ids[turn.reply_start : turn.reply_end], context))
-        for trajectory, turn in turns
+        for turn in trajectory.turns
     ]
+
+
+def _counts(turns: Sequence[Sequence[ContextAndThought]]) -> dict[str, float]:
+    """How many turns there are to sample from: a broken format shows here first."""
+    every = [bool(thought) for played in turns for _, thought in played]
+    first = [bool(played[0][1]) for played in turns if played]
+    return {
+        "collapse/valid_thought_rate": sum(every) / max(len(every), 1),
+        "collapse/first_turns": float(len(first)),
+        "collapse/first_turns_valid": float(sum(first)),
+        "collapse/first_turn_valid_rate": sum(first) / max(len(first), 1),
+    }
 
 
 def thought_ids(reply: list[int], context: TokenText) -> list[int]:

@@ -11,6 +11,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +20,9 @@ from torch import Tensor
 from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
 from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
+from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel, context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
@@ -35,10 +38,11 @@ from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked
 from engine.training.credit import assign_credit
 from engine.training.evaluator import evaluate
+from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.run_directory import EventLog, RunDirectory
-from engine.training.step_diagnostics import collapse_metrics
+from engine.training.step_diagnostics import collapse_metrics, template_metrics
 
 Metrics = dict[str, float]
 
@@ -72,8 +76,9 @@ class Trainer:
         self.manager = EnvStateManager(
             config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
         )
-        self.detectors = build_detectors(config.stop)
+        self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
+        self.smoothed = SmoothedZScore(progress.spreads)
         self.saved_step = progress.step if progress.step else -1
 
     def run(self) -> None:
@@ -83,12 +88,12 @@ class Trainer:
                 self._evaluate(self.config.evaluation.episodes)
             while self.progress.step < self.config.steps:
                 self._obey()
-                ended = self._train_step(self.progress.step + 1)
+                verdict = self._train_step(self.progress.step + 1)
                 last = self.progress.step == self.config.steps
-                self._evaluate_if_due(last=last or ended is not None)
+                self._evaluate_if_due(last=last or verdict.stop is not None)
                 self._save_if_due()
-                if ended is not None:
-                    self._finish("collapsed", ended)
+                if verdict.stop is not None:
+                    self._finish(verdict.ending, verdict.stop)
                     return
             self._finish("completed", f"All {self.config.steps} steps are done.")
         except Interrupted:
@@ -97,8 +102,8 @@ class Trainer:
         except StopAsked:
             self._finish("stopped", "Stopped on request.")
 
-    def _train_step(self, step: int) -> str | None:
-        """One step of StarPO. Returns why the run must end, if it must."""
+    def _train_step(self, step: int) -> Verdict:
+        """One step of StarPO. Returns what the detectors say of it, and whether the run must end."""
         began = time.monotonic()
         times, self.between = self.between, {}
 
@@ -110,7 +115,7 @@ class Trainer:
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
             with self._timed("diagnostics", times, step):
-                metrics |= collapse_metrics(self.model, self.context, trajectories, self.config, step=step)
+                metrics |= self._diagnose(trajectories, step)
 
         # 3. filter: train on the groups whose outcomes differ enough to teach something
         sound = trainable(trajectories)
@@ -119,7 +124,13 @@ class Trainer:
         metrics |= filter_metrics
         rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
 
-        # 4. credit and update
+        # 4. how hard each part of the loss pulls, without stepping
+        if self.config.diagnostics.gradients_every and (step - 1) % self.config.diagnostics.gradients_every == 0:
+            self._announce("diagnostics", step)
+            with self._timed("gradients", times, step, announce=False):
+                metrics |= gradient_metrics(self.learner, batch, self.config)
+
+        # 5. credit and update
         advantages: Tensor | None = None
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
@@ -127,9 +138,9 @@ class Trainer:
                 advantages, update_metrics = self._update(batch.rows(rows), step)
                 metrics |= update_metrics
 
-        # 5. record
+        # 6. record
         with self._timed("capture", times, step, announce=False):
-            self._capture(step, trajectories, [sound[row] for row in rows.tolist()], advantages)
+            shard = self._capture(step, trajectories, [sound[row] for row in rows.tolist()], advantages)
         seconds = time.monotonic() - began
         self.progress.step = step
         self.progress.tokens += sampled
@@ -137,6 +148,7 @@ class Trainer:
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
         self._emit_step(step, metrics, skipped)
+        self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
 
     def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
@@ -150,6 +162,15 @@ class Trainer:
         )
         trajectories = self.proxy.rollout(sampler, specs, checkpoint=self.control.check)
         return trajectories, sampler.sampled_tokens
+
+    def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
+        """Nothing without thoughts: then there is no reasoning to collapse."""
+        if not self.config.rollout.think:
+            return {}
+        found = collapse_metrics(self.model, self.context, trajectories, self.config, step=step, smoothed=self.smoothed)
+        if self.config.diagnostics.template_similarity:
+            found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
+        return found
 
     def _filter(self, batch: Batch) -> tuple[list[int], Metrics]:
         """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
@@ -186,17 +207,24 @@ class Trainer:
             metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
         return credit.advantages, metrics
 
-    def _detect(self, step: int, metrics: Metrics) -> str | None:
-        """Raises alerts; returns the reason when a detector ends the run."""
+    def _detect(self, step: int, metrics: Metrics) -> Verdict:
+        """Raises alerts and does what they ask for; ending the run is left to the caller."""
         verdict = self.detectors.observe(step, metrics)
         for draft in verdict.alerts:
             self.events.emit("alert_raised", step=step, **draft.fields())
         self.progress.detectors = self.detectors.state_dict()
-        return verdict.stop
+        if verdict.asks_for("checkpoint"):
+            self._save("alert")
+        if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
+            self.control.ask_to_pause()
+        return verdict
 
-    def _capture(self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None) -> None:
+    def _capture(
+        self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None
+    ) -> Path | None:
+        """The shard that all trajectories of the step were written to, if the step is one to record."""
         if not self.config.capture.every or (step - 1) % self.config.capture.every:
-            return
+            return None
         place = {row: index for index, row in enumerate(kept)}
         spreads = group_spreads(trajectories)
         records = [
@@ -213,7 +241,7 @@ class Trainer:
             )
             for row, trajectory in enumerate(trajectories)
         ]
-        self._write_records("train", step, records)
+        return self._write_records("train", step, records)
 
     def _evaluate_if_due(self, *, last: bool) -> None:
         every = self.config.evaluation.every
@@ -244,15 +272,19 @@ class Trainer:
             for trajectory in result.trajectories
         ]
         if self.config.capture.every:
-            self._write_records("validation", step, records)
+            self._tell_of(self._write_records("validation", step, records), "validation", step, len(records))
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
 
-    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> None:
+    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> Path:
         path = self.directory.shard(split, step)
         write_shard(path, records)
-        relative = str(path.relative_to(self.directory.path))
-        self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=len(records))
+        return path
+
+    def _tell_of(self, shard: Path | None, split: str, step: int, count: int) -> None:
+        if shard is not None:
+            relative = str(shard.relative_to(self.directory.path))
+            self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=count)
 
     def _obey(self) -> None:
         """Between steps: waits while paused, saves when asked, leaves when asked."""

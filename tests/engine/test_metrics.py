@@ -25,9 +25,17 @@ filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold
 collapse/conditional_entropy collapse/conditional_entropy_token collapse/reasoning_entropy collapse/mi_sequence
 collapse/mi_ratio collapse/mi_ceiling collapse/retrieval_accuracy collapse/retrieval_chance
 collapse/retrieval_above_chance collapse/samples collapse/prompts collapse/mi_token_compat collapse/mi_zscore
+collapse/mi_zscore_ema collapse/marginal_std collapse/marginal_std_ema collapse/mi_zscore_token_compat
+collapse/mi_zscore_ema_token_compat collapse/marginal_std_token_compat collapse/marginal_std_ema_token_compat
+collapse/matched_logprob_token collapse/marginal_logprob_token_compat collapse/reasoning_entropy_token_compat
+collapse/retrieval_accuracy_at_2 collapse/retrieval_chance_at_4 collapse/retrieval_above_chance_at_8
+collapse/valid_thought_rate collapse/first_turns collapse/first_turns_valid collapse/first_turn_valid_rate
+collapse/template_share collapse/largest_template
+gradient/all/task gradient/bucket_1/entropy gradient/bucket_2/kl gradient/bucket_3/regularizer_share
+gradient/bucket_4/reward_std gradient/bucket_6/groups
 eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
 eval/Frozen Lake/return
-time/step time/rollout time/diagnostics time/update time/evaluation time/checkpoint time/capture
+time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
 perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
 """
 # a tag may hold spaces, so names are split at areas

@@ -39,7 +39,16 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["engine.config", "engine.events", "engine.environments", "engine.metrics", "engine.play", "engine.rollout.shards"],
+    [
+        "engine.config",
+        "engine.events",
+        "engine.environments",
+        "engine.metrics",
+        "engine.play",
+        "engine.rollout.shards",
+        "engine.statistics.clusters",
+        "engine.evaluation.command",  # an endpoint is evaluated without torch
+    ],
 )
 def test_the_light_parts_of_the_engine_load_no_training_stack(module: str, tmp_path: Path) -> None:
     assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []

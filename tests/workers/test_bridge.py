@@ -18,6 +18,7 @@ from webapp.trajectories.models import Trajectory
 from workers import lease
 from workers.bridge import Bridge
 from workers.lease import Fenced
+from workers.tail import read_chunk
 
 pytestmark = pytest.mark.django_db
 
@@ -239,6 +240,19 @@ def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
     assert (run.steps.count(), run.evaluations.count(), run.step) == (0, 0, 0)
 
 
+def test_what_came_before_a_shard_is_in_the_rows_before_the_shard_is_read(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.shard(run, 1)
+    record.step(2)
+    first = read_chunk(record.path, 0)
+    assert [event.kind for event in first.events] == ["run_started", "step_completed"]
+    rest = read_chunk(record.path, first.end)
+    assert [event.kind for event in rest.events] == ["trajectories_recorded", "step_completed"]
+    assert rest.end == record.path.stat().st_size
+
+
 def test_a_shard_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
     record = Record(run)
     record.started()
@@ -313,3 +327,25 @@ def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
     Bridge(run, 1).drain()
     assert run.steps.count() == 400
     assert run.steps.get(step=400).metrics["env/e7/success"] == 400.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "went_on", "requested"),
+    [("run", False, "pause"), ("run", True, "run"), ("stop", False, "stop")],
+    ids=["paused by an alert", "resumed since", "a stop stands"],
+)
+def test_a_run_that_an_alert_paused_is_paused_as_if_the_user_had_asked(
+    run: Run, asked: str, went_on: bool, requested: str
+) -> None:
+    Run.objects.filter(pk=run.pk).update(requested=asked)
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.event(
+        "alert_raised", step=1, rule="r", severity="warn", message="m", metric="x/y", value=1.0, action="pause"
+    )
+    if went_on:
+        record.step(2)
+    assert Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert run.requested == requested

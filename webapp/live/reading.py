@@ -52,7 +52,8 @@ def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSe
     """
     steps = StepMetrics.objects.filter(run=run).order_by("step")
     rows = list(steps.values_list("step", "tokens", "seconds", "time", "seq"))
-    columns = _columns(steps, [key for key in keys if "\0" not in key])  # PostgreSQL refuses a NUL
+    nowhere: dict[str, list[float | None]] = {key: [None] * len(rows) for key in keys if not _can_be_a_name(key)}
+    columns = _columns(steps, [key for key in keys if key not in nowhere]) | nowhere
     kept = _places_to_show(len(rows), list(columns.values()), points)
     return {
         "steps": [rows[i][0] for i in kept],
@@ -62,6 +63,11 @@ def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSe
         "series": {key: [column[i] for i in kept] for key, column in columns.items()},
         "last_seq": max((row[4] for row in rows), default=0),
     }
+
+
+def _can_be_a_name(key: str) -> bool:
+    """Whether a row may hold it: PostgreSQL refuses a NUL, and half of a surrogate pair is no text."""
+    return "\0" not in key and not any("\ud800" <= letter <= "\udfff" for letter in key)
 
 
 def _columns(steps: QuerySet[StepMetrics], keys: Sequence[str]) -> dict[str, list[float | None]]:

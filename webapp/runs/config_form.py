@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 
 from engine.config import RunConfig
 
-# chosen elsewhere in the form: the environment by its version, the labels by what is chosen
-ELSEWHERE = frozenset({"environments", "preset"})
+# chosen elsewhere: the environment by its version, the labels by what is chosen, lists of rules in a file or by REST
+ELSEWHERE = frozenset({"environments", "preset", "detectors.rules"})
 SECTION_TITLES = {
     "": "Run",
     "model": "Model",
@@ -27,6 +27,7 @@ SECTION_TITLES = {
     "checkpoint": "Checkpoints",
     "capture": "Recorded trajectories",
     "stop": "Early stops",
+    "detectors": "What follows an alert",
 }
 
 
@@ -75,7 +76,9 @@ def sections() -> list[ConfigSection]:
             continue
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             fields = [
-                _field(f"{name}.{inner}", inner_info) for inner, inner_info in info.annotation.model_fields.items()
+                _field(f"{name}.{inner}", inner_info)
+                for inner, inner_info in info.annotation.model_fields.items()
+                if f"{name}.{inner}" not in ELSEWHERE
             ]
             found.append(ConfigSection(key=name, title=SECTION_TITLES.get(name, name.capitalize()), fields=fields))
         else:

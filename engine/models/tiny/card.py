@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 from engine.config import build_config
-from engine.diagnostics.statistics import wilson_interval
 from engine.environments.players import baseline
-from engine.training.evaluator import Evaluation
-from engine.training.standalone_evaluation import evaluate_model
+from engine.evaluation.contestants import LocalModel
+from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.seeds import seed_range
+from engine.evaluation.summary import Summary
 
 EPISODES = 512
 MEASURED = (
@@ -55,10 +56,15 @@ def write(directory: Path, *, episodes: int, seed: int) -> None:
     config = AutoConfig.from_pretrained(directory)
     parameters = AutoModelForCausalLM.from_pretrained(directory).num_parameters()
     run = build_config({"environments": list(MEASURED), "rollout": {"groups": 4 * len(MEASURED)}})
-    results = evaluate_model(run, model=str(directory), episodes=EPISODES)
+    first = run.evaluation.first_seed
+    plan = Plan(
+        environments=run.environments, seeds=seed_range(first, EPISODES), samples=1,
+        temperatures=[run.evaluation.temperature],
+    )  # fmt: skip
+    results = evaluate(run, LocalModel(run, str(directory)), plan).summaries
     rows = "\n".join(
-        _row(result, random=baseline(environment, "random", episodes=EPISODES, first_seed=result.first_seed).success,
-             optimal=baseline(environment, "optimal", episodes=EPISODES, first_seed=result.first_seed).success)
+        _row(result, random=baseline(environment, "random", episodes=EPISODES, first_seed=first).success,
+             optimal=baseline(environment, "optimal", episodes=EPISODES, first_seed=first).success)
         for result, environment in zip(results, run.environments, strict=True)
     )  # fmt: skip
     card = TEXT.format(
@@ -68,11 +74,11 @@ def write(directory: Path, *, episodes: int, seed: int) -> None:
     (directory / "README.md").write_text(card)
 
 
-def _row(result: Evaluation, *, random: float, optimal: float) -> str:
-    successes = sum(trajectory.success for trajectory in result.trajectories)
-    low, high = wilson_interval(successes, len(result.trajectories))
-    share = successes / len(result.trajectories)
-    return f"| {result.environment} | {share:.3f} | {low:.3f} to {high:.3f} | {random:.3f} | {optimal:.3f} |"
+def _row(result: Summary, *, random: float, optimal: float) -> str:
+    return (
+        f"| {result.environment} | {result.success:.3f} | {result.low:.3f} to {result.high:.3f} "
+        f"| {random:.3f} | {optimal:.3f} |"
+    )
 
 
 if __name__ == "__main__":

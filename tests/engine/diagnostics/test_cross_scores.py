@@ -10,7 +10,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from engine.diagnostics.cross_scores import cross_score, sample_pairs
+from engine.diagnostics.cross_scores import cross_score, sample_pairs, sample_turns
 
 SIZES = {
     "vocab_size": 40, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -112,3 +112,35 @@ def test_the_same_generator_draws_the_same_pairs() -> None:
 def test_nothing_to_draw_from_gives_nothing() -> None:
     found = sample_pairs([([1], [])], reasonings=4, prompts=2, generator=np.random.default_rng(0))
     assert (found.prompts, found.thoughts, found.true_column) == ([], [], [])
+
+
+def turns_of(*trajectories: list[tuple[int, int]]) -> list[list[tuple[list[int], list[int]]]]:
+    """Trajectories of `(context, thought)`, each written as one token; thought 0 is no thought."""
+    return [[([context], [thought] if thought else []) for context, thought in turns] for turns in trajectories]
+
+
+def test_turns_are_drawn_once_each_with_the_context_they_followed() -> None:
+    trajectories = turns_of([(1, 11), (2, 12)], [(1, 13), (4, 14), (5, 0)], [])
+    pairs = sample_turns(trajectories, reasonings=10, generator=np.random.default_rng(0))
+    drawn = [
+        (pairs.prompts[column], thought) for column, thought in zip(pairs.true_column, pairs.thoughts, strict=True)
+    ]
+    assert sorted(drawn) == [([1], [11]), ([1], [13]), ([2], [12]), ([4], [14])]
+    assert len(pairs.prompts) == 3  # equal contexts are one column
+
+
+def test_no_more_turns_are_drawn_than_asked_for_and_the_seed_decides() -> None:
+    trajectories = turns_of(*[[(10 * i + j, 100 + j) for j in range(5)] for i in range(20)])
+    draws = [sample_turns(trajectories, reasonings=7, generator=np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    assert [len(pairs.thoughts) for pairs in draws] == [7, 7, 7]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_each_trajectory_is_as_likely_however_many_turns_it_has() -> None:
+    # one trajectory with 99 turns and one with a single turn: the first draw takes either with chance 1/2
+    trajectories = turns_of([(i, 1) for i in range(2, 101)], [(1, 2)])
+    firsts = [
+        sample_turns(trajectories, reasonings=1, generator=np.random.default_rng(seed)).thoughts[0][0]
+        for seed in range(400)
+    ]
+    assert 160 < firsts.count(2) < 240  # 200 expected, 10 the standard deviation

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engine.diagnostics.mutual_information import MutualInformation, estimate
+from engine.diagnostics.mutual_information import MutualInformation, SmoothedZScore, estimate
 
 PER_TOKEN = np.array([[-1, -1.5], [-1.1, -1.3], [-1.4, -0.9], [-1.2, -1.2]])
 EXAMPLE = estimate(10 * PER_TOKEN, [10] * 4, [0, 0, 1, 1])
@@ -132,3 +132,31 @@ def test_what_cannot_be_estimated_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         estimate(scores, lengths, columns, signatures)
+
+
+def test_retrieval_among_several_counts_the_own_prompt_anywhere_in_the_top() -> None:
+    # ranks of the own column (0): first, second, third of three
+    scores = [[-1.0, -2.0, -3.0], [-2.0, -1.0, -3.0], [-3.0, -2.0, -1.0]]
+    found = estimate(scores, [1, 1, 1], [0, 0, 0])
+    assert found.retrieval_accuracy == pytest.approx(1 / 3)
+    assert found.retrieval_at == {2: pytest.approx(2 / 3), 4: 1.0, 8: 1.0}  # 4 and 8 are all three
+    metrics = found.to_metrics()
+    assert metrics["collapse/retrieval_chance_at_2"] == pytest.approx(2 / 3)
+    assert metrics["collapse/retrieval_chance_at_4"] == 1.0
+    assert metrics["collapse/retrieval_above_chance_at_2"] == pytest.approx(0.0)
+
+
+def test_the_smoothed_z_score_divides_by_a_spread_that_moves_a_tenth_of_the_way() -> None:
+    smoothed = SmoothedZScore()
+    alike, apart = estimate([[-1.0, -9.0], [-9.0, -1.0]], [1, 1], [0, 1]), EXAMPLE
+    # both marginals of the first are equal: its spread is 0
+    assert smoothed.observe(alike)["collapse/marginal_std_ema"] == pytest.approx(0.0)
+    spread = 0.1 * apart.marginal_std
+    found = smoothed.observe(apart)
+    assert found["collapse/marginal_std_ema"] == pytest.approx(spread)
+    assert found["collapse/mi_zscore_ema"] == pytest.approx(apart.mi / (spread + 1e-3))
+    assert found["collapse/marginal_std_ema_token_compat"] == pytest.approx(0.1 * apart.marginal_std_token_compat)
+
+
+def test_the_first_smoothed_z_score_is_the_plain_one() -> None:
+    assert SmoothedZScore().observe(EXAMPLE)["collapse/mi_zscore_ema"] == pytest.approx(EXAMPLE.zscore)

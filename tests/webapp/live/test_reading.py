@@ -76,7 +76,9 @@ def test_many_keys_are_read_as_few_are(run: Run) -> None:
     assert metric_series(run, [])["steps"] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("key", ['a"b', "x\\", "'", "", "[0]", "0", "a.b", "$", "\ud800", "é" * 500, "__proto__", "%s"])
+@pytest.mark.parametrize(
+    "key", ['a"b', "x\\", "'", "", "[0]", "0", "a.b", "$", "\ud800", "\0", "é" * 500, "__proto__", "%s"]
+)
 def test_a_hostile_key_is_a_metric_that_no_step_has(run: Run, key: str) -> None:
     add_step(run, 1, 1, {"reward/mean": 0.1})
     assert metric_series(run, [key])["series"] == {key: [None]}

@@ -98,6 +98,21 @@ def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: Env
     assert Run.objects.exclude(pk=source.pk).get().cloned_from == source
 
 
+def test_a_clone_keeps_the_alert_rules_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:
+    browser.post(NEW, filled_in(lake))
+    source = Run.objects.get()
+    rule = {"name": "mine", "kind": "above", "metric": "policy/kl", "limit": 0.2}
+    source.config["detectors"]["rules"] = [rule]
+    source.save()
+    browser.post(NEW, {**filled_in(lake, detectors__warn_action="checkpoint"), "clone": source.pk})
+    made = Run.objects.exclude(pk=source.pk).get().parsed_config().detectors
+    assert [(one.name, one.limit) for one in made.rules] == [("mine", 0.2)]
+    assert made.warn_action == "checkpoint"
+    toml = browser.post(CHECK, {**filled_in(lake), "clone": source.pk}).json()["toml"]
+    assert [one["name"] for one in tomllib.loads(toml)["detectors"]["rules"]] == ["mine"]
+    assert "rules" not in tomllib.loads(browser.post(CHECK, filled_in(lake)).json()["toml"])["detectors"]
+
+
 def test_a_clone_of_nothing_is_a_new_run(browser: Client) -> None:
     assert browser.get(f"{NEW}?clone=nothing").context["source"] is None
 

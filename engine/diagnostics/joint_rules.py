@@ -1,0 +1,109 @@
+"""Rules that need more than one metric: lost signal, lost spread, template collapse, agreement. No torch."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.diagnostics.alerts import AlertDraft, Metrics
+from engine.diagnostics.rules import Falls, Rule
+
+ZERO_SPREAD = 1e-6
+SUCCESS_STEPS = 10
+FIRING = "firing/"  # how an agreement is told which other rules fire
+
+
+def without_signal(metrics: Metrics) -> bool:
+    """Whether a step had no success and no in-group spread of returns; False where either is unknown."""
+    return metrics.get("rollout/success", 1.0) == 0 and metrics.get("reward/in_group_std", 1.0) < ZERO_SPREAD
+
+
+@dataclass(slots=True)
+class NoSignal(Rule):
+    """No trajectory succeeded and no group's returns differed."""
+
+    def judge(self, value: float, metrics: Metrics) -> bool:
+        return without_signal(metrics)
+
+    def finding(self, value: float) -> str:
+        return f"has been 0 for {self.config.steps} steps, and within every group all returns are equal"
+
+
+@dataclass(slots=True)
+class SpreadLost(Falls):
+    """In-group spread far under its baseline: *watch* when success holds (solved), the rule's severity when not.
+
+    Success holds when its mean over the last ten steps is at least nine tenths of the best such mean, and above 0.
+    A fall of spread alone cannot tell a converged policy from a dead one (it fired on healthy runs of RAGEN).
+    """
+
+    recent: list[float] = field(default_factory=list)
+    best: float = 0.0
+
+    def judge(self, value: float, metrics: Metrics) -> bool:
+        self.recent = [*self.recent, metrics.get("rollout/success", 0.0)][-SUCCESS_STEPS:]
+        if len(self.recent) == SUCCESS_STEPS:
+            self.best = max(self.best, statistics.fmean(self.recent))
+        return super(SpreadLost, self).judge(value, metrics)
+
+    def draft(self, value: float) -> AlertDraft:
+        success = statistics.fmean(self.recent)
+        begin = f"{self.subject} {self.finding(value)}."
+        plain = super(SpreadLost, self).draft(value)
+        if 0 < success >= 0.9 * self.best:
+            solved = (
+                f"Training success holds at {success:.3g}, so the puzzles may simply be solved: make them harder or "
+                "stop."
+            )
+            return replace(plain, severity="watch", ending="converged", message=f"{begin} {solved}")
+        lost = f"Training success is {success:.3g} after {self.best:.3g} at its best. {self.config.advice}"
+        return replace(plain, message=f"{begin} {lost}".rstrip())
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super(SpreadLost, self).state_dict(), "recent": list(self.recent), "best": self.best}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super(SpreadLost, self).load_state_dict(state)
+        self.recent, self.best = list(state["recent"]), state["best"]
+
+
+@dataclass(slots=True)
+class TemplateCollapse(Falls):
+    """The metric fell while another, an entropy, holds: varied words that ignore the state (arXiv 2604.06268).
+
+    Where both fall the policy grows certain, which is another regime and other rules' business.
+    """
+
+    held: list[float] = field(default_factory=list)  # first readings of the metric that must hold
+
+    def judge(self, value: float, metrics: Metrics) -> bool:
+        if self.config.holding not in metrics:
+            return False
+        holding = metrics[self.config.holding]
+        if len(self.held) < self.config.baseline:
+            self.held.append(holding)
+        holds = holding >= self.config.holding_limit * statistics.fmean(self.held)
+        return super(TemplateCollapse, self).judge(value, metrics) and holds
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super(TemplateCollapse, self).state_dict(), "held": list(self.held)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super(TemplateCollapse, self).load_state_dict(state)
+        self.held = list(state["held"])
+
+
+@dataclass(slots=True)
+class Agreement(Rule):
+    """At least `limit` of the rules `among` fire at once: independent signals that agree are worth more than one."""
+
+    agreeing: list[str] = field(default_factory=list)
+
+    def judge(self, value: float, metrics: Metrics) -> bool:
+        self.agreeing = [name for name in self.config.among if metrics.get(FIRING + name)]
+        return len(self.agreeing) >= self.config.limit
+
+    def finding(self, value: float) -> str:
+        names = ", ".join(self.agreeing)
+        return f"is {value:.3g}, and {len(self.agreeing)} of {len(self.config.among)} warnings stand: {names}"

@@ -1,0 +1,102 @@
+"""How well rules foretell collapse on recorded runs, and which limit does best on some of them. No torch.
+
+A limit that is chosen and reported on the same runs looks better than it is (the rules in RAGEN's wake were), so
+`choose` takes runs of its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.config import DetectorsConfig
+from engine.diagnostics.recordings import Recording, replay
+from engine.diagnostics.rule_config import LIMITS, Kind, RuleConfig
+
+FACTORS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of the given limit, where there is no natural range
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+NOT_CHOSEN: frozenset[Kind] = frozenset({"no_signal", "agreement"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One rule over some runs. A hit speaks before the step from which success was gone; later is late."""
+
+    rule: str
+    limit: float
+    collapsed: int
+    healthy: int
+    leads: tuple[int, ...]  # steps from the first alert to the collapse, of each hit
+    late: int
+    false_alarms: int
+
+    @property
+    def hits(self) -> int:
+        return len(self.leads)
+
+    @property
+    def lead(self) -> float:
+        return statistics.median(self.leads) if self.leads else 0.0
+
+
+def score(rules: DetectorsConfig, recordings: Sequence[Recording]) -> list[Score]:
+    """Each rule's score, in the order of the rules."""
+    firsts = [_first_alerts(recording, rules) for recording in recordings]
+    return [_score(rule, recordings, [first.get(rule.name) for first in firsts]) for rule in rules.rules]
+
+
+def _first_alerts(recording: Recording, rules: DetectorsConfig) -> dict[str, int]:
+    """The step of each rule's first alert."""
+    found: dict[str, int] = {}
+    for firing in replay(recording, rules):
+        found.setdefault(firing.alert.rule, firing.step)
+    return found
+
+
+def _score(rule: RuleConfig, recordings: Sequence[Recording], firsts: Sequence[int | None]) -> Score:
+    ends = [recording.collapsed_at for recording in recordings]
+    both = [(end, first) for end, first in zip(ends, firsts, strict=True) if end is not None and first is not None]
+    leads = tuple(end - first for end, first in both if first < end)
+    return Score(
+        rule=rule.name,
+        limit=rule.limit,
+        collapsed=sum(end is not None for end in ends),
+        healthy=sum(end is None for end in ends),
+        leads=leads,
+        late=len(both) - len(leads),
+        false_alarms=sum(end is None and first is not None for end, first in zip(ends, firsts, strict=True)),
+    )
+
+
+def choose(rules: DetectorsConfig, recordings: Sequence[Recording], *, false_alarms: int = 0) -> DetectorsConfig:
+    """The rules with limits chosen on `recordings`: most hits with at most so many false alarms, then most lead in all.
+
+    Of limits that do equally well the middle one is taken, furthest from either edge. A rule whose every limit raises
+    more false alarms, or hits nothing, keeps its limit.
+    """
+    chosen = [rule.model_copy(update={"limit": _best_limit(rule, recordings, false_alarms)}) for rule in rules.rules]
+    return rules.model_copy(update={"rules": tuple(chosen)})
+
+
+def _best_limit(rule: RuleConfig, recordings: Sequence[Recording], false_alarms: int) -> float:
+    if rule.kind in NOT_CHOSEN:
+        return rule.limit
+    tried = [score(_alone(rule, limit), recordings)[0] for limit in _candidates(rule)]
+    good = [one for one in tried if one.false_alarms <= false_alarms and one.hits]
+    if not good:
+        return rule.limit
+    best = max((one.hits, sum(one.leads)) for one in good)
+    equal = [one.limit for one in good if (one.hits, sum(one.leads)) == best]
+    return equal[(len(equal) - 1) // 2]
+
+
+def _alone(rule: RuleConfig, limit: float) -> DetectorsConfig:
+    return DetectorsConfig(rules=(rule.model_copy(update={"limit": limit}),))
+
+
+def _candidates(rule: RuleConfig) -> Iterable[float]:
+    """Limits to try, ascending, the rule's own among them."""
+    bounds = LIMITS[rule.kind]
+    tried = SHARES if bounds.high == 1 else tuple(factor * rule.limit for factor in FACTORS)
+    return sorted({rule.limit, *(limit for limit in tried if bounds.low < limit < bounds.high)})

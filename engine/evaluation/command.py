@@ -1,0 +1,144 @@
+"""`python -m engine evaluate`: reads what is asked for, checks all of it, plays it, and says what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from engine.config import EnvironmentConfig, RunConfig, read_config
+from engine.environments.feasibility import refuse_impossible
+from engine.errors import CheckpointError, ConfigError
+from engine.evaluation import output
+from engine.evaluation.contestants import Contestant, EndpointModel, LocalModel
+from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.seeds import read_seeds, seed_range
+
+DESCRIPTION = (
+    """Play held-out puzzles with a checkpoint, a local model or an endpoint, and say how often it succeeds."""
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m engine evaluate", description=DESCRIPTION, allow_abbrev=False)
+    add = parser.add_argument
+    add("source", type=Path, help="a run directory, whose newest checkpoint is taken, or a configuration (TOML, JSON)")
+    add("--model", help="a checkpoint, a Hugging Face directory, or `tiny`; with --endpoint the name it goes by there")
+    add("--endpoint", metavar="URL", help="an OpenAI-compatible server, such as http://127.0.0.1:8000/v1")
+    add("--key-env", metavar="NAME", help="the environment variable that holds the endpoint's key")
+    add("--environment", action="append", default=[], metavar="TAG", help="only this one; may be repeated")
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seeds", metavar="FILE|FIRST:COUNT", help="puzzles: a file with one seed a line, or a range")
+    seeds.add_argument("--episodes", type=int, help="how many held-out puzzles, from evaluation.first_seed on")
+    add("--samples", type=int, default=1, metavar="K", help="episodes for each puzzle; more give pass@k")
+    add("--temperature", type=float, nargs="+", metavar="T", help="of sampling; 0 is greedy; several are all played")
+    add("--out", type=Path, metavar="DIR", help="where results.jsonl, results.parquet and summary.json go")
+    add("--concurrency", type=int, default=8, help="requests to the endpoint at once")
+    add("--timeout", type=float, default=120.0, help="seconds that one request may take")
+    add("--retries", type=int, default=6, help="further attempts for a request that fails in passing")
+    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    return parser
+
+
+def evaluate_main(argv: list[str]) -> int:
+    """Exit status 0 only when every episode that was asked for has a score."""
+    options = parser().parse_args(argv)
+    config, newest = read_source(options.source, options.set)
+    plan = plan_of(config, options)
+    for environment in plan.environments:
+        refuse_impossible(config.model_copy(update={"environments": [environment]}))
+    if options.out is not None:
+        output.prepare_directory(options.out)
+    contestant = contestant_of(config, options, newest)
+    try:
+        outcome = evaluate(config, contestant, plan)
+    finally:
+        contestant.close()
+    if options.out is not None:
+        output.write(outcome, config, options.out)
+    sys.stdout.write(output.table(outcome) + "\n")
+    if outcome.failure is not None:
+        raise outcome.failure
+    if not outcome.complete:
+        reasons = dict.fromkeys(result.error for result in outcome.results if result.error)
+        sys.stderr.write("".join(f"error: {reason}\n" for reason in list(reasons)[:5]))
+        sys.stderr.write(f"error: {outcome.unscored} of {len(outcome.results)} episodes were not scored.\n")
+    return 0 if outcome.complete else 1
+
+
+def read_source(path: Path, overrides: list[str]) -> tuple[RunConfig, str | None]:
+    """The configuration, and the newest good checkpoint's model if `path` is a run directory."""
+    if not path.is_dir():
+        return read_config(path, overrides), None
+    if not (path / "config.json").is_file():
+        raise ConfigError(f"{path} is no run directory: it has no config.json.", remedy="Give one, or a TOML file.")
+    return read_config(path / "config.json", overrides), str(path)
+
+
+def plan_of(config: RunConfig, options: argparse.Namespace) -> Plan:
+    if options.samples < 1:
+        raise ConfigError(f"--samples {options.samples}: nothing would be played.", remedy="Give 1 or more.")
+    if options.episodes is not None and options.episodes < 1:
+        raise ConfigError(f"--episodes {options.episodes}: nothing would be played.", remedy="Give 1 or more.")
+    count = options.episodes or config.evaluation.final_episodes
+    temperatures: list[float] = options.temperature or [config.evaluation.temperature]
+    if wrong := [t for t in temperatures if not (math.isfinite(t) and 0 <= t <= 5)]:
+        raise ConfigError(f"--temperature {wrong[0]}: this cannot be sampled at.", remedy="Give 0 (greedy) to 5.")
+    return Plan(
+        environments=chosen(config, options.environment),
+        seeds=read_seeds(options.seeds) if options.seeds else seed_range(config.evaluation.first_seed, count),
+        samples=options.samples,
+        temperatures=list(dict.fromkeys(temperatures)),
+    )
+
+
+def chosen(config: RunConfig, tags: list[str]) -> list[EnvironmentConfig]:
+    by_tag = {environment.tag: environment for environment in config.environments}
+    if unknown := [tag for tag in tags if tag not in by_tag]:
+        raise ConfigError(
+            f"--environment {unknown[0]}: the configuration has no such environment.",
+            remedy=f"Its tags are: {', '.join(by_tag)}.",
+        )
+    return [by_tag[tag] for tag in dict.fromkeys(tags)] or config.environments
+
+
+def contestant_of(config: RunConfig, options: argparse.Namespace, run_directory: str | None) -> Contestant:
+    if options.endpoint is None:
+        if options.key_env is not None:
+            raise ConfigError("--key-env is for an endpoint, and none is named.", remedy="Give --endpoint URL.")
+        return LocalModel(config, local_path(config, options.model, run_directory))
+    if not options.model:
+        raise ConfigError("--endpoint needs the model's name.", remedy="Give --model NAME, as the endpoint lists it.")
+    if options.concurrency < 1 or options.retries < 0 or not (math.isfinite(options.timeout) and options.timeout > 0):
+        raise ConfigError(
+            "--concurrency, --retries or --timeout cannot be used.",
+            remedy="Give 1 or more at once, 0 or more retries, and more than 0 seconds.",
+        )
+    from engine.policies.api_key import key_from_environment
+    from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
+
+    settings = EndpointSettings(
+        url=options.endpoint, model=options.model, timeout=options.timeout, retries=options.retries
+    )
+    endpoint = ChatEndpoint(settings, key_from_environment(options.key_env), concurrency=options.concurrency)
+    return EndpointModel(config, endpoint, concurrency=options.concurrency)
+
+
+def local_path(config: RunConfig, model: str | None, run_directory: str | None) -> str:
+    """The model directory: of a checkpoint its `model`, of a run its newest good checkpoint's."""
+    from engine.training.checkpoint import is_good, newest_good
+
+    if model is None and run_directory is not None:
+        found = newest_good(Path(run_directory) / "checkpoints")
+        if found is None:
+            raise CheckpointError(
+                f"{run_directory} has no whole checkpoint.", remedy="Train it further, or give another --model."
+            )
+        return str(found / "model")
+    path = model or config.model.path
+    if (Path(path) / "manifest.json").is_file():
+        if not is_good(Path(path)):
+            raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Take another of the run's checkpoints.")
+        return str(Path(path) / "model")
+    return path

@@ -1,0 +1,201 @@
+"""Who is evaluated: a local model, or an endpoint. Both play the same episodes through the same turn loop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.config import RunConfig
+from engine.errors import ConfigError, EnvironmentFault, StarboardError
+from engine.evaluation.results import Result, Stop, result_of
+from engine.policies.chat_endpoint import ChatEndpoint
+from engine.policies.openai_policy import ChatContext, ChatSampler
+from engine.rollout.agent_proxy import AgentProxy, ReplySampler
+from engine.rollout.context_windows import window_of
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import Reply, Trajectory
+
+UNLIMITED = 10**12  # an endpoint's own limit decides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """Results in the order of the specs, and what ended the batch early, if anything did."""
+
+    results: list[Result]
+    failure: StarboardError | None
+
+
+class Contestant(Protocol):
+    name: str
+    address: str  # of the endpoint; empty for what plays in this process
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        """One sample of each puzzle in `specs`."""
+
+    def notes(self) -> list[str]:
+        """What readers of its numbers should know."""
+
+    def close(self) -> None: ...
+
+
+class LocalModel:
+    """A Hugging Face directory, or `tiny`. Samples exactly what a trainer's own evaluation samples."""
+
+    def __init__(self, config: RunConfig, path: str) -> None:
+        import os
+
+        import torch
+
+        from engine.policies.loading import load_model, stop_ids
+        from engine.rollout.context_manager import ContextManager
+
+        torch.set_num_threads(config.threads or os.cpu_count() or 1)
+        self.name, self.address = path, ""
+        self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
+        self.stop_ids = stop_ids(self.model, tokenizer)
+        self.wanted_context = config.rollout.max_context_tokens
+        self.context_tokens = min(self.wanted_context, self._own_limit())
+        context = ContextManager(tokenizer, think=config.rollout.think)
+        self.proxy = AgentProxy(
+            context,
+            think=config.rollout.think,
+            max_context_tokens=self.context_tokens,
+            window=window_of(config.rollout),
+        )
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        from engine.policies.batched_sampler import BatchedSampler
+
+        sample = specs[0].member
+        seeds = [specs[0].seed, 2, *([sample] if sample else [])]  # of the first sample those of the trainer
+        sampler = BatchedSampler(
+            self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=temperature, seeds=seeds
+        )
+        watch = Stopwatch(sampler, rows=len(specs))
+        trajectories, failure = play_out(self.proxy, watch, specs)
+        results = [
+            result_of(
+                trajectory,
+                spec,
+                model=self.name,
+                temperature=temperature,
+                stop=watch.stop_of(row, trajectory),
+                tokens=trajectory.reply_tokens,
+                prompt_tokens=len(trajectory.ids) - trajectory.reply_tokens,
+                seconds=watch.seconds(row),
+                error=trajectory.fault or ("" if watch.is_over(row, trajectory) else str(failure)),
+            )
+            for row, (trajectory, spec) in enumerate(zip(trajectories, specs, strict=True))
+        ]
+        return Played(results=results, failure=failure)
+
+    def notes(self) -> list[str]:
+        if self.context_tokens == self.wanted_context:
+            return []
+        return [
+            f"Episodes end at {self.context_tokens} tokens, the model's own limit, not at "
+            f"rollout.max_context_tokens = {self.wanted_context}."
+        ]
+
+    def close(self) -> None:
+        pass
+
+    def _own_limit(self) -> int:
+        """Positions the model was made for; beyond them it replies, but badly."""
+        limit = getattr(self.model.config, "max_position_embeddings", None)
+        return limit if isinstance(limit, int) and limit > 0 else self.wanted_context
+
+
+class EndpointModel:
+    """A model behind an OpenAI-compatible endpoint; the endpoint's own context limit holds."""
+
+    def __init__(self, config: RunConfig, endpoint: ChatEndpoint, *, concurrency: int) -> None:
+        self.name, self.address = endpoint.settings.model, endpoint.url
+        self.endpoint, self.concurrency, self.rollout = endpoint, concurrency, config.rollout
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        context = ChatContext(think=self.rollout.think)
+        sampler = ChatSampler(self.endpoint, context, specs, temperature=temperature, concurrency=self.concurrency)
+        watch = Stopwatch(sampler, rows=len(specs))
+        proxy = AgentProxy(
+            context, think=self.rollout.think, max_context_tokens=UNLIMITED, window=window_of(self.rollout)
+        )
+        try:
+            trajectories, failure = play_out(proxy, watch, specs)
+        finally:
+            sampler.close()
+        results = [
+            result_of(
+                trajectory,
+                spec,
+                model=self.name,
+                temperature=temperature,
+                stop=row.stop or watch.stop_of(index, trajectory),
+                tokens=row.reply_tokens,
+                prompt_tokens=row.prompt_tokens,
+                seconds=row.seconds,
+                error=row.problem or trajectory.fault or ("" if watch.is_over(index, trajectory) else str(failure)),
+            )
+            for index, (trajectory, spec, row) in enumerate(zip(trajectories, specs, sampler.rows, strict=True))
+        ]
+        return Played(results=results, failure=failure)
+
+    def notes(self) -> list[str]:
+        again = f"{self.endpoint.retried} requests were tried again." if self.endpoint.retried else ""
+        return [*self.endpoint.notes.values(), *([again] if again else [])]
+
+    def close(self) -> None:
+        self.endpoint.close()
+
+
+class Stopwatch:
+    """A `ReplySampler` that notes when each row began and ended."""
+
+    def __init__(self, sampler: ReplySampler, *, rows: int) -> None:
+        self.sampler = sampler
+        self.began: list[float | None] = [None] * rows
+        self.ended: list[float | None] = [None] * rows
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        if self.began[row] is None:
+            self.began[row] = time.monotonic()
+        self.sampler.submit(row, ids, max_tokens=max_tokens)
+
+    def restart(self, row: int) -> None:
+        self.sampler.restart(row)
+
+    def advance(self) -> list[Reply]:
+        return self.sampler.advance()
+
+    def release(self, row: int) -> None:
+        self.ended[row] = time.monotonic()
+        self.sampler.release(row)
+
+    def is_over(self, row: int, trajectory: Trajectory) -> bool:
+        return self.ended[row] is not None or trajectory.stop in ("fault", "context_full")
+
+    def stop_of(self, row: int, trajectory: Trajectory) -> Stop:
+        return trajectory.stop if self.is_over(row, trajectory) else "not_played"
+
+    def seconds(self, row: int) -> float:
+        began, ended = self.began[row], self.ended[row]
+        return ended - began if began is not None and ended is not None else 0.0
+
+
+def play_out(
+    proxy: AgentProxy, sampler: ReplySampler, specs: list[EpisodeSpec]
+) -> tuple[list[Trajectory], StarboardError | None]:
+    """Plays until all episodes are over or something ends them; what was played until then is kept."""
+    players = proxy.players(specs)
+    failure: StarboardError | None = None
+    try:
+        proxy.play(sampler, players)
+    except (EnvironmentFault, ConfigError):
+        pass  # said of every episode of this environment, and each row says so; others may do better
+    except StarboardError as error:
+        failure = error
+    except KeyboardInterrupt:
+        failure = StarboardError("The evaluation was interrupted.", remedy="Its results so far are kept.")
+    return [player.trajectory for player in players], failure

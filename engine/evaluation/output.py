@@ -1,0 +1,138 @@
+"""Results as files and as a table. `summary.json` is written last: where it is, the other two are whole."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from engine.config import RunConfig
+from engine.errors import ConfigError
+from engine.evaluation.evaluation import Outcome
+from engine.evaluation.results import Result
+from engine.evaluation.summary import Summary
+
+ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
+VERSION = 1  # of how episodes are played and counted; numbers compare within one
+
+ROLLOUT_FIELDS = {"think", "context", "context_turns", "max_context_tokens"}
+
+
+def prepare_directory(path: Path) -> None:
+    """Makes `path`, before anything is played. Results that are there already are not written over."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {path} cannot be made: {error.strerror}.", remedy="Give another.") from None
+    if found := [name for name in (ROWS, TABLE, SUMMARY) if (path / name).exists()]:
+        raise ConfigError(f"--out {path} holds {found[0]} already.", remedy="Give another directory, or move it away.")
+
+
+def write(outcome: Outcome, config: RunConfig, path: Path) -> None:
+    lines = "".join(json.dumps(result.row()) + "\n" for result in outcome.results)
+    _replace(path / ROWS, lambda part: part.write_text(lines, encoding="utf-8"))
+    _replace(path / TABLE, lambda part: write_parquet(outcome.results, part))
+    text = json.dumps(described(outcome, config), indent=1) + "\n"
+    _replace(path / SUMMARY, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
+    """Everything that a reader needs to compare these numbers with others."""
+    return {
+        "evaluator": VERSION,
+        "complete": outcome.complete,
+        "failure": str(outcome.failure) if outcome.failure else "",
+        "model": outcome.model,
+        "endpoint": outcome.address,
+        "seeds": outcome.plan.seeds,
+        "samples": outcome.plan.samples,
+        "temperatures": outcome.plan.temperatures,
+        "unscored": outcome.unscored,
+        "summaries": [summary.fields() for summary in outcome.summaries],
+        "notes": outcome.notes,
+        "environments": [environment.model_dump(mode="json") for environment in outcome.plan.environments],
+        "rollout": config.rollout.model_dump(
+            mode="json", include={"think", "context", "context_turns", "max_context_tokens"}
+        ),
+        "versions": {"python": platform.python_version(), **_versions("torch", "transformers", "httpx2")},
+    }
+
+
+def write_parquet(results: list[Result], path: Path) -> None:
+    """One column a field, typed alike whatever the rows hold: a column of nothing but None keeps its type."""
+    import pyarrow
+    from pyarrow import parquet
+
+    kinds = {
+        "environment": pyarrow.string(),
+        "seed": pyarrow.int64(),
+        "sample": pyarrow.int64(),
+        "success": pyarrow.bool_(),
+        "return": pyarrow.float64(),
+        "turns": pyarrow.int64(),
+        "actions": pyarrow.int64(),
+        "tokens": pyarrow.int64(),
+        "prompt_tokens": pyarrow.int64(),
+        "parse_failures": pyarrow.int64(),
+        "stop": pyarrow.string(),
+        "seconds": pyarrow.float64(),
+        "model": pyarrow.string(),
+        "temperature": pyarrow.float64(),
+        "error": pyarrow.string(),
+    }
+    table = pyarrow.Table.from_pylist([result.row() for result in results], schema=pyarrow.schema(list(kinds.items())))
+    parquet.write_table(table, path, compression="zstd")
+
+
+COLUMNS: dict[str, Callable[[Summary], str]] = {
+    "environment": lambda summary: summary.environment,
+    "temperature": lambda summary: f"{summary.temperature:g}",
+    "success": lambda summary: _number(summary.success),
+    "95% interval": lambda summary: f"{_number(summary.low)} to {_number(summary.high)}",
+    "prompts": lambda summary: str(summary.prompts),
+    "episodes": lambda summary: str(summary.episodes),
+    "not scored": lambda summary: str(summary.unscored),
+    "return": lambda summary: _number(summary.mean_return),
+    "turns": lambda summary: _number(summary.mean_turns, digits=2),
+    "tokens": lambda summary: f"{summary.tokens:,}" if summary.tokens is not None else "unknown",
+    "parse failures": lambda summary: f"{summary.parse_failures} of {summary.replies}",
+}
+
+
+def table(outcome: Outcome) -> str:
+    """The summaries as text for a terminal, pass@k where there are samples for it, and how to read the intervals."""
+    columns = dict(COLUMNS)
+    if outcome.plan.samples > 1:
+        for k in outcome.summaries[0].pass_at:
+            columns[f"pass@{k}"] = lambda summary, k=k: _number(summary.pass_at[k])  # type: ignore[misc]
+        last = outcome.plan.samples
+        columns[f"pass^{last}"] = lambda summary: _number(summary.pass_all[last])
+    rows = [list(columns), *([cell(summary) for cell in columns.values()] for summary in outcome.summaries)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(columns))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    methods = dict.fromkeys(summary.interval for summary in outcome.summaries if summary.interval)
+    return "\n".join([f"model: {outcome.model}", *lines, *(f"Interval: {m}." for m in methods), *outcome.notes])
+
+
+def _number(value: float | None, *, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
+    part = path.with_name(f".{path.name}.part")
+    write_to(part)
+    part.replace(path)
+
+
+def _versions(*names: str) -> dict[str, str]:
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

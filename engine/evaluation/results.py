@@ -1,0 +1,91 @@
+"""One row for each episode that was asked for, played or not. An episode that was not played has no score: it is
+counted, and left out of every rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import StopReason, Trajectory
+
+Stop = StopReason | Literal["error", "not_played"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """`tokens` were sampled; `prompt_tokens` were given: once each to a local model, once a request to an endpoint.
+
+    None stands for what is not known: `success` and `raw_return` of an episode without a score, token counts that an
+    endpoint does not tell. `seconds` run from the first prompt to the end of a local episode, which shares its batch;
+    of an endpoint they are the time its requests took.
+    """
+
+    environment: str
+    seed: int
+    sample: int
+    success: bool | None
+    raw_return: float | None
+    turns: int
+    actions: int
+    tokens: int | None
+    prompt_tokens: int | None
+    parse_failures: int
+    stop: Stop
+    seconds: float
+    model: str
+    temperature: float
+    error: str = ""
+
+    @property
+    def scored(self) -> bool:
+        return self.success is not None
+
+    def row(self) -> dict[str, Any]:
+        """As files have it, where the return is called `return`."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"return" if name == "raw_return" else name: value for name, value in values.items()}
+
+
+def result_of(
+    trajectory: Trajectory,
+    spec: EpisodeSpec,
+    *,
+    model: str,
+    temperature: float,
+    stop: Stop,
+    tokens: int | None,
+    prompt_tokens: int | None,
+    seconds: float,
+    error: str = "",
+) -> Result:
+    """A fault, an error, and a first prompt that is longer than the context say nothing about the model: no score."""
+    unscored = stop in ("fault", "error", "not_played") or (stop == "context_full" and not trajectory.turns)
+    return Result(
+        environment=spec.environment.tag,
+        seed=spec.seed,
+        sample=spec.member,
+        success=None if unscored else trajectory.success,
+        raw_return=None if unscored else trajectory.raw_return,
+        turns=len(trajectory.turns),
+        actions=trajectory.actions,
+        tokens=tokens,
+        prompt_tokens=prompt_tokens,
+        parse_failures=sum(not turn.parsed.well_formed for turn in trajectory.turns),
+        stop=stop,
+        seconds=round(seconds, 6),
+        model=model,
+        temperature=temperature,
+        error=error,
+    )
+
+
+def not_played(spec: EpisodeSpec, *, model: str, temperature: float, error: str) -> Result:
+    blank = Trajectory(
+        environment=spec.environment.tag, kind=spec.environment.kind, group=spec.group, member=spec.member,
+        seed=spec.seed,
+    )  # fmt: skip
+    return result_of(
+        blank, spec, model=model, temperature=temperature, stop="not_played", tokens=0, prompt_tokens=0, seconds=0.0,
+        error=error,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""What the body of a chat endpoint's answer says: a reply, or why there is none. No network here."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|maximum context|(?:prompt|input) is too long|too many (?:input )?tokens", re.I
+)
+MESSAGE_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """One sampled message. Token counts are None where the endpoint tells none. `ended` is False when cut off."""
+
+    content: str
+    reasoning: str
+    ended: bool
+    prompt_tokens: int | None
+    reply_tokens: int | None
+
+
+class NoJson(Exception):
+    """The body is no JSON object."""
+
+
+class NoChat(Exception):
+    """The body is a JSON object, but no chat completion; the message says what is missing."""
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        raise NoJson from None
+    if not isinstance(data, dict):
+        raise NoJson
+    return data
+
+
+def read_reply(data: dict[str, Any]) -> ChatReply:
+    """The first choice of a chat completion."""
+    choices = data.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise NoChat("no `choices`")
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise NoChat("no `message` in the first choice")
+    content = message.get("content")
+    if content is not None and not isinstance(content, str):
+        raise NoChat("a `content` that is no text")
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    usage = data.get("usage")
+    return ChatReply(
+        content=content or "",
+        reasoning=reasoning if isinstance(reasoning, str) else "",
+        ended=choices[0].get("finish_reason") != "length",
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        reply_tokens=_count(usage, "completion_tokens"),
+    )
+
+
+def read_problem(body: bytes) -> dict[str, Any]:
+    """`message`, `code` and `param` of an error body; all of it is the message when it has no such form."""
+    try:
+        data = read_object(body)
+    except NoJson:
+        return {"message": body.decode(errors="replace").strip()}
+    problem = data.get("error", data)
+    if isinstance(problem, str):
+        return {"message": problem}
+    if not isinstance(problem, dict):
+        return {"message": ""}
+    return {**problem, "message": str(problem.get("message") or problem.get("detail") or "")}
+
+
+def says_too_long(problem: dict[str, Any]) -> bool:
+    """Whether an error is about a conversation that passes the model's context."""
+    return problem.get("code") == "context_length_exceeded" or bool(_TOO_LONG.search(problem["message"]))
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,213 @@
+"""Each kind of rule on numbers worked out by hand, what cannot be a rule, and what follows an alert."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from engine.config import DetectorsConfig, RunConfig, StopConfig, build_config
+from engine.diagnostics.alerts import AlertDraft, Verdict
+from engine.diagnostics.collapse import KINDS, Detectors, build_detectors
+from engine.diagnostics.rule_config import LIMITS, RuleConfig
+from engine.errors import ConfigError
+
+SUCCESS, KL = "rollout/success", "policy/kl"
+MI, ENTROPY = "collapse/mi_ratio", "collapse/conditional_entropy_token"
+
+
+def rule(**changes: Any) -> RuleConfig:
+    return RuleConfig.model_validate({"name": "mine", "kind": "above", "metric": KL, "limit": 0.1, **changes})
+
+
+def detectors(*rules: RuleConfig, **actions: Any) -> Detectors:
+    return build_detectors(StopConfig(), DetectorsConfig(rules=rules, **actions))
+
+
+def verdicts(watching: Detectors, steps: list[dict[str, float]]) -> list[Verdict]:
+    return [watching.observe(number, metrics) for number, metrics in enumerate(steps, start=1)]
+
+
+def alerts(watching: Detectors, steps: list[dict[str, float]]) -> list[tuple[int, AlertDraft]]:
+    found = verdicts(watching, steps)
+    return [(number, alert) for number, verdict in enumerate(found, start=1) for alert in verdict.alerts]
+
+
+def fired(one: RuleConfig, values: list[float]) -> list[int]:
+    """The steps at which a rule speaks over the values of its metric."""
+    return [number for number, _ in alerts(detectors(one), [{one.metric: value} for value in values])]
+
+
+def test_every_kind_has_a_class_and_bounds_for_its_limit() -> None:
+    assert set(KINDS) == set(LIMITS)
+
+
+def test_above_speaks_after_so_many_steps_over_its_limit() -> None:
+    assert fired(rule(steps=3), [0.2, 0.2, 0.1, 0.2, 0.2, 0.2, 0.2]) == [6]
+
+
+def test_gains_adds_its_limit_to_the_mean_of_the_first_readings() -> None:
+    # the baseline is (0.1 + 0.3) / 2 = 0.2, so 0.3 is not over 0.2 + 0.1 and 0.31 is
+    assert fired(rule(kind="gains", limit=0.1, baseline=2, steps=1), [0.1, 0.3, 0.3, 0.31]) == [4]
+
+
+def test_a_fall_from_too_low_a_baseline_does_not_count() -> None:
+    falling = {"kind": "falls", "limit": 0.5, "baseline": 1, "steps": 1}
+    assert fired(rule(**falling), [0.1, 0.01]) == [2]
+    assert fired(rule(**falling, floor=0.2), [0.1, 0.01]) == []
+
+
+def test_a_z_score_is_in_standard_deviations_of_the_readings_before_in_either_direction() -> None:
+    # of 1, 3, 1, 3 the mean is 2 and the standard deviation 1
+    far = {"kind": "z_score", "limit": 3, "window": 4, "steps": 1}
+    assert fired(rule(**far), [1, 3, 1, 3, 4.9]) == []
+    assert fired(rule(**far), [1, 3, 1, 3, 5.1]) == [5]
+    assert fired(rule(**far), [1, 3, 1, 3, -1.1]) == [5]
+    assert fired(rule(**far, floor=4), [1, 3, 1, 3, 5.1]) == []
+
+
+def test_a_spike_is_measured_against_the_median_of_its_own_window() -> None:
+    # the median of 1, 1, 4 is 1
+    assert fired(rule(kind="spike", limit=5, window=3, steps=1), [1, 1, 4, 5.1]) == [4]
+
+
+TEMPLATES = rule(
+    kind="template_collapse", metric=MI, limit=0.6, baseline=2, steps=1, holding=ENTROPY, holding_limit=0.5
+)
+
+
+def readings(*pairs: tuple[float, float]) -> list[dict[str, float]]:
+    return [{MI: mi, ENTROPY: entropy} for mi, entropy in pairs]
+
+
+def test_mutual_information_that_falls_while_entropy_holds_is_template_collapse() -> None:
+    # baselines are 0.9 and 0.5: 0.53 is under 0.6 * 0.9 = 0.54, and 0.25 is half of 0.5
+    [(step, alert)] = alerts(detectors(TEMPLATES), readings((0.95, 0.5), (0.85, 0.5), (0.55, 0.5), (0.53, 0.25)))
+    assert (step, alert.baseline) == (4, pytest.approx(0.9))
+
+
+def test_a_fall_of_both_is_not_template_collapse() -> None:
+    assert alerts(detectors(TEMPLATES), readings((0.9, 0.5), (0.9, 0.5), (0.1, 0.24))) == []
+
+
+def test_steps_without_diagnostics_change_nothing() -> None:
+    steps = [step for pair in readings((0.9, 0.5), (0.9, 0.5), (0.1, 0.5)) for step in (pair, {SUCCESS: 0.4})]
+    assert [number for number, _ in alerts(detectors(TEMPLATES), steps)] == [5]
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_the_default_rules_warn_of_lost_information_before_success_is_gone(every: int) -> None:
+    """It falls from 0.95 to 0.1 of its ceiling over ten steps, replies stay well-formed, success goes at the end."""
+    healthy = {SUCCESS: 0.4, "reward/in_group_std": 0.4, "rollout/parse_ok_rate": 0.95, "policy/entropy": 1.0}
+    falling = [0.95 - 0.085 * i for i in range(11)]
+    shares = [0.95] * 15 + falling + [0.1] * 5
+    steps = [
+        healthy | ({MI: share, ENTROPY: 0.5} if place % every == 0 else {}) for place, share in enumerate(shares)
+    ] + [healthy | {SUCCESS: 0.0}] * 10
+    found = alerts(build_detectors(StopConfig()), steps)
+    first = {alert.rule: (number, alert.severity) for number, alert in reversed(found)}
+    assert first["template_collapse"][1] == "warn"
+    assert first["template_collapse"][0] <= 26  # the fall ends at step 26, success at 32
+    assert min(number for number, _ in found) == first["template_collapse"][0]
+
+
+def agreement(**changes: Any) -> DetectorsConfig:
+    two = (rule(name="a", steps=1), rule(name="b", steps=1, metric="policy/entropy"))
+    both = rule(name="both", kind="agreement", metric=SUCCESS, limit=2, among=("a", "b"), steps=1, severity="critical")
+    return DetectorsConfig(rules=(both, *two), **changes)
+
+
+def test_two_warnings_at_once_are_critical_and_one_is_not() -> None:
+    watching = build_detectors(StopConfig(), agreement())
+    calm = {KL: 0.0, "policy/entropy": 0.0, SUCCESS: 0.3}
+    found = alerts(watching, [calm | {KL: 1.0}, calm, calm | {"policy/entropy": 1.0}, calm | {KL: 1.0}])
+    assert [(number, alert.rule) for number, alert in found] == [(1, "a"), (3, "b"), (4, "a")]
+    found = alerts(watching, [{KL: 1.0, "policy/entropy": 1.0, SUCCESS: 0.3}])
+    [(_, alert)] = [one for one in found if one[1].rule == "both"]
+    assert alert.severity == "critical"
+    assert "2 of 2 warnings stand: a, b" in alert.message
+
+
+def test_what_follows_an_alert_goes_by_its_severity_unless_the_rule_says() -> None:
+    rules = (rule(name="a", steps=1, severity="warn"), rule(name="b", steps=1, severity="dead", action="pause"))
+    [verdict] = verdicts(detectors(*rules, warn_action="checkpoint", dead_action="stop"), [{KL: 1.0}])
+    assert [alert.action for alert in verdict.alerts] == ["checkpoint", "pause"]
+    assert verdict.asks_for("checkpoint") and verdict.asks_for("pause") and not verdict.asks_for("stop")
+    assert verdict.stop is None
+
+
+def test_a_rule_that_stops_gives_its_name_and_finding_as_the_reason() -> None:
+    [verdict] = verdicts(detectors(rule(steps=1, action="stop", subject="KL")), [{KL: 1.0}])
+    assert verdict.ending == "collapsed"
+    assert verdict.stop == "mine: KL is 1, over 0.1."
+
+
+@pytest.mark.parametrize(("success", "ending"), [(0.99, "converged"), (0.2, "collapsed")])
+def test_a_stop_for_lost_spread_tells_converged_from_collapsed(success: float, ending: str) -> None:
+    spread = "reward/in_group_std"
+    lost = rule(kind="spread_lost", metric=spread, limit=0.1, steps=10, action="stop")
+    healthy, late = {SUCCESS: 0.5, spread: 0.4}, {SUCCESS: success, spread: 0.0}
+    assert verdicts(detectors(lost), [healthy] * 10 + [late] * 10)[-1].ending == ending
+
+
+def test_no_rules_raise_nothing() -> None:
+    assert alerts(detectors(), [{SUCCESS: 0.0, "reward/in_group_std": 0.0}] * 20) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"metric": "rollout/sucess"}, "there is no metric 'rollout/sucess'"),
+        ({"metric": "eval/success"}, "no metric of a training step"),
+        ({"kind": "falls", "limit": 1.5}, "1.5 makes no sense for falls"),
+        ({"kind": "rises", "limit": 0.5}, "0.5 makes no sense for rises"),
+        ({"kind": "template_collapse", "limit": 0.5}, "needs a metric that holds"),
+        ({"holding": ENTROPY}, "no other kind has one"),
+        ({"among": ["a"]}, "no other kind has any"),
+        ({"kind": "agreement", "limit": 3, "among": ["a", "b"]}, "3 of 2 rules can never fire"),
+        ({"severity": "grave"}, "severity"),
+        ({"name": "Two words"}, "name"),
+    ],
+)
+def test_a_rule_that_cannot_work_is_refused_with_its_reason(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        rule(**changes)
+
+
+def test_rules_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"detectors.*several are called mine"):
+        build_config({"detectors": {"rules": [rule().model_dump(), rule().model_dump()]}})
+    lonely = rule(kind="agreement", limit=2, among=("mine", "other"), name="both")
+    with pytest.raises(ConfigError, match="counts other, which is no rule"):
+        build_config({"detectors": {"rules": [rule().model_dump(), lonely.model_dump()]}})
+
+
+def test_rules_survive_the_way_through_a_file() -> None:
+    config = RunConfig()
+    assert build_config(json.loads(config.model_dump_json())) == config
+
+
+TROUBLED = [
+    {KL: 0.01 * i, SUCCESS: 0.4, MI: 0.9 - 0.05 * (i % 17), ENTROPY: 0.5, "policy/entropy": 0.2 + i % 5}
+    for i in range(30)
+]
+EVERY_KIND = (
+    TEMPLATES,
+    rule(name="z", kind="z_score", limit=1.2, window=5, steps=1, metric="policy/entropy"),
+    rule(name="g", kind="gains", limit=0.05, baseline=3),
+    rule(name="s", kind="spike", limit=2, window=6, steps=1, metric="policy/entropy"),
+    rule(name="all", kind="agreement", metric=SUCCESS, limit=2, among=("mine", "z", "g", "s"), steps=1),
+)
+
+
+@pytest.mark.parametrize("interrupted_after", range(1, 30, 4))
+def test_rules_go_on_from_a_checkpoint_as_if_never_interrupted(interrupted_after: int) -> None:
+    whole = alerts(detectors(*EVERY_KIND), TROUBLED)
+    first, second = detectors(*EVERY_KIND), detectors(*EVERY_KIND)
+    before = alerts(first, TROUBLED[:interrupted_after])
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    after = alerts(second, TROUBLED[interrupted_after:])
+    assert {alert.rule for _, alert in whole} == {"mine", "z", "g", "s", "all"}
+    assert [alert for _, alert in before + after] == [alert for _, alert in whole]

@@ -1,0 +1,62 @@
+"""`python -m tests.on_postgres [pytest arguments]`: tests on a PostgreSQL server of their own, on loopback, then gone.
+
+It needs the server's programs (`apt install postgresql`). As root they run as the `postgres` user, since the server
+refuses root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.launch.installation import free_port
+
+TESTS = ["tests/webapp", "tests/workers", "-m", "not slow"]
+PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
+
+
+def main(arguments: list[str]) -> int:
+    folder = find_programs()
+    if folder is None:
+        sys.stderr.write("PostgreSQL's initdb and pg_ctl were not found: apt install postgresql.\n")
+        return 1
+    with server(folder) as url:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or TESTS)]
+        return subprocess.run(command, env={**os.environ, "DATABASE_URL": url}, check=False).returncode
+
+
+def find_programs() -> Path | None:
+    found = shutil.which("initdb")
+    return Path(found).parent if found else next((place for place in PLACES if (place / "initdb").exists()), None)
+
+
+@contextlib.contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The `DATABASE_URL` of a server that lives as long as the block."""
+    user = "postgres" if os.geteuid() == 0 else None
+    home = Path(tempfile.mkdtemp(prefix="starboard-postgres-"))
+    if user:
+        shutil.chown(home, user)
+    data, port = str(home / "data"), free_port()
+
+    def run(*command: str) -> None:
+        subprocess.run(command, user=user, cwd=home, stdout=subprocess.DEVNULL, check=True)
+
+    run(str(folder / "initdb"), "-D", data, "-A", "trust", "-U", "postgres")
+    settings = f"-p {port} -k {home} -c listen_addresses=127.0.0.1 -c fsync=off"
+    run(str(folder / "pg_ctl"), "-D", data, "-o", settings, "-l", str(home / "log"), "-w", "start")
+    try:
+        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        run(str(folder / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
