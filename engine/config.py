@@ -113,7 +113,7 @@ class RolloutConfig(Section):
         ge=32,
         le=1_000_000,
         description="Tokens that the model sees at once, its reply counted: under the full context the whole "
-        "trajectory. A trajectory that would pass it ends, and says so.",
+        "trajectory. A trajectory that would pass it, or the model's own limit if lower, ends and says so.",
     )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
 

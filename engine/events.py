@@ -76,6 +76,7 @@ class EvaluationCompleted(EventBase):
     first_seed: int
     temperature: float
     seconds: float
+    faults: int = 0  # episodes that ended by a fault of the environment; none of `episodes`
     final: bool = False
 
 

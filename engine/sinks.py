@@ -25,9 +25,10 @@ def describe(event: Event) -> str:
             shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
             return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"
         case "evaluation_completed":
+            faults = f", {event.faults} more ended by a fault" if event.faults else ""
             return (
                 f"evaluation at step {event.step}: {event.environment} success {event.success:.3f} "
-                f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}"
+                f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}{faults}"
             )
         case "alert_raised":
             return f"{event.severity} at step {event.step}: {event.message}"

@@ -57,3 +57,8 @@ def stop_ids(model: LanguageModel, tokenizer: Any) -> set[int]:
     """Tokens that end a reply: the tokenizer's end of turn and the model's own."""
     own = model.generation_config.eos_token_id
     return {tokenizer.eos_token_id, *([own] if isinstance(own, int) else own or [])}
+
+
+def context_limit(model: LanguageModel, wanted: int) -> int:
+    """`wanted` tokens, or as many as the model has positions for where it says so and that is less."""
+    return min(wanted, getattr(model.config, "max_position_embeddings", None) or wanted)

@@ -79,9 +79,10 @@ class AgentProxy:
         shortest = min(players, key=lambda player: player.needed)
         raise ConfigError(
             f"No first prompt of {shortest.trajectory.environment!r} leaves room for a reply: the shortest prompt and "
-            f"a reply of {shortest.episode.config.max_reply_tokens} tokens make {shortest.needed}, "
-            f"rollout.max_context_tokens is {self.max_context_tokens}.",
-            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, or lower max_reply_tokens.",
+            f"a reply of {shortest.episode.config.max_reply_tokens} tokens make {shortest.needed}, and the limit, "
+            f"rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",
+            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_reply_tokens, or take a "
+            "model with a longer context.",
         )
 
 
@@ -108,15 +109,15 @@ class Player:
     def begin(self, sampler: ReplySampler) -> None:
         episode, trajectory = self.episode, self.trajectory
         try:
-            observation = episode.reset()
+            trajectory.initial_observation = episode.reset()
+            with episode.guarded("drawing, solution or describe"):
+                trajectory.initial_drawing = episode.environment.drawing()
+                solution = episode.environment.solution()
+                self.system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
         except EnvironmentFault as fault:
             self._end_by_fault(fault, sampler)
             return
-        trajectory.initial_observation = observation
-        trajectory.initial_drawing = episode.environment.drawing()
-        solution = episode.environment.solution()
         trajectory.optimal_length = len(solution) if solution is not None else None
-        self.system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
         self._ask(sampler)
 
     def receive(self, reply: Reply, sampler: ReplySampler) -> None:

@@ -36,6 +36,20 @@ class Batch:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def context_sizes(self) -> tuple[Tensor, Tensor]:
+        """For each row, both `(B,)` int64: the tokens of its longest context, and how many contexts it has."""
+        counts = self.contexts.amax(dim=1) + 1 if self.ids.numel() else torch.zeros_like(self.lengths)
+        tallies = self.lengths.new_zeros((len(self), int(counts.max()) if len(self) else 0))  # (B, contexts)
+        tallies.scatter_add_(1, self.contexts.clamp(min=0), (self.contexts >= 0).long())
+        longest = tallies.amax(dim=1) if tallies.numel() else torch.zeros_like(self.lengths)
+        return longest, counts
+
+    def micro_batches(self, rows: Tensor, *, max_tokens: int) -> list[Tensor]:
+        """`rows` in parts that cost at most `max_tokens` padded tokens when each context is a row of its own."""
+        longest, counts = self.context_sizes()
+        parts = micro_batches(longest[rows], counts=counts[rows], max_tokens=max_tokens)
+        return [rows[part] for part in parts]
+
     def rows(self, index: Tensor) -> Batch:
         """The chosen rows, cut to their longest."""
         longest = int(self.lengths[index].max()) if len(index) else 0
@@ -100,14 +114,19 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
     return rewards
 
 
-def micro_batches(lengths: Tensor, *, max_tokens: int) -> list[Tensor]:
-    """Rows grouped by similar length, each group at most `max_tokens` padded tokens (or a single row)."""
+def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = None) -> list[Tensor]:
+    """Rows grouped by similar length, each group at most `max_tokens` padded tokens (or a single row).
+
+    With `counts` (B,) a row is so many sequences, the longest of them of its length.
+    """
     order = torch.argsort(lengths, descending=True, stable=True)
+    sequences = (torch.ones_like(lengths) if counts is None else counts)[order]
     groups: list[Tensor] = []
     start = 0
     while start < len(order):
         widest = max(1, int(lengths[order[start]]))
-        size = max(1, max_tokens // widest)
+        fitting = sequences[start:].cumsum(0) <= max_tokens // widest
+        size = max(1, int(fitting.sum()))
         groups.append(order[start : start + size])
         start += size
     return groups

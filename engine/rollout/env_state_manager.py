@@ -6,7 +6,8 @@ It steps environments with parsed actions and says when an episode is over and w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,13 +57,22 @@ class Episode:
 
     def reset(self) -> str:
         """The first observation; `EnvironmentFault` names the environment and seed when it raises."""
-        try:
-            self.observation, _ = self.environment.reset(
-                seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed}
-            )
-        except Exception as error:
-            raise self._fault("reset", error) from error
+        with self.guarded("reset"):
+            observation, _ = self.environment.reset(seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed})
+            self.observation = _text(observation)
         return self.observation
+
+    @contextmanager
+    def guarded(self, where: str) -> Iterator[None]:
+        """Whatever the environment raises inside becomes an `EnvironmentFault` that names it, its seed and `where`."""
+        try:
+            yield
+        except Exception as error:
+            raise EnvironmentFault(
+                f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed "
+                f"{self.spec.seed}: {type(error).__name__}: {error}",
+                remedy=f"Run `python -m engine check-env {self.config.kind}` and mend the environment.",
+            ) from error
 
     @property
     def actions_left(self) -> int:
@@ -97,27 +107,26 @@ class Episode:
 
     def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
         """Names as `(id, name)` pairs, case-insensitively, and the names that are no action here."""
-        lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
+        with self.guarded("action_names"):
+            lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
         known = [lookup[name.lower()] for name in names if name.lower() in lookup]
         return known, [name for name in names if name.lower() not in lookup]
 
     def _step(self, action_id: int, name: str) -> tuple[Frame, bool, dict[str, Any]]:
-        try:
+        with self.guarded("step"):
             observation, reward, terminated, truncated, info = self.environment.step(action_id)
             if not math.isfinite(reward):
                 raise ValueError(f"the reward of {name!r} is {reward}; rewards are finite numbers")
-            drawing = self.environment.drawing()
-        except Exception as error:
-            raise self._fault("step", error) from error
-        self.observation = observation
-        self.success = self.success or bool(info["success"])
-        frame = Frame(
-            action=name,
-            reward=float(reward),
-            effective=bool(info["action_is_effective"]),
-            observation=observation,
-            drawing=drawing,
-        )
+            frame = Frame(
+                action=name,
+                reward=float(reward),
+                effective=bool(info["action_is_effective"]),
+                observation=_text(observation),
+                drawing=self.environment.drawing(),
+            )
+            solved = bool(info["success"])
+        self.observation = frame.observation
+        self.success = self.success or solved
         return frame, terminated or truncated, info
 
     def _stop(self, over: bool) -> StopReason | None:
@@ -127,16 +136,18 @@ class Episode:
             return "max_actions"
         return "max_turns" if self.turns >= self.config.max_turns else None
 
-    def _fault(self, where: str, error: Exception) -> EnvironmentFault:
-        return EnvironmentFault(
-            f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed {self.spec.seed}: "
-            f"{type(error).__name__}: {error}",
-            remedy=f"Run `python -m engine check-env {self.config.kind}` and mend the environment.",
-        )
+
+def _text(observation: object) -> str:
+    """An observation is what the model reads, so anything but text is a fault of the environment."""
+    if not isinstance(observation, str):
+        raise TypeError(f"the observation is {type(observation).__name__}; observations are text")
+    return observation
 
 
 def _scalars(info: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
+    """What a record can keep; JSON has no number that is none."""
+    plain = {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
+    return {key: value for key, value in plain.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
 class EnvStateManager:

@@ -26,9 +26,11 @@ class Evaluation:
     seconds: float
 
     def fields(self) -> dict[str, float | int | str]:
-        """The fields of an `evaluation_completed` event."""
-        episodes = len(self.trajectories)
-        successes = sum(trajectory.success for trajectory in self.trajectories)
+        """The fields of an `evaluation_completed` event. An episode that its environment broke off is no failure of
+        the model; it is counted apart."""
+        played = [trajectory for trajectory in self.trajectories if not trajectory.fault]
+        episodes = len(played)
+        successes = sum(trajectory.success for trajectory in played)
         low, high = wilson_interval(successes, episodes)
         return {
             "environment": self.environment,
@@ -37,10 +39,11 @@ class Evaluation:
             "success": successes / episodes,
             "low": low,
             "high": high,
-            "mean_return": sum(trajectory.raw_return for trajectory in self.trajectories) / episodes,
+            "mean_return": sum(trajectory.raw_return for trajectory in played) / episodes,
             "first_seed": self.first_seed,
             "temperature": self.temperature,
             "seconds": self.seconds,
+            "faults": len(self.trajectories) - episodes,
         }
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.config import RunConfig
 from engine.policies.loading import LanguageModel
-from engine.rollout.batching import Batch, micro_batches
+from engine.rollout.batching import Batch
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
@@ -42,7 +42,8 @@ class Learner:
         """The critic's values (B, T) of a batch."""
         critic, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
-        for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
+        everyone = torch.arange(len(batch))
+        for rows in batch.micro_batches(everyone, max_tokens=self.config.optimizer.micro_batch_tokens):
             part = batch.rows(rows)
             values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
@@ -84,8 +85,7 @@ class Learner:
         total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
-        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
-            index = rows[micro]
+        for index in batch.micro_batches(rows, max_tokens=self.config.optimizer.micro_batch_tokens):
             part = batch.rows(index)
             wide = part.ids.shape[1]
             if not part.mask.any():
@@ -134,8 +134,7 @@ class Learner:
         critic, optimizer = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
         total, clipped = 0.0, 0.0
-        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
-            index = rows[micro]
+        for index in batch.micro_batches(rows, max_tokens=self.config.optimizer.micro_batch_tokens):
             part = batch.rows(index)
             wide = part.ids.shape[1]
             if not part.mask.any():

@@ -24,7 +24,7 @@ from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel, stop_ids
+from engine.policies.loading import LanguageModel, context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
@@ -70,7 +70,7 @@ class Trainer:
         self.proxy = AgentProxy(
             self.context,
             think=config.rollout.think,
-            max_context_tokens=config.rollout.max_context_tokens,
+            max_context_tokens=context_limit(model, config.rollout.max_context_tokens),
             window=window_of(config.rollout),
         )
         self.manager = EnvStateManager(

@@ -105,7 +105,7 @@ def test_a_group_that_nobody_understands_is_counted_and_has_advantage_zero() -> 
 def test_a_prompt_that_fits_for_no_puzzle_is_refused_with_the_number_that_is_needed() -> None:
     lake = lake_config(rollout={"max_context_tokens": 100})
     fits = len(say(lake_config(), [DOWN])[0].seen(say(lake_config(), [DOWN])[0].turns[0])) + 12
-    with pytest.raises(ConfigError, match=f"make {fits}, rollout.max_context_tokens is 100. Raise .* to {fits} or"):
+    with pytest.raises(ConfigError, match=rf"make {fits}, .* is 100\. Raise .* to {fits} or"):
         say(lake, [DOWN])
 
 
@@ -134,3 +134,23 @@ def test_a_step_without_any_outcome_has_counts_and_no_rewards() -> None:
     assert metrics["rollout/fault_rate"] == 1.0
     assert not any(name.startswith("reward/") or name == "rollout/success" for name in metrics)
     assert len(collate([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("lake", "cause"),
+    [
+        ("environments.broken:KeepsSuccessToItself", "raised in step with seed .*: KeyError: 'success'"),
+        (
+            "environments.broken:PaysNothingKnown",
+            "raised in step with seed .*: ValueError: the reward of 'Down' is nan",
+        ),
+        ("training.faulty:SpeechlessLake", "raised in step with seed .*: TypeError: the observation is NoneType"),
+        ("training.faulty:NamelessLake", "raised in drawing, solution or describe with seed .*: LookupError"),
+    ],
+)
+def test_an_environment_that_breaks_its_contract_is_named_with_what_it_broke(
+    monkeypatch: pytest.MonkeyPatch, lake: str, cause: str
+) -> None:
+    monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", f"tests.engine.{lake}")
+    with pytest.raises(EnvironmentFault, match=cause):
+        say(lake_config(), [DOWN])

@@ -109,6 +109,16 @@ def test_the_last_turns_are_shown_word_for_word_and_no_earlier_one() -> None:
     assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(place, len(third)))
 
 
+def test_replies_stay_in_a_window_as_the_ids_that_were_sampled() -> None:
+    whole = f"{LEFT}<|im_end|>"
+    letters = [token for letter in "go" for token in words().encode(letter)] + words().encode(whole)[1:]
+    assert decoded(letters) == whole and words().encode(whole) != letters  # encoding it again would change it
+    trajectory, _ = say(lake_config("last_k_turns", 2, rollout=PAIR), [letters])
+    for turn in trajectory.turns[1:]:
+        seen = trajectory.seen(turn)
+        assert any(seen[start : start + len(letters)] == letters for start in range(len(seen)))
+
+
 def test_a_window_as_long_as_the_episode_is_the_full_context() -> None:
     full, window = roll_out(lake_config("full")), roll_out(lake_config("last_k_turns", 4))
     assert [t.ids for t in window] == [t.ids for t in full]

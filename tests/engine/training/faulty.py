@@ -37,3 +37,14 @@ class UnpayableLake(UnluckyLake):
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         observation, reward, terminated, truncated, info = super().step(action)
         return observation, float("nan") if self.unlucky else reward, terminated, truncated, info
+
+
+class SpeechlessLake(FrozenLake):
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        _, *rest = super().step(action)
+        return (None, *rest)  # type: ignore[return-value]
+
+
+class NamelessLake(FrozenLake):
+    def describe(self) -> str:
+        raise LookupError("no words")

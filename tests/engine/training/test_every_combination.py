@@ -1,0 +1,94 @@
+"""Every context with every estimator and every filter that the configuration offers trains, and trains what it sampled.
+
+The lists are read off the configuration, so whatever is added to it is tried here. For each the run is short and the
+model very small; what is checked holds for any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from engine.config import AlgorithmConfig, FilterConfig, RolloutConfig, build_config
+from engine.events import parse_event
+from engine.training.session import EXIT_DONE, train
+from tests.engine.talker import save_talking_model
+
+GROUPS, GROUP_SIZE = 4, 3
+TURNS = {"full": 0, "last_k_turns": 2, "single_turn_summary": 0}
+MANY_CONTEXTS = {"last_k_turns", "single_turn_summary"}
+
+
+def offered(section: type, field: str) -> tuple[str, ...]:
+    return get_args(section.model_fields[field].annotation)  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_talking_model(tmp_path_factory.mktemp("talker"))
+
+
+def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[str, Any]:
+    lake = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_reply_tokens": 12}
+    return {
+        "steps": 2,
+        "threads": 1,
+        "model": {"path": str(model)},
+        "environments": [{**lake, "max_actions_per_turn": 2}],
+        "rollout": {
+            "groups": GROUPS,
+            "group_size": GROUP_SIZE,
+            "context": context,
+            "context_turns": TURNS[context],
+        },
+        "algorithm": {"estimator": estimator},
+        "filter": {"strategy": strategy, "value": 0.9},
+        "diagnostics": {"every": 0},
+        "evaluation": {"every": 0, "at_start": False, "final_episodes": 1},
+        "capture": {"every": 0},
+        "checkpoint": {"every": 0},
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("context", "estimator", "strategy"),
+    list(
+        product(
+            offered(RolloutConfig, "context"), offered(AlgorithmConfig, "estimator"), offered(FilterConfig, "strategy")
+        )
+    ),
+)
+def test_two_steps_train_on_what_was_sampled(
+    model: Path, tmp_path: Path, context: str, estimator: str, strategy: str
+) -> None:
+    assert train(build_config(settings(model, context, estimator, strategy)), tmp_path) == EXIT_DONE
+    events = [parse_event(line) for line in (tmp_path / "events.jsonl").read_bytes().splitlines()]
+    steps = [event for event in events if event.kind == "step_completed"]
+    assert len(steps) == 2
+    trained = [step.metrics for step in steps if not step.skipped]
+    assert trained, "both steps were skipped, so nothing was tried"
+    for metrics in trained:
+        assert all(math.isfinite(value) for value in metrics.values())
+        assert metrics["optim/nonfinite"] == 0
+        assert metrics["optim/grad_norm"] > 0
+        # the learner finds the probabilities that the sampler drew with: same tokens after the same prompts
+        assert metrics["policy/sampler_kl"] == pytest.approx(0, abs=1e-4)
+        assert 1 <= metrics["filter/kept_groups"] <= GROUPS
+        assert metrics["rollout/turns"] <= 3
+        assert metrics["rollout/fault_rate"] == metrics["rollout/context_full_rate"] == 0
+        if context in MANY_CONTEXTS:
+            assert 1 < metrics["rollout/contexts"] <= metrics["rollout/turns"]
+        else:
+            assert metrics["rollout/contexts"] == 1
+    before, after = (
+        load_file(model / "model.safetensors"),
+        load_file(tmp_path / "checkpoints/step_2/model/model.safetensors"),
+    )
+    assert any(not torch.equal(before[name], after[name]) for name in before)
