@@ -21,7 +21,7 @@ from engine.errors import CheckpointError, RunDirectoryError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import load_model, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
-from engine.rollout.batching import Batch, collate, micro_batches, trainable
+from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
@@ -58,7 +58,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation)
     tokens = group.mask.sum().clamp(min=1)
-    for rows in micro_batches(group.lengths, max_tokens=config.optimizer.micro_batch_tokens):
+    for rows in group.micro_batches(torch.arange(len(group)), max_tokens=config.optimizer.micro_batch_tokens):
         part = group.rows(rows)
         if not part.mask.any():
             continue

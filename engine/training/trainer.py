@@ -125,7 +125,8 @@ class Trainer:
         rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
 
         # 4. how hard each part of the loss pulls, without stepping
-        if self.config.diagnostics.gradients_every and (step - 1) % self.config.diagnostics.gradients_every == 0:
+        every = self.config.diagnostics.gradients_every
+        if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
             with self._timed("gradients", times, step, announce=False):
                 metrics |= gradient_metrics(self.learner, batch, self.config)

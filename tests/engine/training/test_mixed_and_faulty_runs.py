@@ -143,7 +143,8 @@ def test_a_step_without_an_outcome_is_skipped_and_says_why(
     broken = {**LAKE, "kind": "bandit", "tag": "broken", "parameters": {"size": 3}}
     large = {**LAKE, "tag": "large", "parameters": {"size": 12}}
     rollout = {"groups": 4, "group_size": 4, "max_context_tokens": 180}
-    train(build_config(settings(model, environments=[broken, large], rollout=rollout)), tmp_path)
+    changes = {"environments": [broken, large], "rollout": rollout, "diagnostics": {"every": 1, "gradients_every": 1}}
+    train(build_config(settings(model, **changes)), tmp_path)
     (step,) = events_of(tmp_path, "step_completed")
     assert step.skipped.startswith("No trajectory can be trained on")
     assert (step.metrics["rollout/fault_rate"], step.metrics["rollout/no_room_rate"]) == (0.5, 0.5)
