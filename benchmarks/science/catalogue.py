@@ -1,0 +1,99 @@
+"""The experiments, by name. Small enough for two cores; what each can show, and not, is said in docs/findings.md."""
+
+from __future__ import annotations
+
+from benchmarks.science.experiment import Arm, Experiment, sweep
+
+SHORT = ("steps=60", "evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=1", "capture.every=0")
+REVERSED = "environments.0.parameters.reversed=true"
+BANDIT = ("environments.0.kind='bandit'", "environments.0.tag='Bandit'", "environments.0.max_turns=1")
+
+_ALL = (
+    Experiment(
+        name="filter_mass",
+        question="How much of the variance mass should the filter keep?",
+        changes=("filter.strategy='top_p'", *SHORT),
+        arms=(
+            Arm(label="no filter", changes=("filter.strategy='none'",)),
+            *sweep("filter.value", {"0.9": "0.9", "0.6": "0.6", "0.3": "0.3"}),
+        ),
+        curves=("rollout/success", "filter/kept_ratio", "optim/grad_norm"),
+    ),
+    Experiment(
+        name="largest_or_smallest",
+        question="Does it matter that the filter keeps the groups with the largest spread, and not the smallest?",
+        changes=("filter.strategy='top_k'", "filter.value=0.5", "filter.include_zero=true", *SHORT),
+        arms=sweep("filter.largest", {"largest spread": "true", "smallest spread": "false"}),
+        curves=("rollout/success", "optim/grad_norm", "policy/entropy"),
+    ),
+    Experiment(
+        name="action_budget",
+        question="How many actions should one turn take?",
+        changes=SHORT,
+        arms=sweep("environments.0.max_actions_per_turn", {str(count): str(count) for count in range(1, 6)}),
+        curves=("rollout/success", "rollout/turns", "policy/entropy"),
+    ),
+    Experiment(
+        name="responses_per_prompt",
+        question="At 128 trajectories a step, are many puzzles or many trajectories of each better?",
+        changes=SHORT,
+        arms=tuple(
+            Arm(label=f"{groups} x {size}", changes=(f"rollout.groups={groups}", f"rollout.group_size={size}"))
+            for groups, size in ((64, 2), (32, 4), (16, 8), (8, 16), (4, 32))
+        ),
+        curves=("rollout/success", "reward/in_group_std", "optim/grad_norm"),
+    ),
+    Experiment(
+        name="online",
+        question="Does using each batch of rollouts for ten passes cost what it saves in sampling?",
+        changes=SHORT,
+        arms=sweep("optimizer.epochs", {"online-1": "1", "online-10": "10"}),
+        curves=("rollout/success", "policy/clip_fraction", "policy/entropy"),
+    ),
+    Experiment(
+        name="think",
+        question="Do thoughts help on the bandit, and on the bandit whose names mislead?",
+        changes=(*BANDIT, *SHORT),
+        arms=tuple(
+            Arm(
+                label=f"{'reversed' if turned else 'bandit'}, {'thoughts' if think else 'none'}",
+                changes=(f"rollout.think={str(think).lower()}", *([REVERSED] if turned else [])),
+            )
+            for turned in (False, True)
+            for think in (True, False)
+        ),
+        curves=("rollout/success", "policy/entropy", "reward/in_group_std"),
+    ),
+    Experiment(
+        name="slip_rate",
+        question="How far does chance in the environment drown the signal, and does the filter help?",
+        changes=SHORT,
+        arms=tuple(
+            Arm(
+                label=f"slip {1 - rate:.1f}{', filtered' if keep else ''}",
+                changes=(
+                    f"environments.0.parameters.success_rate={rate}",
+                    *(("filter.strategy='top_p'", "filter.value=0.9") if keep else ()),
+                ),
+            )
+            for rate in (1.0, 0.8, 0.6)
+            for keep in (False, True)
+        ),
+        curves=("rollout/success", "reward/in_group_std", "collapse/mi_ratio"),
+    ),
+    Experiment(
+        name="gradient_by_spread",
+        question="Do groups with more spread of returns pull harder at the task, and no harder at entropy?",
+        changes=("diagnostics.gradients_every=10", *SHORT),
+        arms=(Arm(label="starter"),),
+        curves=("gradient/all/task", "gradient/all/entropy", "rollout/success"),
+    ),
+    Experiment(
+        name="along_a_collapse",
+        question="Along a collapse, which falls first: mutual information, entropy or success?",
+        arms=(Arm(label="collapse", preset="collapse"),),
+        seeds=(1, 2, 3, 4, 5),
+        curves=("rollout/success", "collapse/mi_ratio", "policy/entropy", "rollout/parse_ok_rate"),
+    ),
+)
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

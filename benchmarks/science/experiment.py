@@ -1,0 +1,42 @@
+"""What an experiment is: a question, arms that differ in one thing, and the seeds that each arm is trained with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.config import RunConfig, read_config
+
+CONFIGS = Path(__file__).resolve().parents[2] / "engine" / "configs"
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """A preset and what is changed of it, as `section.key=value`."""
+
+    label: str
+    preset: str = "starter"
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """`changes` hold for every arm. `curves` are the metrics whose curves are drawn, one panel each."""
+
+    name: str
+    question: str
+    arms: tuple[Arm, ...]
+    changes: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = SEEDS
+    curves: tuple[str, ...] = ("rollout/success", "policy/entropy", "collapse/mi_ratio")
+    notes: str = field(default="")
+
+    def config(self, arm: Arm, seed: int) -> RunConfig:
+        """The run of one arm with one seed; a `ConfigError` if the catalogue asks for what the engine refuses."""
+        return read_config(CONFIGS / f"{arm.preset}.toml", [*self.changes, *arm.changes, f"seed={seed}"])
+
+
+def sweep(field_name: str, values: dict[str, str], *, preset: str = "starter") -> tuple[Arm, ...]:
+    """One arm for each label, which sets `field_name` to its value."""
+    return tuple(Arm(label=label, preset=preset, changes=(f"{field_name}={value}",)) for label, value in values.items())

@@ -1,0 +1,47 @@
+"""Curves of an experiment, one panel a metric: each arm's mean over seeds, and the seeds themselves faint behind it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot
+
+from benchmarks.science.experiment import Experiment
+from engine.metrics import describe
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # Okabe-Ito
+WIDTH, HEIGHT = 4.2, 2.8  # inches a panel
+
+
+def plot(experiment: Experiment, results: Sequence[dict[str, Any]], path: Path) -> None:
+    names = [name for name in experiment.curves if any(result["curves"][name] for result in results)]
+    figure, axes = pyplot.subplots(1, len(names), figsize=(WIDTH * len(names), HEIGHT), squeeze=False)
+    for axis, name in zip(axes[0], names, strict=True):
+        for colour, arm in zip(COLOURS, experiment.arms, strict=False):
+            curves = [result["curves"][name] for result in results if result["arm"] == arm.label]
+            for curve in curves:
+                axis.plot(*zip(*curve, strict=True), color=colour, alpha=0.2, linewidth=0.8)
+            axis.plot(*zip(*mean_curve(curves), strict=True), color=colour, linewidth=1.6, label=arm.label)
+        axis.set_title(describe(name).title, fontsize=9)
+        axis.set_xlabel("step", fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].legend(fontsize=7, frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def mean_curve(curves: Sequence[Sequence[Sequence[float]]]) -> list[tuple[float, float]]:
+    """The mean at each step over the seeds that have it."""
+    values: dict[float, list[float]] = defaultdict(list)
+    for curve in curves:
+        for step, value in curve:
+            values[step].append(value)
+    return [(step, sum(found) / len(found)) for step, found in sorted(values.items())]

@@ -1,0 +1,79 @@
+"""Experiments: every arm is a run that the engine accepts, and tables and curves say what the runs did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.experiment import Experiment
+from benchmarks.science.measure import collapsed_at, newest_attempts
+from benchmarks.science.plot import mean_curve, plot
+from benchmarks.science.table import table
+from engine.config import RunConfig
+from engine.events import RunStarted, StepCompleted
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_every_arm_is_a_run_of_its_own_that_the_engine_accepts(experiment: Experiment) -> None:
+    configs = [experiment.config(arm, seed) for arm in experiment.arms for seed in experiment.seeds]
+    assert all(isinstance(config, RunConfig) for config in configs)
+    assert len({config.model_dump_json() for config in configs}) == len(configs)
+
+
+def step(number: int, success: float, attempt: int = 1) -> StepCompleted:
+    return StepCompleted(
+        seq=number, time=0.0, attempt=attempt, epoch=0, step=number, metrics={"rollout/success": success}, tokens=0,
+        seconds=float(number),
+    )  # fmt: skip
+
+
+def test_a_run_collapsed_where_success_left_for_good() -> None:
+    assert collapsed_at([step(1, 0.5), step(2, 0.0), step(3, 0.1), step(4, 0.04), step(5, 0.0)]) == 4
+    assert collapsed_at([step(1, 0.0), step(2, 0.06)]) is None
+
+
+def test_steps_that_a_resumed_attempt_took_again_count_once() -> None:
+    again = RunStarted(
+        seq=9, time=0.0, attempt=2, epoch=0, step=1, total_steps=3, resumed_from=1, pid=1, device="cpu", model="tiny",
+        parameters=1,
+    )  # fmt: skip
+    taken = newest_attempts([step(1, 0.1), step(2, 0.2), step(3, 0.3), again, step(2, 0.7, attempt=2)])
+    assert [(one.step, one.metrics["rollout/success"]) for one in taken] == [(1, 0.1), (2, 0.7)]
+
+
+def result(arm: str, seed: int, solved: int, *, collapsed: int | None = None) -> dict[str, Any]:
+    evaluations = [
+        {"step": 0, "environment": "Lake", "episodes": 10, "successes": 5, "final": False},
+        {"step": 2, "environment": "Lake", "episodes": 10, "successes": solved, "final": True},
+    ]
+    curves = {"rollout/success": [[1, 0.5], [2, solved / 10]], "policy/entropy": [], "collapse/mi_ratio": []}
+    return {
+        "arm": arm, "seed": seed, "evaluations": evaluations, "curves": curves, "collapsed_at": collapsed, "alerts": [],
+        "seconds": 3.0, "steps": 2,
+    }  # fmt: skip
+
+
+def test_the_table_has_the_mean_over_seeds_with_its_t_interval() -> None:
+    # 0.6, 0.7, 0.8: mean 0.7, standard error 0.1 / sqrt(3), t(2) = 4.303: 0.7 +- 0.248
+    lines = table([result("a", seed, solved) for seed, solved in ((1, 6), (2, 7), (3, 8))]).splitlines()
+    assert lines[2:] == ["| a | 3 | 0.500 | 0.700 | [0.452, 0.948] | 0 of 3 | 1.50 |"]
+
+
+def test_one_seed_says_nothing_of_the_method() -> None:
+    assert "| one seed | 1 of 1 |" in table([result("a", 1, 0, collapsed=2)])
+
+
+def test_the_mean_curve_is_over_the_seeds_that_have_the_step() -> None:
+    assert mean_curve([[[1, 0.0], [2, 1.0]], [[1, 1.0]]]) == [(1, 0.5), (2, 1.0)]
+
+
+def test_curves_are_drawn_to_a_file(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["filter_mass"]
+    results = [result(arm.label, seed, 6) for arm in experiment.arms for seed in (1, 2)]
+    for one in results:
+        one["curves"] = {name: [[1, 0.5], [2, 0.6]] for name in experiment.curves}
+    plot(experiment, results, tmp_path / "curves.svg")
+    assert (tmp_path / "curves.svg").read_text().count("<svg") == 1
