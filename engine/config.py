@@ -132,13 +132,36 @@ class RolloutConfig(Section):
         return self
 
 
+Estimator = Literal[
+    "grpo", "dr_grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "gae", "bi_level_gae"
+]
+WITH_CRITIC = frozenset({"gae", "bi_level_gae"})
+WITHIN_GROUP = frozenset({"grpo", "dr_grpo", "rloo", "reinforce_plus_plus_baseline"})
+
+
 class AlgorithmConfig(Section):
-    estimator: Literal["grpo", "gae"] = Field(
-        "grpo", description="Advantages: grpo (relative to the group, no critic) or gae (a critic; PPO)."
+    estimator: Estimator = Field(
+        "grpo",
+        description="Advantages. Against the group, no critic: grpo; dr_grpo (not divided by the spread); rloo (the "
+        "mean of the others); reinforce_plus_plus_baseline (evened over the batch). reinforce_plus_plus: evened over "
+        "the batch alone. With a critic: gae (PPO); bi_level_gae (turns first, then the tokens of each).",
     )
-    scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is Dr. GRPO.")
-    gamma: float = Field(1.0, ge=0, le=1, description="gae: discount per token. Below 1 favours early reward.")
+    scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is dr_grpo.")
+    gamma: float = Field(
+        1.0, ge=0, le=1, description="gae, reinforce_plus_plus: discount per token. Below 1 favours early reward."
+    )
     lam: float = Field(1.0, ge=0, le=1, description="gae: lambda. 1 is unbiased and noisy, 0 trusts the critic.")
+    high_level_gamma: float = Field(
+        0.95,
+        ge=0,
+        le=1,
+        description="bi_level_gae: discount per turn, whatever its length. 1 looks as far as gae does; 0 leaves "
+        "every turn to its own reward.",
+    )
+
+    @property
+    def has_critic(self) -> bool:
+        return self.estimator in WITH_CRITIC
 
 
 class LossConfig(Section):
@@ -149,13 +172,25 @@ class LossConfig(Section):
     dual_clip: float = Field(
         3.0, ge=0, le=100, description="Bound of the loss for negative advantages; 0 turns it off."
     )
-    aggregation: Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"] = Field(
-        "token_mean", description="How token losses become one number."
+    aggregation: Literal[
+        "token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean", "sequence_mean_token_sum_norm"
+    ] = Field(
+        "token_mean",
+        description="How token losses become one number. token_mean: every token counts alike; "
+        "sequence_mean_token_mean: every trajectory; sequence_mean_token_sum: long trajectories count more; "
+        "sequence_mean_token_sum_norm: the same, divided by norm_length (Dr. GRPO).",
+    )
+    norm_length: int = Field(
+        100,
+        ge=1,
+        le=1_000_000,
+        description="sequence_mean_token_sum_norm: the constant, in tokens; about a long trajectory's sampled tokens. "
+        "A larger one makes the loss smaller against the entropy bonus and KL.",
     )
     entropy_coefficient: float = Field(0.001, ge=0, le=10, description="Bonus for entropy. Too high breaks the format.")
     kl_coefficient: float = Field(0.0, ge=0, le=100, description="Pull to the starting model; 0 leaves it out.")
     kl_kind: Literal["k1", "k2", "k3"] = Field("k3", description="Estimator of KL in the loss (k3 is low-variance).")
-    value_clip: float = Field(0.5, gt=0, le=100, description="gae: the critic moves at most this far per update.")
+    value_clip: float = Field(0.5, gt=0, le=100, description="With a critic: it moves at most this far per update.")
 
 
 class FilterConfig(Section):
@@ -183,7 +218,7 @@ class OptimizerConfig(Section):
         description="Of the policy. The small model learns near 1e-4 to 3e-4 and breaks near 1e-3; "
         "billions of parameters want 1e-6.",
     )
-    critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="gae: of the critic.")
+    critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="Of the critic, where there is one.")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's.")
     max_grad_norm: float = Field(
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
@@ -194,7 +229,9 @@ class OptimizerConfig(Section):
         8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
     )
     warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
-    critic_warmup_steps: int = Field(0, ge=0, le=1000, description="gae: first steps that train the critic alone.")
+    critic_warmup_steps: int = Field(
+        0, ge=0, le=1000, description="First steps that train the critic alone, where there is one."
+    )
 
 
 class DiagnosticsConfig(Section):
@@ -347,8 +384,11 @@ class RunConfig(Section):
         if len(set(tags)) != len(tags):
             raise ValueError(f"environments: tags must differ, got {', '.join(tags)}. Give each its own tag.")
         group_shares(self.environments, self.rollout.groups)
-        if self.algorithm.estimator == "grpo" and self.rollout.group_size < 2:
-            raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
+        if self.algorithm.estimator in WITHIN_GROUP and self.rollout.group_size < 2:
+            raise ValueError(
+                f"rollout.group_size: groups of one have no signal under {self.algorithm.estimator}. "
+                "Use 2 or more, or gae."
+            )
         if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
         for environment in self.environments:

@@ -13,7 +13,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Aggregation = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
+Aggregation = Literal[
+    "token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean", "sequence_mean_token_sum_norm"
+]
 KlKind = Literal["k1", "k2", "k3"]
 Normalizer = Tensor | float | None
 MAX_LOG_RATIO = 20.0
@@ -73,7 +75,8 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Nor
 
     token_mean: over all sampled tokens. sequence_mean_token_sum: sum in each trajectory, mean over trajectories
     (Dr. GRPO). sequence_mean_token_mean: mean in each, mean over trajectories (GRPO). Rows without a sampled token do
-    not count.
+    not count. sequence_mean_token_sum_norm: sequence_mean_token_sum over a constant length besides (arXiv 2503.20783
+    divides by the longest reply allowed). `loss_normalizer` has the constant; without a `normalizer` it is 1.
     """
     return AGGREGATIONS[how](losses, mask, normalizer)
 
@@ -95,12 +98,19 @@ AGGREGATIONS: dict[str, Callable[[Tensor, Tensor, Normalizer], Tensor]] = {
     "token_mean": _token_mean,
     "sequence_mean_token_sum": _sequence_mean_token_sum,
     "sequence_mean_token_mean": _sequence_mean_token_mean,
+    "sequence_mean_token_sum_norm": _sequence_mean_token_sum,
 }
 
 
-def loss_normalizer(mask: Tensor, how: Aggregation) -> Tensor:
-    """What `aggregate` divides a whole mini-batch by: its sampled tokens, or its rows that have any; at least 1."""
-    return mask.sum().clamp(min=1) if how == "token_mean" else _rows_with_tokens(mask)
+def loss_normalizer(mask: Tensor, how: Aggregation, *, length: int = 1) -> Tensor:
+    """What `aggregate` divides a whole mini-batch by: its sampled tokens, or its rows that have any; at least 1.
+
+    For sequence_mean_token_sum_norm it is those rows times the constant `length`, in tokens.
+    """
+    if how == "token_mean":
+        return mask.sum().clamp(min=1)
+    rows = _rows_with_tokens(mask)
+    return rows * length if how == "sequence_mean_token_sum_norm" else rows
 
 
 def _rows_with_tokens(mask: Tensor) -> Tensor:

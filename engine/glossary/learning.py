@@ -56,17 +56,17 @@ POLICY = (
 VALUE = (
     Metric(
         name="value/loss", section="value", title="Critic loss", low=0,
-        meaning="How wrong the critic's forecasts of the reward still to come are. Only with a critic (gae).",
+        meaning="How wrong the critic's forecasts of the reward still to come are. Only with a critic.",
         formula="half the mean of max((V - R)^2, (clipped V - R)^2)", bad="Rising: the critic cannot follow.",
     ),
     Metric(
         name="value/explained_variance", section="value", title="Explained variance", high=1, better="higher",
-        meaning="Share of the differences between returns that the critic foresees. Only with a critic (gae).",
+        meaning="Share of the differences between returns that the critic foresees. Only with a critic.",
         formula="1 - var(R - V) / var(R)", bad="Under 0: worse than no critic at all.",
     ),
     Metric(
         name="value/clip_fraction", section="value", title="Clipped values", unit="share", low=0,
-        meaning="Share of tokens on which the value clip holds the critic back. Only with a critic (gae).",
+        meaning="Share of tokens on which the value clip holds the critic back. Only with a critic.",
         formula="tokens where the clipped error is the larger / tokens",
         bad="Above 0.3: the critic learns too fast for loss.value_clip.",
     ),
@@ -81,7 +81,7 @@ OPTIM = (
     ),
     Metric(
         name="optim/critic_grad_norm", section="optim", title="Critic gradient norm", low=0, log=True,
-        meaning="Length of the critic's gradient before it is clipped. Only with a critic (gae).",
+        meaning="Length of the critic's gradient before it is clipped. Only with a critic.",
         formula="Euclidean norm over all weights", bad="Spikes of many times its usual.",
     ),
     Metric(

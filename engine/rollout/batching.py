@@ -100,6 +100,13 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
     return rewards
 
 
+def turn_ends(mask: Tensor) -> Tensor:
+    """`(B, T)`, 1 on the last sampled token of each reply: the one that no sampled token follows directly."""
+    ends = mask.clone()
+    ends[:, :-1] *= 1 - mask[:, 1:]
+    return ends
+
+
 def micro_batches(lengths: Tensor, *, max_tokens: int) -> list[Tensor]:
     """Rows grouped by similar length, each group at most `max_tokens` padded tokens (or a single row)."""
     order = torch.argsort(lengths, descending=True, stable=True)

@@ -56,7 +56,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig) -> dict[
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
     """The parts of one group's loss, each micro-batch's share of the whole; coefficients are in."""
     loss, temperature = config.loss, config.rollout.temperature
-    total = losses.loss_normalizer(group.mask, loss.aggregation)
+    total = losses.loss_normalizer(group.mask, loss.aggregation, length=loss.norm_length)
     tokens = group.mask.sum().clamp(min=1)
     for rows in micro_batches(group.lengths, max_tokens=config.optimizer.micro_batch_tokens):
         part = group.rows(rows)

@@ -31,7 +31,7 @@ class Learner:
         self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
-        if config.algorithm.estimator == "gae":
+        if config.algorithm.has_critic:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
             self.critic_optimizer = torch.optim.AdamW(
                 self.critic.parameters(), lr=optimizer.critic_learning_rate, weight_decay=optimizer.weight_decay
@@ -81,7 +81,7 @@ class Learner:
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
-        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation)
+        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation, length=loss_config.norm_length)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
         for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
@@ -153,7 +153,7 @@ class Learner:
 
     def _with_critic(self) -> tuple[Critic, torch.optim.AdamW]:
         if self.critic is None or self.critic_optimizer is None:
-            raise ValueError("There is no critic; only the estimator gae has one.")
+            raise ValueError("There is no critic; only the estimators gae and bi_level_gae have one.")
         return self.critic, self.critic_optimizer
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:

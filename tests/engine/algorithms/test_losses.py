@@ -50,6 +50,7 @@ def aggregate_lists(rows: list[list[float]], how: str) -> float:
     return {
         "token_mean": lambda: sum(tokens) / len(tokens),
         "sequence_mean_token_sum": lambda: sum(tokens) / len(rows),
+        "sequence_mean_token_sum_norm": lambda: sum(tokens) / len(rows),
         "sequence_mean_token_mean": lambda: sum(sum(row) / len(row) for row in rows) / len(rows),
     }[how]()
 
@@ -216,6 +217,13 @@ def test_explained_variance_is_1_for_a_perfect_critic_and_0_for_a_constant() -> 
 def test_explained_variance_is_0_where_nothing_varies() -> None:
     assert explained_variance(torch.rand(1, 3), torch.ones(1, 3), torch.ones(1, 3)) == 0.0
     assert explained_variance(torch.rand(1, 3), torch.rand(1, 3), torch.zeros(1, 3)) == 0.0
+
+
+def test_a_constant_length_takes_the_place_of_the_trajectories_own() -> None:
+    # sums 2 + 2 = 4 and 6 over two trajectories: 10 / 2 = 5, over 50 tokens each 0.1
+    losses, mask = torch.tensor([[2.0, 2.0], [6.0, 0.0]]), torch.tensor([[1.0, 1.0], [1.0, 0.0]])
+    normalizer = loss_normalizer(mask, "sequence_mean_token_sum_norm", length=50)
+    assert float(aggregate(losses, mask, "sequence_mean_token_sum_norm", normalizer=normalizer)) == pytest.approx(0.1)
 
 
 def test_aggregation_ignores_rows_without_tokens() -> None:

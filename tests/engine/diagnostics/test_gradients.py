@@ -89,6 +89,7 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         ids=torch.randint(0, len(words()), (rows, length), generator=chance),
         mask=mask,
         logprobs=torch.full((rows, length), -6.0) * mask,
+        contexts=torch.zeros((rows, length), dtype=torch.long),
         lengths=torch.full((rows,), length),
         scores=flat,
         returns=flat,
@@ -116,7 +117,7 @@ def test_norms_of_entropy_and_kl_equal_those_of_a_plain_backward_pass() -> None:
 
 
 def _plain_loss(name: str, model: Any, learner: Learner, part: Batch) -> Tensor:
-    logprobs, entropies = logprobs_and_entropies(model, part.ids, part.mask, temperature=1.0)
+    logprobs, entropies = logprobs_and_entropies(model, part.ids, part.mask, part.contexts, temperature=1.0)
     if name == "entropy":
         return -0.01 * entropies.sum() / part.mask.sum()
     with torch.no_grad():
