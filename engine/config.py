@@ -158,6 +158,43 @@ class AlgorithmConfig(Section):
         description="bi_level_gae: discount per turn, whatever its length. 1 looks as far as gae does; 0 leaves "
         "every turn to its own reward.",
     )
+    credit: Literal["trajectory", "turn"] = Field(
+        "trajectory",
+        description="Where reward lies. trajectory: all of it at its end. turn: each turn's reward and penalty "
+        "at its own end; what compares within a group then compares rewards to go of the same turn.",
+    )
+    turn_discount: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description="turn: discount from one turn to the next, beside gamma per token. 0 credits a turn with its own "
+        "reward alone. bi_level_gae has high_level_gamma for it.",
+    )
+    normalize_by: Literal["none", "state", "tag", "batch"] = Field(
+        "none",
+        description="Scores are normalised before credit, among the trajectories of one puzzle (state), one "
+        "environment (tag) or the step (batch); none leaves them. The filter reads raw returns in any case.",
+    )
+    normalize_method: Literal["mean", "mean_std", "asym_clip"] = Field(
+        "mean_std",
+        description="mean: less the mean. mean_std: over the standard deviation besides. asym_clip: mean_std kept "
+        "within -1 and 3, so that rare successes count more than failures.",
+    )
+
+    @model_validator(mode="after")
+    def _check_credit(self) -> AlgorithmConfig:
+        if self.turn_discount != 1 and self.credit == "trajectory":
+            raise ValueError(
+                "turn_discount: nothing is discounted by turn under trajectory credit. Set credit to turn."
+            )
+        if self.turn_discount != 1 and self.estimator == "bi_level_gae":
+            raise ValueError("turn_discount: bi_level_gae discounts turns by high_level_gamma. Leave this one at 1.")
+        if self.normalize_by != "none" and self.credit == "turn":
+            raise ValueError(
+                "normalize_by: it is scores of whole trajectories that are normalised, and turn credit has none. "
+                "Choose none, or trajectory credit."
+            )
+        return self
 
     @property
     def has_critic(self) -> bool:
@@ -193,21 +230,63 @@ class LossConfig(Section):
     value_clip: float = Field(0.5, gt=0, le=100, description="With a critic: it moves at most this far per update.")
 
 
+NEVER_NEGATIVE = frozenset({"reward_variance", "entropy", "entropy_variance", "length"})
+
+
 class FilterConfig(Section):
-    strategy: Literal["none", "top_p", "top_k", "min_p"] = Field(
-        "none", description="Which groups train: all, or by their uncertainty."
+    strategy: Literal["none", "top_p", "top_k", "top_k_absolute", "min_p"] = Field(
+        "none",
+        description="Which groups train: all; or of the largest score (smallest without `largest`) those that hold a "
+        "share of the mass (top_p), a share (top_k) or number (top_k_absolute) of groups, or those near the best "
+        "(min_p).",
     )
     value: float = Field(
         0.9,
         gt=0,
-        le=1,
-        description="top_p: share of variance mass kept; top_k: share of groups; min_p: share of the "
-        "best group's score. Smaller keeps less.",
+        le=4096,
+        description="top_p: share of the mass kept; top_k: share of groups; top_k_absolute: groups; min_p: share of "
+        "the best group's score. Smaller keeps less (min_p: more).",
     )
-    metric: Literal["reward_variance"] = Field("reward_variance", description="Score of a group.")
-    largest: bool = Field(True, description="Keep the groups with the largest score.")
-    include_zero: bool = Field(False, description="Keep groups whose members all did the same, as well.")
+    mode: Literal["variance", "std", "softmax"] = Field(
+        "variance",
+        description="top_p: what mass is. variance: squared scores. For comparison with RAGEN: std, the scores, as in "
+        "its default; softmax of the scores, as in its tables, which keeps nearly all groups when scores are close.",
+    )
+    metric: Literal["reward_variance", "reward_mean", "reward_sum", "entropy", "entropy_variance", "length"] = Field(
+        "reward_variance",
+        description="Score of a group. reward_variance: standard deviation of its returns. reward_mean, reward_sum: of "
+        "its returns. entropy: mean of its tokens' entropy; entropy_variance: standard deviation of its trajectories' "
+        "entropy. length: mean number of sampled tokens.",
+    )
+    largest: bool = Field(True, description="Keep the groups with the largest score; off, those with the smallest.")
+    include_zero: bool = Field(
+        False, description="Keep groups of score 0 as well: by reward_variance those whose members all did the same."
+    )
     epsilon: float = Field(0.01, ge=0, le=1, description="Slack of top_p; a step with less mass than this is skipped.")
+    loss_scaling: Literal["none", "linear", "sqrt"] = Field(
+        "none",
+        description="Advantages times the share of groups kept (linear) or its square root, so that a step on few "
+        "groups moves the policy less, against the same entropy bonus and KL.",
+    )
+
+    @model_validator(mode="after")
+    def _check_value(self) -> FilterConfig:
+        if self.strategy == "top_k_absolute" and (self.value < 1 or self.value != int(self.value)):
+            raise ValueError(
+                f"value: top_k_absolute keeps a number of groups, and {self.value} is none. "
+                "Give 1, 2, 3 … or use top_k."
+            )
+        if self.strategy != "top_k_absolute" and self.value > 1:
+            raise ValueError(
+                f"value: {self.strategy} takes a share, and {self.value} is above 1. Give at most 1, or use "
+                "top_k_absolute, which takes a number of groups."
+            )
+        if self.strategy in ("top_p", "min_p") and self.metric not in NEVER_NEGATIVE:
+            raise ValueError(
+                f"metric: {self.strategy} keeps shares of scores, and {self.metric} may be negative. "
+                f"Use top_k or top_k_absolute, or one of {', '.join(sorted(NEVER_NEGATIVE))}."
+            )
+        return self
 
 
 class OptimizerConfig(Section):
@@ -224,7 +303,13 @@ class OptimizerConfig(Section):
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
     )
     updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
-    epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
+    epochs: int = Field(
+        1,
+        ge=1,
+        le=16,
+        description="Passes over the step's trajectories. Times updates_per_step it is the updates made of one rollout "
+        "(k of online-k): at 1 in all the data are the policy's own; more learn faster and leave it behind.",
+    )
     micro_batch_tokens: int = Field(
         8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
     )

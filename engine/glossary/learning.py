@@ -112,9 +112,10 @@ FILTER = (
         bad="Nearly all of them: little is left to learn from.",
     ),
     Metric(
-        name="filter/threshold", section="filter", title="Lowest kept spread", low=0,
-        meaning="Spread of returns in the last group that was kept. Every kept group has at least this much.",
-        formula="min over kept groups of std(returns)",
+        name="filter/threshold", section="filter", title="Score of the last kept group",
+        meaning="Score of the last group that was kept, by filter.metric: unless chosen otherwise the spread of its "
+        "returns. Every kept group has at least this much, or at most when the smallest are kept.",
+        formula="min over kept groups of their score",
         bad="Falling towards 0: even the most uncertain puzzles say little.",
     ),
 )  # fmt: skip

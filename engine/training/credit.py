@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from engine.algorithms import advantages as estimators
+from engine.algorithms.normalization import normalized
 from engine.config import AlgorithmConfig
-from engine.rollout.batching import Batch, last_token_rewards, turn_ends
+from engine.rollout.batching import Batch, last_token_rewards, turn_ends, turn_numbers
 
 Compare = Callable[[AlgorithmConfig, Tensor, Tensor, Tensor], Tensor]
 
@@ -29,30 +32,56 @@ class CreditRule(Protocol):
 
 
 class GroupRelative:
-    """A trajectory's score against its group's; `compare` takes scores (B,), groups (B,) and the mask (B, T)."""
+    """A trajectory's score against its group's; `compare` takes scores (B,), groups (B,) and the mask (B, T).
+
+    Under turn credit it is each turn's reward to go against the same turn of the others.
+    """
 
     def __init__(self, compare: Compare) -> None:
         self.compare = compare
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        return Credit(advantages=self.compare(config, batch.scores, batch.groups, batch.mask))
+        if config.credit == "trajectory":
+            return Credit(advantages=self.compare(config, batch.scores, batch.groups, batch.mask))
+        return Credit(
+            advantages=estimators.turn_advantages(
+                batch.turn_rewards,
+                batch.groups,
+                turn_numbers(batch.mask),
+                turn_discount=config.turn_discount,
+                compare=partial(self.compare, config),
+            )
+        )
+
+
+class WhitenedGroupRelative:
+    """REINFORCE++-baseline (arXiv 2501.03262): score less the group's mean, whitened over the tokens of the batch."""
+
+    def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
+        if config.credit == "trajectory":
+            return Credit(advantages=estimators.reinforce_plus_plus_baseline(batch.scores, batch.groups, batch.mask))
+        centred = GroupRelative(_dr_grpo).assign(config, batch, values).advantages
+        return Credit(advantages=estimators.whiten(centred, batch.mask) * batch.mask)
 
 
 class RewardToGo:
     """REINFORCE++ (arXiv 2501.03262): the discounted reward still to come, whitened over the batch."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        rewards = last_token_rewards(batch.scores, batch.mask)
-        return Credit(advantages=estimators.reinforce_plus_plus(rewards, batch.mask, gamma=config.gamma))
+        rewards, discounts = _rewards(config, batch), _discounts(config, batch)
+        return Credit(advantages=estimators.reinforce_plus_plus(rewards, batch.mask, gamma=discounts))
 
 
 class CriticGae:
-    """PPO's GAE (arXiv 1506.02438) over sampled tokens, the whole score on the last one; whitened over the batch."""
+    """PPO's GAE (arXiv 1506.02438) over sampled tokens; whitened over the batch."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        rewards = last_token_rewards(batch.scores, batch.mask)
         advantages, returns = estimators.gae(
-            rewards, _needed(values, config), batch.mask, gamma=config.gamma, lam=config.lam
+            _rewards(config, batch),
+            _needed(values, config),
+            batch.mask,
+            gamma=_discounts(config, batch),
+            lam=config.lam,
         )
         return Credit(advantages=estimators.whiten(advantages, batch.mask) * batch.mask, returns=returns)
 
@@ -62,7 +91,7 @@ class CriticBiLevelGae:
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
         advantages, returns = estimators.bi_level_gae(
-            last_token_rewards(batch.scores, batch.mask),
+            _rewards(config, batch),
             _needed(values, config),
             batch.mask,
             turn_ends(batch.mask),
@@ -71,6 +100,18 @@ class CriticBiLevelGae:
             high_level_gamma=config.high_level_gamma,
         )
         return Credit(advantages=estimators.whiten(advantages, batch.mask) * batch.mask, returns=returns)
+
+
+def _rewards(config: AlgorithmConfig, batch: Batch) -> Tensor:
+    """Rewards by token: each turn's at its end, or all of a trajectory's on its last sampled token."""
+    return batch.turn_rewards if config.credit == "turn" else last_token_rewards(batch.scores, batch.mask)
+
+
+def _discounts(config: AlgorithmConfig, batch: Batch) -> float | Tensor:
+    if config.turn_discount == 1:
+        return config.gamma
+    ends = turn_ends(batch.mask)
+    return estimators.step_discounts(batch.mask, ends, gamma=config.gamma, turn_discount=config.turn_discount)
 
 
 def _needed(values: Tensor | None, config: AlgorithmConfig) -> Tensor:
@@ -83,11 +124,19 @@ def _grpo(config: AlgorithmConfig, scores: Tensor, groups: Tensor, mask: Tensor)
     return estimators.grpo(scores, groups, mask, scale_by_std=config.scale_by_std)
 
 
+def _dr_grpo(config: AlgorithmConfig, scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    return estimators.grpo(scores, groups, mask, scale_by_std=False)
+
+
+def _rloo(config: AlgorithmConfig, scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    return estimators.rloo(scores, groups, mask)
+
+
 ESTIMATORS: dict[str, CreditRule] = {
     "grpo": GroupRelative(_grpo),
-    "dr_grpo": GroupRelative(lambda _, *batch: estimators.grpo(*batch, scale_by_std=False)),
-    "rloo": GroupRelative(lambda _, *batch: estimators.rloo(*batch)),
-    "reinforce_plus_plus_baseline": GroupRelative(lambda _, *batch: estimators.reinforce_plus_plus_baseline(*batch)),
+    "dr_grpo": GroupRelative(_dr_grpo),
+    "rloo": GroupRelative(_rloo),
+    "reinforce_plus_plus_baseline": WhitenedGroupRelative(),
     "reinforce_plus_plus": RewardToGo(),
     "gae": CriticGae(),
     "bi_level_gae": CriticBiLevelGae(),
@@ -96,3 +145,11 @@ ESTIMATORS: dict[str, CreditRule] = {
 
 def assign_credit(config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
     return ESTIMATORS[config.estimator].assign(config, batch, values)
+
+
+def with_normalized_scores(config: AlgorithmConfig, batch: Batch) -> Batch:
+    """`batch` with its scores normalised among all its trajectories, so before any are filtered; returns stay raw."""
+    if config.normalize_by == "none":
+        return batch
+    together = {"state": batch.groups, "tag": batch.tags, "batch": torch.zeros_like(batch.groups)}
+    return replace(batch, scores=normalized(batch.scores, together[config.normalize_by], config.normalize_method))

@@ -26,7 +26,7 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
-from engine.training.credit import assign_credit
+from engine.training.credit import assign_credit, with_normalized_scores
 from engine.training.learner import Learner
 from engine.training.token_values import logprobs_and_entropies
 
@@ -126,7 +126,8 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
         seeds=[config.seed, step + 1, PROBE_STREAM],
     )
     trajectories = proxy.rollout(sampler, specs)
-    return gradient_metrics(learner, collate([trajectories[place] for place in trainable(trajectories)]), config)
+    batch = collate([trajectories[place] for place in trainable(trajectories)])
+    return gradient_metrics(learner, with_normalized_scores(config.algorithm, batch), config)
 
 
 def _checkpoint(directory: Path, chosen: str | None) -> Path:

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
 from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
 from engine.diagnostics.alerts import Verdict
@@ -36,9 +35,10 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked
-from engine.training.credit import assign_credit
+from engine.training.credit import assign_credit, with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.gradient_probe import gradient_metrics
+from engine.training.group_filter import keep_groups
 from engine.training.learner import Learner
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.run_directory import EventLog, RunDirectory
@@ -119,10 +119,10 @@ class Trainer:
 
         # 3. filter: train on the groups whose outcomes differ enough to teach something
         sound = trainable(trajectories)
-        batch = collate([trajectories[place] for place in sound])
-        kept, filter_metrics = self._filter(batch)
-        metrics |= filter_metrics
-        rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
+        batch = with_normalized_scores(self.config.algorithm, collate([trajectories[place] for place in sound]))
+        kept = keep_groups(self.config.filter, batch)
+        metrics |= kept.metrics
+        rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
 
         # 4. how hard each part of the loss pulls, without stepping
         if self.config.diagnostics.gradients_every and (step - 1) % self.config.diagnostics.gradients_every == 0:
@@ -135,7 +135,7 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
-                advantages, update_metrics = self._update(batch.rows(rows), step)
+                advantages, update_metrics = self._update(batch.rows(rows), step, scale=kept.scale)
                 metrics |= update_metrics
 
         # 6. record
@@ -172,40 +172,17 @@ class Trainer:
             found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
         return found
 
-    def _filter(self, batch: Batch) -> tuple[list[int], Metrics]:
-        """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
-        config = self.config.filter
-        groups = batch.groups.unique().tolist()
-        if not groups:
-            return [], {"filter/kept_groups": 0.0, "filter/kept_ratio": 0.0}
-        scores = group_scores(batch.returns, batch.groups, config.metric)
-        chosen = select_groups(
-            scores,
-            strategy=config.strategy,
-            value=config.value,
-            mode="variance",
-            largest=config.largest,
-            include_zero=config.include_zero,
-            epsilon=config.epsilon,
-        )
-        kept = [groups[index] for index in chosen]
-        return kept, {
-            "filter/kept_groups": float(len(kept)),
-            "filter/kept_ratio": len(kept) / len(groups),
-            "filter/zero_groups": float((scores < 1e-9).sum()),
-            "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
-        }
-
-    def _update(self, batch: Batch, step: int) -> tuple[Tensor, Metrics]:
+    def _update(self, batch: Batch, step: int, *, scale: float) -> tuple[Tensor, Metrics]:
         values = self.learner.values(batch) if self.learner.critic is not None else None
         credit = assign_credit(self.config.algorithm, batch, values)
+        advantages = credit.advantages * scale
         shuffle = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
         metrics = self.learner.update(
-            batch, credit.advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
+            batch, advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
         )
         if values is not None and credit.returns is not None:
             metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
-        return credit.advantages, metrics
+        return advantages, metrics
 
     def _detect(self, step: int, metrics: Metrics) -> Verdict:
         """Raises alerts and does what they ask for; ending the run is left to the caller."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from engine.config import RunConfig, build_config
 from engine.diagnostics.gradients import bucket_metrics, buckets_by_spread, gradient_norms
-from engine.rollout.batching import Batch
+from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.token_values import logprobs_and_entropies
@@ -93,6 +93,9 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         lengths=torch.full((rows,), length),
         scores=flat,
         returns=flat,
+        turn_rewards=last_token_rewards(flat, mask),
+        entropies=torch.zeros(rows),
+        tags=torch.zeros(rows, dtype=torch.long),
         groups=torch.tensor([place for place, group in enumerate(returns) for _ in group]),
     )
 
@@ -121,7 +124,7 @@ def _plain_loss(name: str, model: Any, learner: Learner, part: Batch) -> Tensor:
     if name == "entropy":
         return -0.01 * entropies.sum() / part.mask.sum()
     with torch.no_grad():
-        start, _ = logprobs_and_entropies(learner.start_model, part.ids, part.mask, temperature=1.0)
+        start, _ = logprobs_and_entropies(learner.start_model, part.ids, part.mask, part.contexts, temperature=1.0)
     difference = logprobs - start
     return 0.1 * (((-difference).exp() - 1 + difference) * part.mask).sum() / part.mask.sum()
 

@@ -25,9 +25,10 @@ def test_the_configuration_offers_exactly_the_estimators_there_are() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("credit", ["trajectory", "turn"])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, estimator: str) -> None:
-    config = run_config(model, steps=2, algorithm={"estimator": estimator})
+def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, estimator: str, credit: str) -> None:
+    config = run_config(model, steps=2, algorithm={"estimator": estimator, "credit": credit})
     assert train(config, tmp_path) == EXIT_DONE
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0 and math.isfinite(metrics["policy/loss"])
