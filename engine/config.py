@@ -115,6 +115,14 @@ class RolloutConfig(Section):
         description="Tokens that the model sees at once, its reply counted: under the full context the whole "
         "trajectory. A trajectory that would pass it ends, and says so.",
     )
+    refill: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="Groups whose returns are all equal are followed by groups of fresh puzzles, and those again, up "
+        "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
+        "Needs a filter that drops the equal ones.",
+    )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
 
     @model_validator(mode="after")
@@ -133,7 +141,7 @@ class RolloutConfig(Section):
 
 
 Estimator = Literal[
-    "grpo", "dr_grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "gae", "bi_level_gae"
+    "grpo", "dr_grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "gae", "bi_level_gae", "remax"
 ]
 WITH_CRITIC = frozenset({"gae", "bi_level_gae"})
 WITHIN_GROUP = frozenset({"grpo", "dr_grpo", "rloo", "reinforce_plus_plus_baseline"})
@@ -144,7 +152,8 @@ class AlgorithmConfig(Section):
         "grpo",
         description="Advantages. Against the group, no critic: grpo; dr_grpo (not divided by the spread); rloo (the "
         "mean of the others); reinforce_plus_plus_baseline (evened over the batch). reinforce_plus_plus: evened over "
-        "the batch alone. With a critic: gae (PPO); bi_level_gae (turns first, then the tokens of each).",
+        "the batch alone. remax: against a greedy episode of the puzzle, "
+        "which costs rollout. With a critic: gae (PPO); bi_level_gae (turns first, then the tokens of each).",
     )
     scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is dr_grpo.")
     gamma: float = Field(
@@ -181,6 +190,14 @@ class AlgorithmConfig(Section):
         "within -1 and 3, so that rare successes count more than failures.",
     )
 
+    kl_in_reward: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description="Each sampled token costs this much reward per nat by which its log-probability is above the "
+        "starting model's. 0 leaves it out; unlike loss.kl_coefficient it goes through the advantages.",
+    )
+
     @model_validator(mode="after")
     def _check_credit(self) -> AlgorithmConfig:
         if self.turn_discount != 1 and self.credit == "trajectory":
@@ -194,7 +211,29 @@ class AlgorithmConfig(Section):
                 "normalize_by: it is scores of whole trajectories that are normalised, and turn credit has none. "
                 "Choose none, or trajectory credit."
             )
+        if self.estimator == "remax":
+            self._check_remax()
+        if self.estimator == "bi_level_gae" and self.kl_in_reward:
+            raise ValueError(
+                "kl_in_reward: bi_level_gae looks ahead from turn end to turn end and would pass over costs between. "
+                "Use gae, or loss.kl_coefficient."
+            )
         return self
+
+    def _check_remax(self) -> None:
+        if self.credit == "turn":
+            raise ValueError(
+                "credit: the greedy episode that remax compares with goes through other states than a trajectory, so "
+                "turns have no counterpart in it. Choose trajectory credit."
+            )
+        if self.normalize_by != "none":
+            raise ValueError(
+                "normalize_by: normalised scores and the greedy episode's score are on two scales. Choose none."
+            )
+        if self.kl_in_reward:
+            raise ValueError(
+                "kl_in_reward: the greedy episode that remax compares with bears no such cost. Use loss.kl_coefficient."
+            )
 
     @property
     def has_critic(self) -> bool:
@@ -226,7 +265,11 @@ class LossConfig(Section):
     )
     entropy_coefficient: float = Field(0.001, ge=0, le=10, description="Bonus for entropy. Too high breaks the format.")
     kl_coefficient: float = Field(0.0, ge=0, le=100, description="Pull to the starting model; 0 leaves it out.")
-    kl_kind: Literal["k1", "k2", "k3"] = Field("k3", description="Estimator of KL in the loss (k3 is low-variance).")
+    kl_kind: Literal["k1", "k2", "k3", "k1+", "k3+"] = Field(
+        "k3",
+        description="Estimator of KL in the loss. k3 is low-variance; k2 has the gradient of KL itself; k1 does not "
+        "pull (its expected gradient is 0); k1+ and k3+ have the values of k1 and k3 and the gradient of k2.",
+    )
     value_clip: float = Field(0.5, gt=0, le=100, description="With a critic: it moves at most this far per update.")
 
 
@@ -474,7 +517,8 @@ class RunConfig(Section):
                 f"rollout.group_size: groups of one have no signal under {self.algorithm.estimator}. "
                 "Use 2 or more, or gae."
             )
-        if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
+        self._check_refill()
+        if self.steps * self.rollout.groups * (1 + self.rollout.refill) > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:
@@ -483,6 +527,19 @@ class RunConfig(Section):
                     f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
                 )
         return self
+
+    def _check_refill(self) -> None:
+        if not self.rollout.refill:
+            return
+        drops = self.filter.strategy != "none" and self.filter.metric == "reward_variance"
+        if not drops or self.filter.include_zero:
+            raise ValueError(
+                "rollout.refill: the groups that it makes up for would train as well. Set filter.strategy to top_p "
+                "with filter.value 1 (drops exactly those), filter.metric to reward_variance, and "
+                "filter.include_zero to false."
+            )
+        if self.rollout.group_size < 2:
+            raise ValueError("rollout.refill: groups of one never differ. Use a group_size of 2 or more, or refill 0.")
 
 
 def group_shares(environments: list[EnvironmentConfig], groups: int) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 Aggregation = Literal[
     "token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean", "sequence_mean_token_sum_norm"
 ]
-KlKind = Literal["k1", "k2", "k3"]
+KlKind = Literal["k1", "k2", "k3", "k1+", "k3+"]
 Normalizer = Tensor | float | None
 MAX_LOG_RATIO = 20.0
 MAX_K3 = 10.0
@@ -166,7 +167,7 @@ def kl_penalty(logprobs: Tensor, ref_logprobs: Tensor, kind: KlKind) -> Tensor:
     With `d = logprobs - ref_logprobs`: k1 is `d`, unbiased, can be negative, and as a loss has an expected gradient of
     0, so it does not pull. k2 is `d^2 / 2`, biased a little, and its gradient is that of the KL. k3 is
     `exp(-d) - 1 + d`, unbiased and never negative; `d` is kept within ±20 and the result below 10. Equal
-    log-probabilities give 0.
+    log-probabilities give 0. k1+ and k3+ have the values of k1 and k3 and the gradient of k2 (straight through).
     """
     return KL_KINDS[kind](logprobs - ref_logprobs)
 
@@ -184,7 +185,18 @@ def _k3(difference: Tensor) -> Tensor:
     return ((-bounded).exp() - 1 + bounded).clamp(-MAX_K3, MAX_K3)
 
 
-KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {"k1": _k1, "k2": _k2, "k3": _k3}
+def _with_gradient_of_k2(value: Callable[[Tensor], Tensor], difference: Tensor) -> Tensor:
+    pull = _k2(difference)
+    return value(difference).detach() + pull - pull.detach()
+
+
+KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {
+    "k1": _k1,
+    "k2": _k2,
+    "k3": _k3,
+    "k1+": partial(_with_gradient_of_k2, _k1),
+    "k3+": partial(_with_gradient_of_k2, _k3),
+}
 
 
 def entropy(logits: Tensor) -> Tensor:

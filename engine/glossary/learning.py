@@ -30,6 +30,13 @@ POLICY = (
         bad="Racing away: the policy leaves what it knew. Stuck at 0: the penalty holds it in place.",
     ),
     Metric(
+        name="policy/kl_in_reward", section="policy", title="KL charged to rewards", unit="nats",
+        meaning="How much likelier a sampled token is to the policy than to the model that the run began with, on "
+        "average. Only with algorithm.kl_in_reward, which makes it a cost.",
+        formula="mean of sampled minus starting log-probability",
+        bad="Racing away: the cost is too low to hold the policy. Stuck at 0: too high to let it learn.",
+    ),
+    Metric(
         name="policy/clip_fraction", section="policy", title="Clipped tokens", unit="share", low=0,
         meaning="Share of sampled tokens on which the ratio clip holds the update back.",
         formula="tokens where the clipped loss is the larger / tokens",
@@ -110,6 +117,13 @@ FILTER = (
         name="filter/zero_groups", section="filter", title="Groups without spread, number", unit="groups", low=0,
         meaning="Number of groups whose returns are all equal.",
         bad="Nearly all of them: little is left to learn from.",
+    ),
+    Metric(
+        name="filter/refilled_groups", section="filter", title="Groups drawn again", unit="groups", low=0,
+        meaning="Groups of fresh puzzles that were rolled out because returns of others were all equal. Only with "
+        "rollout.refill.",
+        formula="groups rolled out beyond rollout.groups",
+        bad="At rollout.groups times rollout.refill: puzzles are all too hard or all too easy, and rollout is wasted.",
     ),
     Metric(
         name="filter/threshold", section="filter", title="Score of the last kept group",

@@ -31,8 +31,9 @@ class Batch:
     lengths: Tensor  # (B,) int64
     scores: Tensor  # (B,) float32: return plus penalties
     returns: Tensor  # (B,) float32: raw
-    turn_rewards: Tensor  # (B, T) float32: each turn's reward plus penalty on its last sampled token, 0 elsewhere
+    rewards: Tensor  # (B, T) float32: each turn's reward plus penalty on its last sampled token, 0 elsewhere
     entropies: Tensor  # (B,) float32: mean over sampled tokens, in nats
+    baselines: Tensor  # (B,) float32: score of the greedy episode of its puzzle, 0 where none was played
     groups: Tensor  # (B,) int64
     tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
 
@@ -50,8 +51,9 @@ class Batch:
             lengths=self.lengths[index],
             scores=self.scores[index],
             returns=self.returns[index],
-            turn_rewards=self.turn_rewards[index, :longest],
+            rewards=self.rewards[index, :longest],
             entropies=self.entropies[index],
+            baselines=self.baselines[index],
             groups=self.groups[index],
             tags=self.tags[index],
         )
@@ -73,11 +75,13 @@ def trainable(trajectories: list[Trajectory]) -> list[int]:
     ]
 
 
-def collate(trajectories: list[Trajectory]) -> Batch:
+def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | None = None) -> Batch:
+    """`baselines` are by group."""
+    greedy = baselines or {}
     longest = max((len(trajectory.ids) for trajectory in trajectories), default=0)
     shape = (len(trajectories), longest)
     ids, mask, logprobs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.zeros(shape)
-    contexts, turn_rewards = torch.full(shape, -1), torch.zeros(shape)
+    contexts, rewards = torch.full(shape, -1), torch.zeros(shape)
     tags = list(dict.fromkeys(trajectory.environment for trajectory in trajectories))
     for row, trajectory in enumerate(trajectories):
         length = len(trajectory.ids)
@@ -85,7 +89,7 @@ def collate(trajectories: list[Trajectory]) -> Batch:
         ids[row, :length] = torch.tensor(trajectory.ids, dtype=torch.long)
         mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
         logprobs[row, :length] = torch.tensor(trajectory.logprobs)
-        turn_rewards[row, :length] = torch.tensor(_turn_rewards(trajectory))
+        rewards[row, :length] = torch.tensor(_turn_rewards(trajectory))
     return Batch(
         ids=ids,
         mask=mask,
@@ -94,8 +98,9 @@ def collate(trajectories: list[Trajectory]) -> Batch:
         lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories], dtype=torch.long),
         scores=torch.tensor([trajectory.score for trajectory in trajectories], dtype=torch.float32),
         returns=torch.tensor([trajectory.raw_return for trajectory in trajectories], dtype=torch.float32),
-        turn_rewards=turn_rewards,
+        rewards=rewards,
         entropies=torch.tensor([_mean_entropy(trajectory) for trajectory in trajectories], dtype=torch.float32),
+        baselines=torch.tensor([greedy.get(trajectory.group, 0.0) for trajectory in trajectories], dtype=torch.float32),
         groups=torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.long),
         tags=torch.tensor([tags.index(trajectory.environment) for trajectory in trajectories], dtype=torch.long),
     )

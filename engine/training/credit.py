@@ -45,7 +45,7 @@ class GroupRelative:
             return Credit(advantages=self.compare(config, batch.scores, batch.groups, batch.mask))
         return Credit(
             advantages=estimators.turn_advantages(
-                batch.turn_rewards,
+                batch.rewards,
                 batch.groups,
                 turn_numbers(batch.mask),
                 turn_discount=config.turn_discount,
@@ -64,12 +64,19 @@ class WhitenedGroupRelative:
         return Credit(advantages=estimators.whiten(centred, batch.mask) * batch.mask)
 
 
+class AgainstGreedy:
+    """ReMax (arXiv 2310.10505): a trajectory's score less that of the greedy episode of its puzzle."""
+
+    def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
+        return Credit(advantages=(batch.scores - batch.baselines)[:, None] * batch.mask)
+
+
 class RewardToGo:
     """REINFORCE++ (arXiv 2501.03262): the discounted reward still to come, whitened over the batch."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        rewards, discounts = _rewards(config, batch), _discounts(config, batch)
-        return Credit(advantages=estimators.reinforce_plus_plus(rewards, batch.mask, gamma=discounts))
+        discounts = _discounts(config, batch)
+        return Credit(advantages=estimators.reinforce_plus_plus(batch.rewards, batch.mask, gamma=discounts))
 
 
 class CriticGae:
@@ -77,7 +84,7 @@ class CriticGae:
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
         advantages, returns = estimators.gae(
-            _rewards(config, batch),
+            batch.rewards,
             _needed(values, config),
             batch.mask,
             gamma=_discounts(config, batch),
@@ -91,7 +98,7 @@ class CriticBiLevelGae:
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
         advantages, returns = estimators.bi_level_gae(
-            _rewards(config, batch),
+            batch.rewards,
             _needed(values, config),
             batch.mask,
             turn_ends(batch.mask),
@@ -100,11 +107,6 @@ class CriticBiLevelGae:
             high_level_gamma=config.high_level_gamma,
         )
         return Credit(advantages=estimators.whiten(advantages, batch.mask) * batch.mask, returns=returns)
-
-
-def _rewards(config: AlgorithmConfig, batch: Batch) -> Tensor:
-    """Rewards by token: each turn's at its end, or all of a trajectory's on its last sampled token."""
-    return batch.turn_rewards if config.credit == "turn" else last_token_rewards(batch.scores, batch.mask)
 
 
 def _discounts(config: AlgorithmConfig, batch: Batch) -> float | Tensor:
@@ -138,12 +140,21 @@ ESTIMATORS: dict[str, CreditRule] = {
     "rloo": GroupRelative(_rloo),
     "reinforce_plus_plus_baseline": WhitenedGroupRelative(),
     "reinforce_plus_plus": RewardToGo(),
+    "remax": AgainstGreedy(),
     "gae": CriticGae(),
     "bi_level_gae": CriticBiLevelGae(),
 }
 
 
-def assign_credit(config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
+def assign_credit(
+    config: AlgorithmConfig, batch: Batch, values: Tensor | None, kl_to_start: Tensor | None = None
+) -> Credit:
+    """Advantages of `batch`; `kl_to_start` (B, T), in nats per sampled token, is charged to rewards where given."""
+    if config.credit == "trajectory":
+        batch = replace(batch, rewards=last_token_rewards(batch.scores, batch.mask))
+    if kl_to_start is not None:
+        costs = config.kl_in_reward * kl_to_start * batch.mask
+        batch = replace(batch, rewards=batch.rewards - costs, scores=batch.scores - costs.sum(dim=1))
     return ESTIMATORS[config.estimator].assign(config, batch, values)
 
 

@@ -28,7 +28,8 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
-        self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
+        pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
+        self.start_model = deepcopy(model).requires_grad_(False) if pulled else None
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.has_critic:
@@ -46,6 +47,20 @@ class Learner:
             part = batch.rows(rows)
             values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
+
+    @torch.no_grad()
+    def kl_in_reward(self, batch: Batch) -> Tensor | None:
+        """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
+        if not self.config.algorithm.kl_in_reward or self.start_model is None:
+            return None
+        found = torch.zeros_like(batch.mask)
+        for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
+            part = batch.rows(rows)
+            start, _ = logprobs_and_entropies(
+                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
+            )
+            found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
+        return found
 
     def update(
         self,
@@ -105,7 +120,7 @@ class Learner:
                 normalizer=total,
             )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
-            if self.start_model is not None:
+            if loss_config.kl_coefficient > 0:
                 loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
             loss.backward()
             share = float(part.mask.sum() / tokens)

@@ -22,7 +22,6 @@ from engine.config import RunConfig
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
-from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
@@ -43,6 +42,7 @@ from engine.training.learner import Learner
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
+from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
 
@@ -74,7 +74,11 @@ class Trainer:
             window=window_of(config.rollout),
         )
         self.manager = EnvStateManager(
-            config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
+            config.environments,
+            groups=config.rollout.groups,
+            group_size=config.rollout.group_size,
+            seed=config.seed,
+            refills=config.rollout.refill,
         )
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
@@ -109,8 +113,9 @@ class Trainer:
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
         with self._timed("rollout", times, step):
-            trajectories, sampled = self._rollout(step)
-        metrics = rollout_metrics(trajectories)
+            rollout = self._rollout(step)
+        trajectories, sampled = rollout.trajectories, rollout.sampled
+        metrics = rollout_metrics(trajectories) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
@@ -119,7 +124,8 @@ class Trainer:
 
         # 3. filter: train on the groups whose outcomes differ enough to teach something
         sound = trainable(trajectories)
-        batch = with_normalized_scores(self.config.algorithm, collate([trajectories[place] for place in sound]))
+        sampled_batch = collate([trajectories[place] for place in sound], baselines=rollout.baselines)
+        batch = with_normalized_scores(self.config.algorithm, sampled_batch)
         kept = keep_groups(self.config.filter, batch)
         metrics |= kept.metrics
         rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
@@ -151,17 +157,16 @@ class Trainer:
         self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
 
-    def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
-        specs = self.manager.training_batch(step)
-        sampler = BatchedSampler(
+    def _rollout(self, step: int) -> StepRollout:
+        return roll_out_step(
             self.model,
-            rows=len(specs),
+            self.proxy,
+            self.manager,
+            self.config,
+            step,
             stop_ids=self.stop_ids,
-            temperature=self.config.rollout.temperature,
-            seeds=[self.config.seed, step, 1],
+            checkpoint=self.control.check,
         )
-        trajectories = self.proxy.rollout(sampler, specs, checkpoint=self.control.check)
-        return trajectories, sampler.sampled_tokens
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
@@ -174,7 +179,8 @@ class Trainer:
 
     def _update(self, batch: Batch, step: int, *, scale: float) -> tuple[Tensor, Metrics]:
         values = self.learner.values(batch) if self.learner.critic is not None else None
-        credit = assign_credit(self.config.algorithm, batch, values)
+        kl = self.learner.kl_in_reward(batch)
+        credit = assign_credit(self.config.algorithm, batch, values, kl)
         advantages = credit.advantages * scale
         shuffle = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
         metrics = self.learner.update(
@@ -182,6 +188,8 @@ class Trainer:
         )
         if values is not None and credit.returns is not None:
             metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
+        if kl is not None:
+            metrics["policy/kl_in_reward"] = float(kl.sum() / batch.mask.sum().clamp(min=1))
         return advantages, metrics
 
     def _detect(self, step: int, metrics: Metrics) -> Verdict:

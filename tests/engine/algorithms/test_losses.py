@@ -242,3 +242,13 @@ def test_a_mask_of_booleans_is_a_mask_of_ones_and_zeros(how: Any) -> None:
     torch.testing.assert_close(found.loss, plain.loss)
     assert found.clip_fraction == plain.clip_fraction
     assert float(loss_normalizer(mask.bool(), how)) == float(loss_normalizer(mask, how))
+
+
+@pytest.mark.parametrize("kind", ["k1", "k3"])
+def test_straight_through_kl_has_its_own_value_and_the_gradient_of_k2(kind: Any) -> None:
+    logprobs = torch.tensor([[-1.0, -2.5, -0.3]], requires_grad=True)
+    start = torch.tensor([[-1.2, -2.0, -0.3]])
+    through = kl_penalty(logprobs, start, "k1+" if kind == "k1" else "k3+")
+    torch.testing.assert_close(through, kl_penalty(logprobs, start, kind))
+    # the gradient of d^2 / 2 is d
+    torch.testing.assert_close(gradient(through.sum(), logprobs), (logprobs - start).detach())

@@ -113,15 +113,15 @@ def test_reward_to_go_with_discounts_by_token_is_that_of_the_same_gamma_everywhe
 def test_turn_rewards_lie_on_the_last_sampled_token_of_each_turn_and_add_up_to_the_score() -> None:
     trajectories = say(lake_config(), ["no answer here", "</think><answer>Right</answer>"])
     batch = collate(trajectories)
-    torch.testing.assert_close(batch.turn_rewards.sum(dim=1), batch.scores)
+    torch.testing.assert_close(batch.rewards.sum(dim=1), batch.scores)
     for row, trajectory in enumerate(trajectories):
         ends = turn_ends(batch.mask)[row].nonzero().squeeze(-1)
         expected = [turn.reward + turn.penalty for turn in trajectory.turns]
-        assert batch.turn_rewards[row, ends].tolist() == pytest.approx(expected)
-    assert (batch.turn_rewards != 0).any()
+        assert batch.rewards[row, ends].tolist() == pytest.approx(expected)
+    assert (batch.rewards != 0).any()
 
 
 def test_the_penalty_of_a_turn_without_a_token_is_not_lost() -> None:
     trajectories = say(lake_config(), ["</think><answer>Right</answer>", []])
     batch = collate(trajectories)
-    torch.testing.assert_close(batch.turn_rewards.sum(dim=1), batch.scores)
+    torch.testing.assert_close(batch.rewards.sum(dim=1), batch.scores)

@@ -93,8 +93,9 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         lengths=torch.full((rows,), length),
         scores=flat,
         returns=flat,
-        turn_rewards=last_token_rewards(flat, mask),
+        rewards=last_token_rewards(flat, mask),
         entropies=torch.zeros(rows),
+        baselines=torch.zeros(rows),
         tags=torch.zeros(rows, dtype=torch.long),
         groups=torch.tensor([place for place, group in enumerate(returns) for _ in group]),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -25,11 +26,36 @@ def test_the_configuration_offers_exactly_the_estimators_there_are() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("credit", ["trajectory", "turn"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("estimator", "credit"),
+    [*product(sorted(ESTIMATORS.keys() - {"remax"}), ["trajectory", "turn"]), ("remax", "trajectory")],
+)
 def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, estimator: str, credit: str) -> None:
     config = run_config(model, steps=2, algorithm={"estimator": estimator, "credit": credit})
     assert train(config, tmp_path) == EXIT_DONE
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0 and math.isfinite(metrics["policy/loss"])
         assert ("value/loss" in metrics) == (estimator in WITH_CRITIC)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": {"kl_in_reward": 0.1}},
+        {"algorithm": {"estimator": "gae", "kl_in_reward": 0.1}, "diagnostics": {"every": 0, "gradients_every": 1}},
+        {"algorithm": {"normalize_by": "tag", "normalize_method": "asym_clip"}},
+        {"loss": {"kl_coefficient": 0.1, "kl_kind": "k3+", "aggregation": "sequence_mean_token_sum_norm"}},
+        {"filter": {"strategy": "top_k_absolute", "value": 2, "metric": "entropy", "loss_scaling": "sqrt"}},
+        {"algorithm": {"estimator": "remax"}, "rollout": {"groups": 2, "group_size": 1}},
+    ],
+    ids=["kl in reward", "kl in reward, probed", "normalised", "straight-through kl", "entropy filter", "lone remax"],
+)
+def test_a_run_of_two_steps_with_each_setting_updates_the_policy(
+    model: Path, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    assert train(run_config(model, steps=2, **changes), tmp_path) == EXIT_DONE
+    charged = changes.get("algorithm", {}).get("kl_in_reward", 0) > 0
+    for metrics in steps_of(tmp_path).values():
+        assert metrics["optim/grad_norm"] > 0
+        assert ("policy/kl_in_reward" in metrics) == charged
