@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from engine.config import RunConfig
-from engine.errors import EnvironmentFault
+from engine.errors import ConfigError, EnvironmentFault
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel
 from engine.rollout.agent_proxy import AgentProxy
@@ -58,8 +58,8 @@ def roll_out_step(
         further = manager.refill_batch(step, draw=draw, places=places)
         try:
             newest, sampled = play(further, [config.seed, step, TRAINING_STREAM, draw])
-        except EnvironmentFault:
-            break  # the step has the groups that it began with
+        except (EnvironmentFault, ConfigError):  # all of them failed, or no prompt fitted
+            break
         specs = specs + further
         refilled += len(places)
         found.trajectories = found.trajectories + newest
@@ -91,7 +91,10 @@ def greedy_baselines(
     """
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
     sampler = BatchedSampler(model, rows=len(chosen), stop_ids=stop_ids, temperature=0.0, seeds=[0])
-    played = proxy.rollout(sampler, chosen, checkpoint=checkpoint)
+    try:
+        played = proxy.rollout(sampler, chosen, checkpoint=checkpoint)
+    except EnvironmentFault:
+        played = []
     scores: dict[int, list[float]] = {}
     for trajectory in trajectories:
         if trajectory.has_outcome:

@@ -10,7 +10,7 @@ from engine.config import RunConfig, build_config
 from engine.errors import ConfigError
 from engine.policies.loading import stop_ids
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.training.step_rollout import StepRollout, roll_out_step
+from engine.training.step_rollout import StepRollout, greedy_baselines, roll_out_step
 from tests.engine.models import words
 from tests.engine.rollout.builders import lake_config, proxy_of
 from tests.engine.talker import talking_model
@@ -47,6 +47,25 @@ def test_puzzles_of_refills_are_those_of_no_other_step() -> None:
     config = config_of(refill=2, max_turns=1, max_actions_per_turn=1, format_penalty=0.0)
     first, second = ({t.seed for t in rolled_out(config, step).trajectories} for step in (1, 2))
     assert not first & second
+
+
+def test_when_all_greedy_episodes_fail_trajectories_are_compared_with_their_groups_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = lake_config(rollout={"groups": 2, "group_size": 2}).model_dump()
+    config = build_config({**data, "algorithm": {"estimator": "remax"}})
+    manager = EnvStateManager(config.environments, groups=2, group_size=2, seed=1)
+    stops, specs = stop_ids(talking_model(), words()), manager.training_batch(1)
+    trajectories = rolled_out(config).trajectories
+    monkeypatch.setattr("engine.rollout.env_state_manager.make_environment", lambda kind, **_: BrokenReset())
+    found, _ = greedy_baselines(talking_model(), proxy_of(config), specs, trajectories, stop_ids=stops)
+    scores = [trajectory.score for trajectory in trajectories]
+    assert found == pytest.approx({0: (scores[0] + scores[1]) / 2, 1: (scores[2] + scores[3]) / 2})
+
+
+class BrokenReset:
+    def reset(self, **_: Any) -> None:
+        raise RuntimeError("no level today")
 
 
 def test_only_the_places_asked_for_are_drawn_again_and_for_the_same_environment() -> None:
