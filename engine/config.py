@@ -115,6 +115,14 @@ class RolloutConfig(Section):
         description="Tokens that the model sees at once, its reply counted: under the full context the whole "
         "trajectory. A trajectory that would pass it, or the model's own limit if lower, ends and says so.",
     )
+    refill: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="Groups whose returns are all equal are followed by groups of fresh puzzles, and those again, up "
+        "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
+        "Needs a filter that drops the equal ones.",
+    )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
 
     @model_validator(mode="after")
@@ -132,13 +140,104 @@ class RolloutConfig(Section):
         return self
 
 
+Estimator = Literal[
+    "grpo", "dr_grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "gae", "bi_level_gae", "remax"
+]
+WITH_CRITIC = frozenset({"gae", "bi_level_gae"})
+WITHIN_GROUP = frozenset({"grpo", "dr_grpo", "rloo", "reinforce_plus_plus_baseline"})
+
+
 class AlgorithmConfig(Section):
-    estimator: Literal["grpo", "gae"] = Field(
-        "grpo", description="Advantages: grpo (relative to the group, no critic) or gae (a critic; PPO)."
+    estimator: Estimator = Field(
+        "grpo",
+        description="Advantages. Against the group, no critic: grpo; dr_grpo (not divided by the spread); rloo (the "
+        "mean of the others); reinforce_plus_plus_baseline (evened over the batch). reinforce_plus_plus: evened over "
+        "the batch alone. remax: against a greedy episode of the puzzle, "
+        "which costs rollout. With a critic: gae (PPO); bi_level_gae (turns first, then the tokens of each).",
     )
-    scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is Dr. GRPO.")
-    gamma: float = Field(1.0, ge=0, le=1, description="gae: discount per token. Below 1 favours early reward.")
+    scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is dr_grpo.")
+    gamma: float = Field(
+        1.0, ge=0, le=1, description="gae, reinforce_plus_plus: discount per token. Below 1 favours early reward."
+    )
     lam: float = Field(1.0, ge=0, le=1, description="gae: lambda. 1 is unbiased and noisy, 0 trusts the critic.")
+    high_level_gamma: float = Field(
+        0.95,
+        ge=0,
+        le=1,
+        description="bi_level_gae: discount per turn, whatever its length. 1 looks as far as gae does; 0 leaves "
+        "every turn to its own reward.",
+    )
+    credit: Literal["trajectory", "turn"] = Field(
+        "trajectory",
+        description="Where reward lies. trajectory: all of it at its end. turn: each turn's reward and penalty "
+        "at its own end; what compares within a group then compares rewards to go of the same turn.",
+    )
+    turn_discount: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description="turn: discount from one turn to the next, beside gamma per token. 0 credits a turn with its own "
+        "reward alone. bi_level_gae has high_level_gamma for it.",
+    )
+    normalize_by: Literal["none", "state", "tag", "batch"] = Field(
+        "none",
+        description="Scores are normalised before credit, among the trajectories of one puzzle (state), one "
+        "environment (tag) or the step (batch); none leaves them. The filter reads raw returns in any case.",
+    )
+    normalize_method: Literal["mean", "mean_std", "asym_clip"] = Field(
+        "mean_std",
+        description="mean: less the mean. mean_std: over the standard deviation besides. asym_clip: mean_std kept "
+        "within -1 and 3, so that rare successes count more than failures.",
+    )
+
+    kl_in_reward: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description="Each sampled token costs this much reward per nat by which its log-probability is above the "
+        "starting model's. 0 leaves it out; unlike loss.kl_coefficient it goes through the advantages.",
+    )
+
+    @model_validator(mode="after")
+    def _check_credit(self) -> AlgorithmConfig:
+        if self.turn_discount != 1 and self.credit == "trajectory":
+            raise ValueError(
+                "turn_discount: nothing is discounted by turn under trajectory credit. Set credit to turn."
+            )
+        if self.turn_discount != 1 and self.estimator == "bi_level_gae":
+            raise ValueError("turn_discount: bi_level_gae discounts turns by high_level_gamma. Leave this one at 1.")
+        if self.normalize_by != "none" and self.credit == "turn":
+            raise ValueError(
+                "normalize_by: it is scores of whole trajectories that are normalised, and turn credit has none. "
+                "Choose none, or trajectory credit."
+            )
+        if self.estimator == "remax":
+            self._check_remax()
+        if self.estimator == "bi_level_gae" and self.kl_in_reward:
+            raise ValueError(
+                "kl_in_reward: bi_level_gae looks ahead from turn end to turn end and would pass over costs between. "
+                "Use gae, or loss.kl_coefficient."
+            )
+        return self
+
+    def _check_remax(self) -> None:
+        if self.credit == "turn":
+            raise ValueError(
+                "credit: the greedy episode that remax compares with goes through other states than a trajectory, so "
+                "turns have no counterpart in it. Choose trajectory credit."
+            )
+        if self.normalize_by != "none":
+            raise ValueError(
+                "normalize_by: normalised scores and the greedy episode's score are on two scales. Choose none."
+            )
+        if self.kl_in_reward:
+            raise ValueError(
+                "kl_in_reward: the greedy episode that remax compares with bears no such cost. Use loss.kl_coefficient."
+            )
+
+    @property
+    def has_critic(self) -> bool:
+        return self.estimator in WITH_CRITIC
 
 
 class LossConfig(Section):
@@ -149,30 +248,88 @@ class LossConfig(Section):
     dual_clip: float = Field(
         3.0, ge=0, le=100, description="Bound of the loss for negative advantages; 0 turns it off."
     )
-    aggregation: Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"] = Field(
-        "token_mean", description="How token losses become one number."
+    aggregation: Literal[
+        "token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean", "sequence_mean_token_sum_norm"
+    ] = Field(
+        "token_mean",
+        description="How token losses become one number. token_mean: every token counts alike; "
+        "sequence_mean_token_mean: every trajectory; sequence_mean_token_sum: long trajectories count more; "
+        "sequence_mean_token_sum_norm: the same, divided by norm_length (Dr. GRPO).",
+    )
+    norm_length: int = Field(
+        100,
+        ge=1,
+        le=1_000_000,
+        description="sequence_mean_token_sum_norm: the constant, in tokens; about a long trajectory's sampled tokens. "
+        "A larger one makes the loss smaller against the entropy bonus and KL.",
     )
     entropy_coefficient: float = Field(0.001, ge=0, le=10, description="Bonus for entropy. Too high breaks the format.")
     kl_coefficient: float = Field(0.0, ge=0, le=100, description="Pull to the starting model; 0 leaves it out.")
-    kl_kind: Literal["k1", "k2", "k3"] = Field("k3", description="Estimator of KL in the loss (k3 is low-variance).")
-    value_clip: float = Field(0.5, gt=0, le=100, description="gae: the critic moves at most this far per update.")
+    kl_kind: Literal["k1", "k2", "k3", "k1+", "k3+"] = Field(
+        "k3",
+        description="Estimator of KL in the loss. k3 is low-variance; k2 has the gradient of KL itself; k1 does not "
+        "pull (its expected gradient is 0); k1+ and k3+ have the values of k1 and k3 and the gradient of k2.",
+    )
+    value_clip: float = Field(0.5, gt=0, le=100, description="With a critic: it moves at most this far per update.")
+
+
+NEVER_NEGATIVE = frozenset({"reward_variance", "entropy", "entropy_variance", "length"})
 
 
 class FilterConfig(Section):
-    strategy: Literal["none", "top_p", "top_k", "min_p"] = Field(
-        "none", description="Which groups train: all, or by their uncertainty."
+    strategy: Literal["none", "top_p", "top_k", "top_k_absolute", "min_p"] = Field(
+        "none",
+        description="Which groups train: all; or of the largest score (smallest without `largest`) those that hold a "
+        "share of the mass (top_p), a share (top_k) or number (top_k_absolute) of groups, or those near the best "
+        "(min_p).",
     )
     value: float = Field(
         0.9,
         gt=0,
-        le=1,
-        description="top_p: share of variance mass kept; top_k: share of groups; min_p: share of the "
-        "best group's score. Smaller keeps less.",
+        le=4096,
+        description="top_p: share of the mass kept; top_k: share of groups; top_k_absolute: groups; min_p: share of "
+        "the best group's score. Smaller keeps less (min_p: more).",
     )
-    metric: Literal["reward_variance"] = Field("reward_variance", description="Score of a group.")
-    largest: bool = Field(True, description="Keep the groups with the largest score.")
-    include_zero: bool = Field(False, description="Keep groups whose members all did the same, as well.")
+    mode: Literal["variance", "std", "softmax"] = Field(
+        "variance",
+        description="top_p: what mass is. variance: squared scores. For comparison with RAGEN: std, the scores, as in "
+        "its default; softmax of the scores, as in its tables, which keeps nearly all groups when scores are close.",
+    )
+    metric: Literal["reward_variance", "reward_mean", "reward_sum", "entropy", "entropy_variance", "length"] = Field(
+        "reward_variance",
+        description="Score of a group. reward_variance: standard deviation of its returns. reward_mean, reward_sum: of "
+        "its returns. entropy: mean of its tokens' entropy; entropy_variance: standard deviation of its trajectories' "
+        "entropy. length: mean number of sampled tokens.",
+    )
+    largest: bool = Field(True, description="Keep the groups with the largest score; off, those with the smallest.")
+    include_zero: bool = Field(
+        False, description="Keep groups of score 0 as well: by reward_variance those whose members all did the same."
+    )
     epsilon: float = Field(0.01, ge=0, le=1, description="Slack of top_p; a step with less mass than this is skipped.")
+    loss_scaling: Literal["none", "linear", "sqrt"] = Field(
+        "none",
+        description="Advantages times the share of groups kept (linear) or its square root, so that a step on few "
+        "groups moves the policy less, against the same entropy bonus and KL.",
+    )
+
+    @model_validator(mode="after")
+    def _check_value(self) -> FilterConfig:
+        if self.strategy == "top_k_absolute" and (self.value < 1 or self.value != int(self.value)):
+            raise ValueError(
+                f"value: top_k_absolute keeps a number of groups, and {self.value} is none. "
+                "Give 1, 2, 3 … or use top_k."
+            )
+        if self.strategy != "top_k_absolute" and self.value > 1:
+            raise ValueError(
+                f"value: {self.strategy} takes a share, and {self.value} is above 1. Give at most 1, or use "
+                "top_k_absolute, which takes a number of groups."
+            )
+        if self.strategy in ("top_p", "min_p") and self.metric not in NEVER_NEGATIVE:
+            raise ValueError(
+                f"metric: {self.strategy} keeps shares of scores, and {self.metric} may be negative. "
+                f"Use top_k or top_k_absolute, or one of {', '.join(sorted(NEVER_NEGATIVE))}."
+            )
+        return self
 
 
 class OptimizerConfig(Section):
@@ -183,18 +340,26 @@ class OptimizerConfig(Section):
         description="Of the policy. The small model learns near 1e-4 to 3e-4 and breaks near 1e-3; "
         "billions of parameters want 1e-6.",
     )
-    critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="gae: of the critic.")
+    critic_learning_rate: float = Field(1e-3, gt=0, le=1, description="Of the critic, where there is one.")
     weight_decay: float = Field(0.01, ge=0, le=1, description="AdamW's.")
     max_grad_norm: float = Field(
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
     )
     updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
-    epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
+    epochs: int = Field(
+        1,
+        ge=1,
+        le=16,
+        description="Passes over the step's trajectories. Times updates_per_step it is the updates made of one rollout "
+        "(k of online-k): at 1 in all the data are the policy's own; more learn faster and leave it behind.",
+    )
     micro_batch_tokens: int = Field(
         8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
     )
     warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
-    critic_warmup_steps: int = Field(0, ge=0, le=1000, description="gae: first steps that train the critic alone.")
+    critic_warmup_steps: int = Field(
+        0, ge=0, le=1000, description="First steps that train the critic alone, where there is one."
+    )
 
 
 class DiagnosticsConfig(Section):
@@ -347,9 +512,13 @@ class RunConfig(Section):
         if len(set(tags)) != len(tags):
             raise ValueError(f"environments: tags must differ, got {', '.join(tags)}. Give each its own tag.")
         group_shares(self.environments, self.rollout.groups)
-        if self.algorithm.estimator == "grpo" and self.rollout.group_size < 2:
-            raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
-        if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
+        if self.algorithm.estimator in WITHIN_GROUP and self.rollout.group_size < 2:
+            raise ValueError(
+                f"rollout.group_size: groups of one have no signal under {self.algorithm.estimator}. "
+                "Use 2 or more, or gae."
+            )
+        self._check_refill()
+        if self.steps * self.rollout.groups * (1 + self.rollout.refill) > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:
@@ -358,6 +527,19 @@ class RunConfig(Section):
                     f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
                 )
         return self
+
+    def _check_refill(self) -> None:
+        if not self.rollout.refill:
+            return
+        drops = self.filter.strategy != "none" and self.filter.metric == "reward_variance"
+        if not drops or self.filter.include_zero:
+            raise ValueError(
+                "rollout.refill: the groups that it makes up for would train as well. Set filter.strategy to top_p "
+                "with filter.value 1 (drops exactly those), filter.metric to reward_variance, and "
+                "filter.include_zero to false."
+            )
+        if self.rollout.group_size < 2:
+            raise ValueError("rollout.refill: groups of one never differ. Use a group_size of 2 or more, or refill 0.")
 
 
 def group_shares(environments: list[EnvironmentConfig], groups: int) -> list[int]:

@@ -6,28 +6,33 @@ reward that lies on one is not seen. Where a reward belongs, and which estimator
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 EPSILON = 1e-6
 
 
-def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
+def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float | Tensor, lam: float) -> tuple[Tensor, Tensor]:
     """Generalised advantage estimation (arXiv 1506.02438, eq. 16) over the sampled tokens of each row.
 
     `delta_t = r_t + gamma * V(next sampled token) - V_t`, `A_t = delta_t + gamma * lam * A_next`; the value after the
     last token is 0. On unsampled tokens the running value and advantage are carried unchanged: those columns hold the
     next sampled token's advantage and mean nothing. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
 
+    `gamma` is one discount, or `(B, T)` the discount from each sampled token to the next (`step_discounts`).
     With gamma = lam = 1 the advantage is the reward still to come minus the value. A row without a sampled token has
     advantage 0 throughout.
     """
     following_value = torch.zeros_like(values[:, 0])  # (B,)
     following_advantage = torch.zeros_like(following_value)
+    discounts = torch.as_tensor(gamma, dtype=values.dtype).expand_as(values)
     columns = []
     for t in range(values.shape[1] - 1, -1, -1):
-        delta = rewards[:, t] + gamma * following_value - values[:, t]
-        advantage = delta + gamma * lam * following_advantage
+        discount = discounts[:, t]
+        delta = rewards[:, t] + discount * following_value - values[:, t]
+        advantage = delta + discount * lam * following_advantage
         on = mask[:, t] > 0
         following_value = torch.where(on, values[:, t], following_value)
         following_advantage = torch.where(on, advantage, following_advantage)
@@ -101,7 +106,43 @@ def rloo(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     return torch.where(alone, returns, scaled)[:, None] * mask
 
 
-def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float, across_turns: bool = True) -> Tensor:
+def step_discounts(mask: Tensor, turn_ends: Tensor, *, gamma: float, turn_discount: float) -> Tensor:
+    """`(B, T)`: the discount from a token to the next: `gamma`, and `turn_discount` besides where a turn ends."""
+    return gamma * torch.where(turn_ends > 0, turn_discount, torch.ones_like(mask))
+
+
+def turn_advantages(
+    rewards: Tensor,
+    groups: Tensor,
+    turns: Tensor,
+    *,
+    turn_discount: float,
+    compare: Callable[[Tensor, Tensor, Tensor], Tensor],
+) -> Tensor:
+    """Turns against the same turn of the others in their group, `(B, T)`; 0 where nothing was sampled.
+
+    What is compared is the reward to go of turn k, `G_k = r_k + turn_discount G_k+1`, with that of the members that
+    have a turn k as well; `compare` is an estimator that takes `(N,)` returns, `(N,)` groups and an `(N, 1)` mask. A
+    turn that one member alone reached has nothing to be compared with: 0. The first turns of a group share one state;
+    later ones do not, so there the mean is a baseline that knows the turn and not the state.
+
+    `rewards` (B, T) lie on the last tokens of turns, `turns` (B, T) numbers them from 0, -1 on unsampled tokens.
+    """
+    count = int(turns.max()) + 1 if turns.numel() else 0
+    to_go = torch.zeros(len(rewards), count + 1, dtype=rewards.dtype)  # (B, K + 1)
+    for k in range(count - 1, -1, -1):
+        to_go[:, k] = (rewards * (turns == k)).sum(dim=1) + turn_discount * to_go[:, k + 1]
+    found = torch.zeros_like(rewards)
+    for k in range(count):
+        rows = (turns == k).any(dim=1).nonzero().squeeze(-1)  # members that have a turn k
+        advantages = compare(to_go[rows, k], groups[rows], torch.ones(len(rows), 1)).squeeze(-1)
+        _, place, sizes = torch.unique(groups[rows], return_inverse=True, return_counts=True)
+        advantages = torch.where(sizes[place] > 1, advantages, 0.0)
+        found[rows] += advantages[:, None] * (turns[rows] == k)
+    return found
+
+
+def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor, across_turns: bool = True) -> Tensor:
     """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
     The sum goes on across environment tokens, so that early turns are credited with what came of them. Without
@@ -109,10 +150,11 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float, across_t
     Equal sums everywhere, all-zero rewards for one, give 0.
     """
     running = torch.zeros_like(rewards[:, 0])  # (B,)
+    discounts = torch.as_tensor(gamma, dtype=rewards.dtype).expand_as(rewards)
     columns = []
     for t in range(rewards.shape[1] - 1, -1, -1):
         at_gap = running if across_turns else torch.zeros_like(running)
-        running = torch.where(mask[:, t] > 0, rewards[:, t] + gamma * running, at_gap)
+        running = torch.where(mask[:, t] > 0, rewards[:, t] + discounts[:, t] * running, at_gap)
         columns.append(running)
     return whiten(torch.stack(columns[::-1], dim=1), mask) * mask
 

@@ -6,6 +6,7 @@ dropped; nothing is duplicated to fill a batch. Returns come without format pena
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,9 +14,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Strategy = Literal["none", "top_p", "top_k", "top_k_abs", "min_p"]
-MassMode = Literal["variance", "linear", "softmax"]
-GroupMetric = Literal["reward_variance", "reward_mean", "reward_sum"]
+Strategy = Literal["none", "top_p", "top_k", "top_k_absolute", "min_p"]
+MassMode = Literal["variance", "std", "softmax"]
+GroupMetric = Literal["reward_variance", "reward_mean", "reward_sum", "entropy", "entropy_variance", "length"]
+LossScaling = Literal["none", "linear", "sqrt"]
 ZERO = 1e-10
 ROUNDING = 1e-9
 
@@ -46,9 +48,9 @@ def select_groups(
     """Indices of the kept groups among `scores` (G,), ascending; empty when there is no signal.
 
     none: all. top_p: the fewest groups that hold the share `value` of the mass, less `epsilon`. Mass is the squared
-    score (variance, the default), the score (linear, RAGEN's) or its softmax (RAGEN's main table; it depends on the
+    score (variance, the default), the score (std, RAGEN's) or its softmax (RAGEN's main table; it depends on the
     scale of rewards, keeps nearly all when scores are close, and takes no epsilon). top_k: the share `value` of all
-    groups, at least one; top_k_abs: `value` groups. min_p: scores of at least `value` times the largest. With
+    groups, at least one; top_k_absolute: `value` groups. min_p: scores of at least `value` times the largest. With
     `largest` off the order is turned round. Groups with score 0 are left out first unless `include_zero`. Ties go to
     the lower index.
 
@@ -85,15 +87,21 @@ def filter_threshold(scores: Tensor, kept: list[int], *, largest: bool = True) -
     return float(chosen.min() if largest else chosen.max())
 
 
-def group_scores(returns: Tensor, groups: Tensor, metric: GroupMetric = "reward_variance") -> Tensor:
-    """One score for each group of `returns` (B,), `(G,)` in ascending order of group id.
+def group_scores(values: Tensor, groups: Tensor, metric: GroupMetric = "reward_variance") -> Tensor:
+    """One score for each group, `(G,)` in ascending order of group id, from `values` (B,) of its trajectories.
 
-    reward_variance: the unbiased standard deviation (RAGEN's name); 0 for a group of one, and exactly 0 for equal
-    returns. reward_mean and reward_sum: what they say.
+    Of returns: reward_variance is their unbiased standard deviation (RAGEN's name), 0 for a group of one and exactly 0
+    for equal returns; reward_mean and reward_sum say what they are. Of mean token entropies: entropy is their mean,
+    entropy_variance their standard deviation. Of numbers of sampled tokens: length is their mean.
     """
     score = GROUP_METRICS[metric]
-    members = [returns[groups == group].double() for group in sorted(set(groups.tolist()))]
-    return torch.stack([score(values) for values in members]).to(torch.promote_types(returns.dtype, torch.float32))
+    members = [values[groups == group].double() for group in sorted(set(groups.tolist()))]
+    return torch.stack([score(values) for values in members]).to(torch.promote_types(values.dtype, torch.float32))
+
+
+def loss_scale(kept_ratio: float, scaling: LossScaling) -> float:
+    """What advantages are multiplied by when the share `kept_ratio` of groups trains: 1, the share, or its root."""
+    return {"none": 1.0, "linear": kept_ratio, "sqrt": math.sqrt(kept_ratio)}[scaling]
 
 
 def _spread(values: Tensor) -> Tensor:
@@ -106,6 +114,9 @@ GROUP_METRICS: dict[str, Callable[[Tensor], Tensor]] = {
     "reward_variance": _spread,
     "reward_mean": torch.mean,
     "reward_sum": torch.sum,
+    "entropy": torch.mean,
+    "entropy_variance": _spread,
+    "length": torch.mean,
 }
 
 
@@ -122,7 +133,7 @@ def _top_k(candidates: Candidates) -> int:
     return max(1, int(candidates.value * candidates.total + ROUNDING))
 
 
-def _top_k_abs(candidates: Candidates) -> int:
+def _top_k_absolute(candidates: Candidates) -> int:
     return max(1, int(candidates.value))
 
 
@@ -136,7 +147,7 @@ def _min_p(candidates: Candidates) -> int:
 STRATEGIES: dict[str, Callable[[Candidates], int]] = {
     "top_p": _top_p,
     "top_k": _top_k,
-    "top_k_abs": _top_k_abs,
+    "top_k_absolute": _top_k_absolute,
     "min_p": _min_p,
 }
 
@@ -158,7 +169,7 @@ def _variance(candidates: Candidates) -> int:
     return _walk([score**2 for score in candidates.scores], candidates)
 
 
-def _linear(candidates: Candidates) -> int:
+def _std_mass(candidates: Candidates) -> int:
     return _walk(candidates.scores, candidates)
 
 
@@ -169,4 +180,4 @@ def _softmax(candidates: Candidates) -> int:
     return min(len(scores), 1 + int((held < candidates.value - ROUNDING).sum()))
 
 
-MASS: dict[str, Callable[[Candidates], int]] = {"variance": _variance, "linear": _linear, "softmax": _softmax}
+MASS: dict[str, Callable[[Candidates], int]] = {"variance": _variance, "std": _std_mass, "softmax": _softmax}

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-Aggregation = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
-KlKind = Literal["k1", "k2", "k3"]
+Aggregation = Literal[
+    "token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean", "sequence_mean_token_sum_norm"
+]
+KlKind = Literal["k1", "k2", "k3", "k1+", "k3+"]
 Normalizer = Tensor | float | None
 MAX_LOG_RATIO = 20.0
 MAX_K3 = 10.0
@@ -73,7 +76,8 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Nor
 
     token_mean: over all sampled tokens. sequence_mean_token_sum: sum in each trajectory, mean over trajectories
     (Dr. GRPO). sequence_mean_token_mean: mean in each, mean over trajectories (GRPO). Rows without a sampled token do
-    not count.
+    not count. sequence_mean_token_sum_norm: sequence_mean_token_sum over a constant length besides (arXiv 2503.20783
+    divides by the longest reply allowed). `loss_normalizer` has the constant; without a `normalizer` it is 1.
     """
     return AGGREGATIONS[how](losses, mask, normalizer)
 
@@ -95,12 +99,19 @@ AGGREGATIONS: dict[str, Callable[[Tensor, Tensor, Normalizer], Tensor]] = {
     "token_mean": _token_mean,
     "sequence_mean_token_sum": _sequence_mean_token_sum,
     "sequence_mean_token_mean": _sequence_mean_token_mean,
+    "sequence_mean_token_sum_norm": _sequence_mean_token_sum,
 }
 
 
-def loss_normalizer(mask: Tensor, how: Aggregation) -> Tensor:
-    """What `aggregate` divides a whole mini-batch by: its sampled tokens, or its rows that have any; at least 1."""
-    return mask.sum().clamp(min=1) if how == "token_mean" else _rows_with_tokens(mask)
+def loss_normalizer(mask: Tensor, how: Aggregation, *, length: int = 1) -> Tensor:
+    """What `aggregate` divides a whole mini-batch by: its sampled tokens, or its rows that have any; at least 1.
+
+    For sequence_mean_token_sum_norm it is those rows times the constant `length`, in tokens.
+    """
+    if how == "token_mean":
+        return mask.sum().clamp(min=1)
+    rows = _rows_with_tokens(mask)
+    return rows * length if how == "sequence_mean_token_sum_norm" else rows
 
 
 def _rows_with_tokens(mask: Tensor) -> Tensor:
@@ -156,7 +167,7 @@ def kl_penalty(logprobs: Tensor, ref_logprobs: Tensor, kind: KlKind) -> Tensor:
     With `d = logprobs - ref_logprobs`: k1 is `d`, unbiased, can be negative, and as a loss has an expected gradient of
     0, so it does not pull. k2 is `d^2 / 2`, biased a little, and its gradient is that of the KL. k3 is
     `exp(-d) - 1 + d`, unbiased and never negative; `d` is kept within ±20 and the result below 10. Equal
-    log-probabilities give 0.
+    log-probabilities give 0. k1+ and k3+ have the values of k1 and k3 and the gradient of k2 (straight through).
     """
     return KL_KINDS[kind](logprobs - ref_logprobs)
 
@@ -174,7 +185,18 @@ def _k3(difference: Tensor) -> Tensor:
     return ((-bounded).exp() - 1 + bounded).clamp(-MAX_K3, MAX_K3)
 
 
-KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {"k1": _k1, "k2": _k2, "k3": _k3}
+def _with_gradient_of_k2(value: Callable[[Tensor], Tensor], difference: Tensor) -> Tensor:
+    pull = _k2(difference)
+    return value(difference).detach() + pull - pull.detach()
+
+
+KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {
+    "k1": _k1,
+    "k2": _k2,
+    "k3": _k3,
+    "k1+": partial(_with_gradient_of_k2, _k1),
+    "k3+": partial(_with_gradient_of_k2, _k3),
+}
 
 
 def entropy(logits: Tensor) -> Tensor:

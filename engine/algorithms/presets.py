@@ -32,15 +32,27 @@ def _overrides(
     *,
     estimator: str,
     scale_by_std: bool = True,
+    kl_in_reward: float = 0.0,
     clip_high: float = 0.2,
     aggregation: str = "token_mean",
     kl_coefficient: float = 0.0,
     strategy: str = "none",
     value: float = 0.9,
+    refill: int = 0,
     critic_warmup_steps: int = 0,
 ) -> Overrides:
     return {
-        "algorithm": {"estimator": estimator, "scale_by_std": scale_by_std, "gamma": 1.0, "lam": 1.0},
+        "rollout": {"refill": refill},
+        "algorithm": {
+            "estimator": estimator,
+            "scale_by_std": scale_by_std,
+            "gamma": 1.0,
+            "lam": 1.0,
+            "credit": "trajectory",
+            "turn_discount": 1.0,
+            "normalize_by": "none",
+            "kl_in_reward": kl_in_reward,
+        },
         "loss": {
             "clip_low": 0.2,
             "clip_high": clip_high,
@@ -48,7 +60,15 @@ def _overrides(
             "kl_coefficient": kl_coefficient,
             "kl_kind": "k3",
         },
-        "filter": {"strategy": strategy, "value": value, "largest": True, "include_zero": False},
+        "filter": {
+            "strategy": strategy,
+            "value": value,
+            "mode": "variance",
+            "metric": "reward_variance",
+            "largest": True,
+            "include_zero": False,
+            "loss_scaling": "none",
+        },
         "optimizer": {"critic_warmup_steps": critic_warmup_steps},
     }
 
@@ -70,7 +90,26 @@ PRESETS: dict[str, Preset] = {
         title="Dr. GRPO",
         one_line="GRPO without dividing by spread or length, which favour puzzles of even outcome and long failures.",
         paper="arXiv 2503.20783",
-        overrides=_overrides(estimator="grpo", scale_by_std=False, aggregation="sequence_mean_token_sum"),
+        overrides=_overrides(estimator="dr_grpo", scale_by_std=False, aggregation="sequence_mean_token_sum_norm"),
+    ),
+    "dapo": Preset(
+        title="DAPO",
+        # without its cost for overlong replies: here a reply has a limit of its own
+        one_line="GRPO by the token, with room for rare tokens and fresh puzzles for those that teach nothing; no KL.",
+        paper="arXiv 2503.14476",
+        overrides=_overrides(estimator="grpo", clip_high=0.28, strategy="top_p", value=1.0, refill=2),
+    ),
+    "rloo": Preset(
+        title="RLOO",
+        one_line="A trajectory against the mean of the others of its puzzle, as one action; KL is charged to reward.",
+        paper="arXiv 2402.14740",
+        overrides=_overrides(estimator="rloo", aggregation="sequence_mean_token_sum_norm", kl_in_reward=0.01),
+    ),
+    "reinforce_plus_plus": Preset(
+        title="REINFORCE++",
+        one_line="No critic and no groups: reward still to come, evened over the step; KL is charged token by token.",
+        paper="arXiv 2501.03262",
+        overrides=_overrides(estimator="reinforce_plus_plus", kl_in_reward=0.01),
     ),
     "starpo": Preset(
         title="StarPO",

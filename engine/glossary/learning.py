@@ -30,6 +30,13 @@ POLICY = (
         bad="Racing away: the policy leaves what it knew. Stuck at 0: the penalty holds it in place.",
     ),
     Metric(
+        name="policy/kl_in_reward", section="policy", title="KL charged to rewards", unit="nats",
+        meaning="How much likelier a sampled token is to the policy than to the model that the run began with, on "
+        "average. Only with algorithm.kl_in_reward, which makes it a cost.",
+        formula="mean of sampled minus starting log-probability",
+        bad="Racing away: the cost is too low to hold the policy. Stuck at 0: too high to let it learn.",
+    ),
+    Metric(
         name="policy/clip_fraction", section="policy", title="Clipped tokens", unit="share", low=0,
         meaning="Share of sampled tokens on which the ratio clip holds the update back.",
         formula="tokens where the clipped loss is the larger / tokens",
@@ -56,17 +63,17 @@ POLICY = (
 VALUE = (
     Metric(
         name="value/loss", section="value", title="Critic loss", low=0,
-        meaning="How wrong the critic's forecasts of the reward still to come are. Only with a critic (gae).",
+        meaning="How wrong the critic's forecasts of the reward still to come are. Only with a critic.",
         formula="half the mean of max((V - R)^2, (clipped V - R)^2)", bad="Rising: the critic cannot follow.",
     ),
     Metric(
         name="value/explained_variance", section="value", title="Explained variance", high=1, better="higher",
-        meaning="Share of the differences between returns that the critic foresees. Only with a critic (gae).",
+        meaning="Share of the differences between returns that the critic foresees. Only with a critic.",
         formula="1 - var(R - V) / var(R)", bad="Under 0: worse than no critic at all.",
     ),
     Metric(
         name="value/clip_fraction", section="value", title="Clipped values", unit="share", low=0,
-        meaning="Share of tokens on which the value clip holds the critic back. Only with a critic (gae).",
+        meaning="Share of tokens on which the value clip holds the critic back. Only with a critic.",
         formula="tokens where the clipped error is the larger / tokens",
         bad="Above 0.3: the critic learns too fast for loss.value_clip.",
     ),
@@ -81,7 +88,7 @@ OPTIM = (
     ),
     Metric(
         name="optim/critic_grad_norm", section="optim", title="Critic gradient norm", low=0, log=True,
-        meaning="Length of the critic's gradient before it is clipped. Only with a critic (gae).",
+        meaning="Length of the critic's gradient before it is clipped. Only with a critic.",
         formula="Euclidean norm over all weights", bad="Spikes of many times its usual.",
     ),
     Metric(
@@ -112,9 +119,17 @@ FILTER = (
         bad="Nearly all of them: little is left to learn from.",
     ),
     Metric(
-        name="filter/threshold", section="filter", title="Lowest kept spread", low=0,
-        meaning="Spread of returns in the last group that was kept. Every kept group has at least this much.",
-        formula="min over kept groups of std(returns)",
+        name="filter/refilled_groups", section="filter", title="Groups drawn again", unit="groups", low=0,
+        meaning="Groups of fresh puzzles that were rolled out because returns of others were all equal. Only with "
+        "rollout.refill.",
+        formula="groups rolled out beyond rollout.groups",
+        bad="At rollout.groups times rollout.refill: puzzles are all too hard or all too easy, and rollout is wasted.",
+    ),
+    Metric(
+        name="filter/threshold", section="filter", title="Score of the last kept group",
+        meaning="Score of the last group that was kept, by filter.metric: unless chosen otherwise the spread of its "
+        "returns. Every kept group has at least this much, or at most when the smallest are kept.",
+        formula="min over kept groups of their score",
         bad="Falling towards 0: even the most uncertain puzzles say little.",
     ),
 )  # fmt: skip

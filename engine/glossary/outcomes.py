@@ -35,6 +35,12 @@ REWARD = (
         bad="As low as the mean: not one trajectory shows the way.",
     ),
     Metric(
+        name="reward/greedy", section="reward", title="Greedy reward", better="higher",
+        meaning="Mean score of the greedy episodes that trajectories are compared with. Only under remax.",
+        formula="mean over groups of return plus penalties of one episode at temperature 0",
+        bad="Far above the mean reward: sampling at this temperature spoils what the policy knows.",
+    ),
+    Metric(
         name="reward/penalty", section="reward", title="Format penalty", high=0, better="higher",
         meaning="Mean penalty per trajectory for malformed replies and unknown actions. It is 0 or below.",
         bad="Moving away from 0: the reply format is breaking.",

@@ -31,7 +31,11 @@ class Batch:
     lengths: Tensor  # (B,) int64
     scores: Tensor  # (B,) float32: return plus penalties
     returns: Tensor  # (B,) float32: raw
+    rewards: Tensor  # (B, T) float32: each turn's reward plus penalty on its last sampled token, 0 elsewhere
+    entropies: Tensor  # (B,) float32: mean over sampled tokens, in nats
+    baselines: Tensor  # (B,) float32: score of the greedy episode of its puzzle, 0 where none was played
     groups: Tensor  # (B,) int64
+    tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -61,7 +65,11 @@ class Batch:
             lengths=self.lengths[index],
             scores=self.scores[index],
             returns=self.returns[index],
+            rewards=self.rewards[index, :longest],
+            entropies=self.entropies[index],
+            baselines=self.baselines[index],
             groups=self.groups[index],
+            tags=self.tags[index],
         )
 
 
@@ -81,17 +89,21 @@ def trainable(trajectories: list[Trajectory]) -> list[int]:
     ]
 
 
-def collate(trajectories: list[Trajectory]) -> Batch:
+def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | None = None) -> Batch:
+    """`baselines` are by group."""
+    greedy = baselines or {}
     longest = max((len(trajectory.ids) for trajectory in trajectories), default=0)
     shape = (len(trajectories), longest)
     ids, mask, logprobs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.zeros(shape)
-    contexts = torch.full(shape, -1)
+    contexts, rewards = torch.full(shape, -1), torch.zeros(shape)
+    tags = list(dict.fromkeys(trajectory.environment for trajectory in trajectories))
     for row, trajectory in enumerate(trajectories):
         length = len(trajectory.ids)
         contexts[row, :length] = torch.tensor(trajectory.contexts(), dtype=torch.long)
         ids[row, :length] = torch.tensor(trajectory.ids, dtype=torch.long)
         mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
         logprobs[row, :length] = torch.tensor(trajectory.logprobs)
+        rewards[row, :length] = torch.tensor(_turn_rewards(trajectory))
     return Batch(
         ids=ids,
         mask=mask,
@@ -100,8 +112,28 @@ def collate(trajectories: list[Trajectory]) -> Batch:
         lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories], dtype=torch.long),
         scores=torch.tensor([trajectory.score for trajectory in trajectories], dtype=torch.float32),
         returns=torch.tensor([trajectory.raw_return for trajectory in trajectories], dtype=torch.float32),
+        rewards=rewards,
+        entropies=torch.tensor([_mean_entropy(trajectory) for trajectory in trajectories], dtype=torch.float32),
+        baselines=torch.tensor([greedy.get(trajectory.group, 0.0) for trajectory in trajectories], dtype=torch.float32),
         groups=torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.long),
+        tags=torch.tensor([tags.index(trajectory.environment) for trajectory in trajectories], dtype=torch.long),
     )
+
+
+def _turn_rewards(trajectory: Trajectory) -> list[float]:
+    """Rewards plus penalties by token; those of a turn without a sampled token lie on the sampled token before it."""
+    rewards, waiting, last = [0.0] * len(trajectory.ids), 0.0, -1
+    for turn in trajectory.turns:
+        last = turn.reply_end - 1 if turn.reply_end > turn.reply_start else last
+        waiting += turn.reward + turn.penalty
+        if last >= 0:
+            rewards[last] += waiting
+            waiting = 0.0
+    return rewards
+
+
+def _mean_entropy(trajectory: Trajectory) -> float:
+    return sum(trajectory.entropies) / max(1, trajectory.reply_tokens)
 
 
 def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
@@ -112,6 +144,19 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
     has_any = last >= 0
     rewards[has_any.nonzero().squeeze(-1), last[has_any]] = scores[has_any]
     return rewards
+
+
+def turn_ends(mask: Tensor) -> Tensor:
+    """`(B, T)`, 1 on the last sampled token of each reply: the one that no sampled token follows directly."""
+    ends = mask.clone()
+    ends[:, :-1] *= 1 - mask[:, 1:]
+    return ends
+
+
+def turn_numbers(mask: Tensor) -> Tensor:
+    """`(B, T)` int64: on each sampled token the number of its reply in the row, from 0; -1 where none was sampled."""
+    before = turn_ends(mask).cumsum(dim=1) - turn_ends(mask)
+    return torch.where(mask > 0, before, -1.0).long()
 
 
 def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = None) -> list[Tensor]:

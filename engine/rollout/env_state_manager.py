@@ -153,22 +153,33 @@ def _scalars(info: dict[str, Any]) -> dict[str, Any]:
 class EnvStateManager:
     """Lays out a batch: which puzzles, how many members each, with which seeds. Groups lie in order of environment."""
 
-    def __init__(self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int) -> None:
+    def __init__(
+        self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int, refills: int = 0
+    ) -> None:
         self.environments = environments
         self.groups = groups
         self.group_size = group_size
         self.seed = seed
+        self.refills = refills  # times a step may draw again; their puzzles come out of the run's seeds
 
     def training_batch(self, step: int) -> list[EpisodeSpec]:
         """Groups x members of step `step` (from 1). Puzzle seeds never repeat within a run and stay below 10^9."""
-        first = (self.seed * 7_919_017 + (step - 1) * self.groups) % TRAINING_SEED_LIMIT
+        return self.refill_batch(step, draw=0, places=range(self.groups))
+
+    def refill_batch(self, step: int, *, draw: int, places: Sequence[int]) -> list[EpisodeSpec]:
+        """Fresh puzzles for the groups at `places` (from 0) of the step's layout, the same environment for each.
+
+        `draw` is from 1 to `refills`; its groups are numbered on from those of the draw before.
+        """
+        drawn = (step - 1) * (1 + self.refills) + draw
+        first = (self.seed * 7_919_017 + drawn * self.groups) % TRAINING_SEED_LIMIT
         shares = group_shares(self.environments, self.groups)
         owners = [
             environment for environment, share in zip(self.environments, shares, strict=True) for _ in range(share)
         ]
         return [
-            self._spec(environment, group, member, (first + group) % TRAINING_SEED_LIMIT)
-            for group, environment in enumerate(owners)
+            self._spec(owners[place], draw * self.groups + place, member, (first + place) % TRAINING_SEED_LIMIT)
+            for place in places
             for member in range(self.group_size)
         ]
 

@@ -26,8 +26,9 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
-from engine.training.credit import assign_credit
+from engine.training.credit import assign_credit, with_normalized_scores
 from engine.training.learner import Learner
+from engine.training.step_rollout import greedy_baselines
 from engine.training.token_values import logprobs_and_entropies
 
 PROBE_STREAM = 7
@@ -36,7 +37,7 @@ PROBE_STREAM = 7
 def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig) -> dict[str, float]:
     """`gradient/<bucket>/…` of all groups of a step, filtered or not. Nothing is stepped, drawn or left behind."""
     values = learner.values(batch) if learner.critic is not None else None
-    advantages = assign_credit(config.algorithm, batch, values).advantages
+    advantages = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch)).advantages
     wanted = config.diagnostics
     spreads = group_scores(batch.returns, batch.groups).tolist()
     parameters = list(learner.model.parameters())
@@ -56,7 +57,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig) -> dict[
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
     """The parts of one group's loss, each micro-batch's share of the whole; coefficients are in."""
     loss, temperature = config.loss, config.rollout.temperature
-    total = losses.loss_normalizer(group.mask, loss.aggregation)
+    total = losses.loss_normalizer(group.mask, loss.aggregation, length=loss.norm_length)
     tokens = group.mask.sum().clamp(min=1)
     for rows in group.micro_batches(torch.arange(len(group)), max_tokens=config.optimizer.micro_batch_tokens):
         part = group.rows(rows)
@@ -78,7 +79,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         found: dict[str, Tensor] = {"task": task}
         if loss.entropy_coefficient:
             found["entropy"] = -loss.entropy_coefficient * (entropies * part.mask).sum() / tokens
-        if learner.start_model is not None:
+        if learner.start_model is not None and loss.kl_coefficient:
             with torch.no_grad():
                 start, _ = logprobs_and_entropies(learner.start_model, *seen, temperature=temperature)
             pull = losses.kl_penalty(logprobs, start, loss.kl_kind)
@@ -115,7 +116,11 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
         window=window_of(config.rollout),
     )
     manager = EnvStateManager(
-        config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
+        config.environments,
+        groups=config.rollout.groups,
+        group_size=config.rollout.group_size,
+        seed=config.seed,
+        refills=config.rollout.refill,
     )
     specs = manager.training_batch(step + 1)
     sampler = BatchedSampler(
@@ -126,7 +131,11 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
         seeds=[config.seed, step + 1, PROBE_STREAM],
     )
     trajectories = proxy.rollout(sampler, specs)
-    return gradient_metrics(learner, collate([trajectories[place] for place in trainable(trajectories)]), config)
+    baselines: dict[int, float] = {}
+    if config.algorithm.estimator == "remax":
+        baselines, _ = greedy_baselines(model, proxy, specs, trajectories, stop_ids=stop_ids(model, tokenizer))
+    batch = collate([trajectories[place] for place in trainable(trajectories)], baselines=baselines)
+    return gradient_metrics(learner, with_normalized_scores(config.algorithm, batch), config)
 
 
 def _checkpoint(directory: Path, chosen: str | None) -> Path:

@@ -28,10 +28,11 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
-        self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
+        pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
+        self.start_model = deepcopy(model).requires_grad_(False) if pulled else None
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
-        if config.algorithm.estimator == "gae":
+        if config.algorithm.has_critic:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
             self.critic_optimizer = torch.optim.AdamW(
                 self.critic.parameters(), lr=optimizer.critic_learning_rate, weight_decay=optimizer.weight_decay
@@ -47,6 +48,21 @@ class Learner:
             part = batch.rows(rows)
             values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
+
+    @torch.no_grad()
+    def kl_in_reward(self, batch: Batch) -> Tensor | None:
+        """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
+        if not self.config.algorithm.kl_in_reward or self.start_model is None:
+            return None
+        found = torch.zeros_like(batch.mask)
+        everyone = torch.arange(len(batch))
+        for rows in batch.micro_batches(everyone, max_tokens=self.config.optimizer.micro_batch_tokens):
+            part = batch.rows(rows)
+            start, _ = logprobs_and_entropies(
+                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
+            )
+            found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
+        return found
 
     def update(
         self,
@@ -82,7 +98,7 @@ class Learner:
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
-        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation)
+        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation, length=loss_config.norm_length)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
         for index in batch.micro_batches(rows, max_tokens=self.config.optimizer.micro_batch_tokens):
@@ -105,7 +121,7 @@ class Learner:
                 normalizer=total,
             )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
-            if self.start_model is not None:
+            if loss_config.kl_coefficient > 0:
                 loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
             loss.backward()
             share = float(part.mask.sum() / tokens)
@@ -152,7 +168,7 @@ class Learner:
 
     def _with_critic(self) -> tuple[Critic, torch.optim.AdamW]:
         if self.critic is None or self.critic_optimizer is None:
-            raise ValueError("There is no critic; only the estimator gae has one.")
+            raise ValueError("There is no critic; only the estimators gae and bi_level_gae have one.")
         return self.critic, self.critic_optimizer
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:

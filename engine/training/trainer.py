@@ -17,13 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
 from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
-from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import LanguageModel, context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
@@ -36,13 +34,15 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked
-from engine.training.credit import assign_credit
+from engine.training.credit import assign_credit, with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.gradient_probe import gradient_metrics
+from engine.training.group_filter import keep_groups
 from engine.training.learner import Learner
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
+from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
 
@@ -74,7 +74,11 @@ class Trainer:
             window=window_of(config.rollout),
         )
         self.manager = EnvStateManager(
-            config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
+            config.environments,
+            groups=config.rollout.groups,
+            group_size=config.rollout.group_size,
+            seed=config.seed,
+            refills=config.rollout.refill,
         )
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
@@ -109,8 +113,9 @@ class Trainer:
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
         with self._timed("rollout", times, step):
-            trajectories, sampled = self._rollout(step)
-        metrics = rollout_metrics(trajectories)
+            rollout = self._rollout(step)
+        trajectories, sampled = rollout.trajectories, rollout.sampled
+        metrics = rollout_metrics(trajectories) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
@@ -119,10 +124,11 @@ class Trainer:
 
         # 3. filter: train on the groups whose outcomes differ enough to teach something
         sound = trainable(trajectories)
-        batch = collate([trajectories[place] for place in sound])
-        kept, filter_metrics = self._filter(batch)
-        metrics |= filter_metrics
-        rows = torch.isin(batch.groups, torch.tensor(kept, dtype=torch.long)).nonzero().squeeze(-1)
+        sampled_batch = collate([trajectories[place] for place in sound], baselines=rollout.baselines)
+        batch = with_normalized_scores(self.config.algorithm, sampled_batch)
+        kept = keep_groups(self.config.filter, batch)
+        metrics |= kept.metrics
+        rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
 
         # 4. how hard each part of the loss pulls, without stepping
         every = self.config.diagnostics.gradients_every
@@ -136,7 +142,7 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
-                advantages, update_metrics = self._update(batch.rows(rows), step)
+                advantages, update_metrics = self._update(batch.rows(rows), step, scale=kept.scale)
                 metrics |= update_metrics
 
         # 6. record
@@ -152,17 +158,16 @@ class Trainer:
         self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
 
-    def _rollout(self, step: int) -> tuple[list[Trajectory], int]:
-        specs = self.manager.training_batch(step)
-        sampler = BatchedSampler(
+    def _rollout(self, step: int) -> StepRollout:
+        return roll_out_step(
             self.model,
-            rows=len(specs),
+            self.proxy,
+            self.manager,
+            self.config,
+            step,
             stop_ids=self.stop_ids,
-            temperature=self.config.rollout.temperature,
-            seeds=[self.config.seed, step, 1],
+            checkpoint=self.control.check,
         )
-        trajectories = self.proxy.rollout(sampler, specs, checkpoint=self.control.check)
-        return trajectories, sampler.sampled_tokens
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
@@ -173,40 +178,20 @@ class Trainer:
             found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
         return found
 
-    def _filter(self, batch: Batch) -> tuple[list[int], Metrics]:
-        """Ids of the groups that train. Scores are standard deviations of raw returns, penalties left out."""
-        config = self.config.filter
-        groups = batch.groups.unique().tolist()
-        if not groups:
-            return [], {"filter/kept_groups": 0.0, "filter/kept_ratio": 0.0}
-        scores = group_scores(batch.returns, batch.groups, config.metric)
-        chosen = select_groups(
-            scores,
-            strategy=config.strategy,
-            value=config.value,
-            mode="variance",
-            largest=config.largest,
-            include_zero=config.include_zero,
-            epsilon=config.epsilon,
-        )
-        kept = [groups[index] for index in chosen]
-        return kept, {
-            "filter/kept_groups": float(len(kept)),
-            "filter/kept_ratio": len(kept) / len(groups),
-            "filter/zero_groups": float((scores < 1e-9).sum()),
-            "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
-        }
-
-    def _update(self, batch: Batch, step: int) -> tuple[Tensor, Metrics]:
+    def _update(self, batch: Batch, step: int, *, scale: float) -> tuple[Tensor, Metrics]:
         values = self.learner.values(batch) if self.learner.critic is not None else None
-        credit = assign_credit(self.config.algorithm, batch, values)
+        kl = self.learner.kl_in_reward(batch)
+        credit = assign_credit(self.config.algorithm, batch, values, kl)
+        advantages = credit.advantages * scale
         shuffle = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
         metrics = self.learner.update(
-            batch, credit.advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
+            batch, advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
         )
         if values is not None and credit.returns is not None:
             metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
-        return credit.advantages, metrics
+        if kl is not None:
+            metrics["policy/kl_in_reward"] = float(kl.sum() / batch.mask.sum().clamp(min=1))
+        return advantages, metrics
 
     def _detect(self, step: int, metrics: Metrics) -> Verdict:
         """Raises alerts and does what they ask for; ending the run is left to the caller."""

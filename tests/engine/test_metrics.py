@@ -18,7 +18,7 @@ rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rol
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
 policy/entropy policy/loss policy/kl policy/kl_to_start policy/clip_fraction policy/clip_fraction_low policy/ratio_max
-policy/sampler_kl
+policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
 value/loss value/explained_variance value/clip_fraction
 optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/nonfinite
 filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold

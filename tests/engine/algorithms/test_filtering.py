@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, select_groups
+from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, select_groups
+from engine.config import FilterConfig, build_config
+from engine.errors import ConfigError
+from engine.rollout.batching import collate
+from engine.training.group_filter import keep_groups
+from tests.engine.rollout.builders import lake_config, roll_out
 
 
 def kept(scores: list[float], strategy: Any, value: float, **options: Any) -> list[int]:
@@ -28,10 +33,10 @@ def test_top_p_walks_from_the_most_uncertain_group() -> None:
 
 def test_ragens_mixed_batch_by_std_mass() -> None:
     # 13.55 in all, 12.185 wanted; 5.2 + 4.1 + 3 = 12.3
-    assert kept([5.2, 4.1, 0, 0, 0.05, 3, 0, 1.2], "top_p", 0.9, mode="linear") == [0, 1, 5]
+    assert kept([5.2, 4.1, 0, 0, 0.05, 3, 0, 1.2], "top_p", 0.9, mode="std") == [0, 1, 5]
 
 
-@pytest.mark.parametrize("mode", ["variance", "linear", "softmax"])
+@pytest.mark.parametrize("mode", ["variance", "std", "softmax"])
 def test_a_step_without_signal_keeps_nothing(mode: Any) -> None:
     assert kept([0.0, 0.0, 0.0], "top_p", 0.9, mode=mode) == []
 
@@ -43,12 +48,12 @@ def test_a_step_with_less_mass_than_the_slack_is_skipped() -> None:
 
 
 def test_zeros_included_in_the_smallest_first_walk_end_it_empty() -> None:
-    assert kept([3.0, 0.0, 1.0], "top_p", 0.9, mode="linear", largest=False, include_zero=True) == []
+    assert kept([3.0, 0.0, 1.0], "top_p", 0.9, mode="std", largest=False, include_zero=True) == []
 
 
 def test_smallest_first_takes_the_least_uncertain_with_spread() -> None:
     # 1 + 3 = 4 of 8 holds 0.5 * 8
-    assert kept([4.0, 3.0, 1.0, 0.0], "top_p", 0.5, mode="linear", largest=False, epsilon=0.0) == [1, 2]
+    assert kept([4.0, 3.0, 1.0, 0.0], "top_p", 0.5, mode="std", largest=False, epsilon=0.0) == [1, 2]
 
 
 def test_top_p_of_1_keeps_all_with_spread() -> None:
@@ -59,7 +64,7 @@ def test_top_p_of_1_keeps_all_with_spread() -> None:
 @given(
     scores=st.lists(st.floats(0.125, 5, width=32), min_size=1, max_size=10),
     scale=st.sampled_from([0.25, 4.0]),
-    mode=st.sampled_from(["variance", "linear"]),
+    mode=st.sampled_from(["variance", "std"]),
 )
 def test_mass_modes_do_not_depend_on_the_scale_of_rewards(scores: list[float], scale: float, mode: Any) -> None:
     # scales are powers of two, so that no rounding moves a group over the border
@@ -80,10 +85,10 @@ def test_softmax_of_a_dead_step_with_zeros_included_keeps_nearly_all() -> None:
 @given(
     scores=st.lists(st.floats(0, 5, width=32), min_size=1, max_size=10),
     value=st.floats(0.05, 0.95),
-    mode=st.sampled_from(["variance", "linear"]),
+    mode=st.sampled_from(["variance", "std"]),
 )
 def test_top_p_keeps_the_fewest_groups_that_hold_the_share(scores: list[float], value: float, mode: Any) -> None:
-    power = {"variance": 2, "linear": 1}[mode]
+    power = {"variance": 2, "std": 1}[mode]
     found = kept(scores, "top_p", value, mode=mode, epsilon=0.0)
     masses = [score**power if score > 1e-10 else 0.0 for score in scores]
     held = sum(masses[i] for i in found)
@@ -107,8 +112,8 @@ def test_top_k_takes_the_share_that_was_meant() -> None:
 
 
 def test_top_k_abs_counts_groups() -> None:
-    assert kept([1.0, 3.0, 2.0], "top_k_abs", 2) == [1, 2]
-    assert kept([1.0, 3.0, 2.0], "top_k_abs", 2, largest=False) == [0, 2]
+    assert kept([1.0, 3.0, 2.0], "top_k_absolute", 2) == [1, 2]
+    assert kept([1.0, 3.0, 2.0], "top_k_absolute", 2, largest=False) == [0, 2]
 
 
 def test_min_p_keeps_what_comes_near_the_best() -> None:
@@ -149,3 +154,47 @@ def test_group_scores_come_in_order_of_group_id(metric: Any, expected: list[floa
 
 def test_equal_returns_have_a_spread_of_exactly_0() -> None:
     assert group_scores(torch.full((7,), 0.1), torch.zeros(7)).tolist() == [0.0]
+
+
+def test_scores_of_entropy_and_length_are_means_and_their_spread() -> None:
+    # 1 and 3: mean 2, squares 1 + 1 over 1 is 2
+    values, groups = torch.tensor([1.0, 3.0, 5.0]), torch.tensor([4, 4, 9])
+    assert group_scores(values, groups, "entropy").tolist() == [2.0, 5.0]
+    assert group_scores(values, groups, "length").tolist() == [2.0, 5.0]
+    assert group_scores(values, groups, "entropy_variance").tolist() == pytest.approx([2**0.5, 0.0])
+
+
+def test_the_loss_is_scaled_by_the_kept_share_or_its_root() -> None:
+    assert [loss_scale(0.25, scaling) for scaling in ("none", "linear", "sqrt")] == [1.0, 0.25, 0.5]
+
+
+@pytest.mark.parametrize("metric", ["entropy", "length"])
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_group_of_the_largest_or_smallest_mean_is_kept(metric: Any, largest: bool) -> None:
+    trajectories = roll_out(lake_config(rollout={"groups": 3}))
+    means: dict[int, float] = {}
+    for group in {trajectory.group for trajectory in trajectories}:
+        members = [trajectory for trajectory in trajectories if trajectory.group == group]
+        tokens = [float(member.reply_tokens) for member in members]
+        entropies = [sum(member.entropies) / member.reply_tokens for member in members]
+        means[group] = sum(tokens if metric == "length" else entropies) / len(members)
+    config = FilterConfig(strategy="top_k_absolute", value=1, metric=metric, largest=largest, loss_scaling="linear")
+    kept = keep_groups(config, collate(trajectories))
+    best = (max if largest else min)(means, key=means.__getitem__)
+    assert kept.groups == [best]
+    assert kept.metrics["filter/threshold"] == pytest.approx(means[best], rel=1e-5)
+    assert kept.scale == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"strategy": "top_k_absolute", "value": 2.5}, "2.5 is none"),
+        ({"strategy": "top_k_absolute"}, "0.9 is none"),
+        ({"strategy": "top_p", "value": 2}, "above 1"),
+        ({"strategy": "min_p", "metric": "reward_sum"}, "may be negative"),
+    ],
+)
+def test_a_filter_that_cannot_work_is_refused_with_a_reason(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        build_config({"filter": settings})

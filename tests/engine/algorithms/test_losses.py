@@ -50,6 +50,7 @@ def aggregate_lists(rows: list[list[float]], how: str) -> float:
     return {
         "token_mean": lambda: sum(tokens) / len(tokens),
         "sequence_mean_token_sum": lambda: sum(tokens) / len(rows),
+        "sequence_mean_token_sum_norm": lambda: sum(tokens) / len(rows),
         "sequence_mean_token_mean": lambda: sum(sum(row) / len(row) for row in rows) / len(rows),
     }[how]()
 
@@ -218,6 +219,13 @@ def test_explained_variance_is_0_where_nothing_varies() -> None:
     assert explained_variance(torch.rand(1, 3), torch.rand(1, 3), torch.zeros(1, 3)) == 0.0
 
 
+def test_a_constant_length_takes_the_place_of_the_trajectories_own() -> None:
+    # sums 2 + 2 = 4 and 6 over two trajectories: 10 / 2 = 5, over 50 tokens each 0.1
+    losses, mask = torch.tensor([[2.0, 2.0], [6.0, 0.0]]), torch.tensor([[1.0, 1.0], [1.0, 0.0]])
+    normalizer = loss_normalizer(mask, "sequence_mean_token_sum_norm", length=50)
+    assert float(aggregate(losses, mask, "sequence_mean_token_sum_norm", normalizer=normalizer)) == pytest.approx(0.1)
+
+
 def test_aggregation_ignores_rows_without_tokens() -> None:
     losses, mask = torch.tensor([[1.0, 3.0], [9.0, 9.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])
     assert [float(aggregate(losses, mask, how)) for how in ("token_mean", "sequence_mean_token_sum")] == [2.0, 4.0]
@@ -234,3 +242,13 @@ def test_a_mask_of_booleans_is_a_mask_of_ones_and_zeros(how: Any) -> None:
     torch.testing.assert_close(found.loss, plain.loss)
     assert found.clip_fraction == plain.clip_fraction
     assert float(loss_normalizer(mask.bool(), how)) == float(loss_normalizer(mask, how))
+
+
+@pytest.mark.parametrize("kind", ["k1", "k3"])
+def test_straight_through_kl_has_its_own_value_and_the_gradient_of_k2(kind: Any) -> None:
+    logprobs = torch.tensor([[-1.0, -2.5, -0.3]], requires_grad=True)
+    start = torch.tensor([[-1.2, -2.0, -0.3]])
+    through = kl_penalty(logprobs, start, "k1+" if kind == "k1" else "k3+")
+    torch.testing.assert_close(through, kl_penalty(logprobs, start, kind))
+    # the gradient of d^2 / 2 is d
+    torch.testing.assert_close(gradient(through.sum(), logprobs), (logprobs - start).detach())

@@ -38,7 +38,26 @@ def test_vanilla_starpo_trains_on_every_group_and_pulls_to_the_start() -> None:
 
 def test_dr_grpo_divides_by_neither_spread_nor_length() -> None:
     config = build_config(apply_preset("dr_grpo", {}))
-    assert (config.algorithm.scale_by_std, config.loss.aggregation) == (False, "sequence_mean_token_sum")
+    assert (config.algorithm.scale_by_std, config.loss.aggregation) == (False, "sequence_mean_token_sum_norm")
+    assert config.algorithm.estimator == "dr_grpo"
+
+
+def test_dapo_draws_again_for_what_its_filter_drops() -> None:
+    config = build_config(apply_preset("dapo", {}))
+    assert (config.rollout.refill, config.filter.strategy, config.filter.value) == (2, "top_p", 1.0)
+    assert (config.loss.clip_high, config.loss.kl_coefficient, config.loss.aggregation) == (0.28, 0.0, "token_mean")
+
+
+def test_no_two_presets_are_the_same_run() -> None:
+    runs = [preset.overrides for preset in PRESETS.values()]
+    assert all(first != second for place, first in enumerate(runs) for second in runs[:place])
+
+
+def test_every_algorithm_ships_a_file_that_names_its_preset() -> None:
+    assert set(PRESETS) <= {path.stem for path in CONFIGS}
+    for name, preset in PRESETS.items():
+        path = next(path for path in CONFIGS if path.stem == name)
+        assert read_config(path).preset == preset.title
 
 
 @pytest.mark.parametrize("first", PRESETS)
@@ -67,7 +86,9 @@ def test_a_custom_config_differs_from_nothing() -> None:
 
 
 def test_an_unknown_preset_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"no preset 'pp0'.*ppo, grpo, dr_grpo, starpo, starpo_s"):
+    with pytest.raises(
+        ConfigError, match=r"no preset 'pp0'.*ppo, grpo, dr_grpo, dapo, rloo, reinforce_plus_plus, starpo, starpo_s"
+    ):
         apply_preset("pp0", {})
 
 

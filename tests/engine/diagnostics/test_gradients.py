@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from engine.config import RunConfig, build_config
 from engine.diagnostics.gradients import bucket_metrics, buckets_by_spread, gradient_norms
-from engine.rollout.batching import Batch
+from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.token_values import logprobs_and_entropies
@@ -93,6 +93,10 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         lengths=torch.full((rows,), length),
         scores=flat,
         returns=flat,
+        rewards=last_token_rewards(flat, mask),
+        entropies=torch.zeros(rows),
+        baselines=torch.zeros(rows),
+        tags=torch.zeros(rows, dtype=torch.long),
         groups=torch.tensor([place for place, group in enumerate(returns) for _ in group]),
     )
 

@@ -189,6 +189,7 @@ def by_hand(*, member: int, contexts: int) -> Trajectory:
         trajectory.append([10 + number], logprobs=[-1.0], entropies=[1.0])
     lake = say(lake_config(rollout=PAIR), [LEFT])[0]
     lake.turns[0].reward = contexts
+    lake.turns[0].reply_start, lake.turns[0].reply_end = len(trajectory.ids) - 1, len(trajectory.ids)
     trajectory.turns = lake.turns[:1]
     return trajectory
 

@@ -1,0 +1,55 @@
+"""Which groups of a step train, and how much their advantages count for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, select_groups
+from engine.config import FilterConfig
+from engine.rollout.batching import Batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """`groups` are ids of the groups that train; `scale` is what their advantages are multiplied by."""
+
+    groups: list[int]
+    scale: float
+    metrics: dict[str, float]
+
+
+def keep_groups(config: FilterConfig, batch: Batch) -> Kept:
+    """The filter's choice among the groups of `batch`. Returns are raw: penalties and normalisation are left out."""
+    groups = batch.groups.unique().tolist()
+    if not groups:
+        return Kept(groups=[], scale=1.0, metrics={"filter/kept_groups": 0.0, "filter/kept_ratio": 0.0})
+    scores = group_scores(_values(batch, config.metric), batch.groups, config.metric)
+    chosen = select_groups(
+        scores,
+        strategy=config.strategy,
+        value=config.value,
+        mode=config.mode,
+        largest=config.largest,
+        include_zero=config.include_zero,
+        epsilon=config.epsilon,
+    )
+    ratio = len(chosen) / len(groups)
+    spreads = group_scores(batch.returns, batch.groups)
+    metrics = {
+        "filter/kept_groups": float(len(chosen)),
+        "filter/kept_ratio": ratio,
+        "filter/zero_groups": float((spreads < 1e-9).sum()),
+        "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
+    }
+    return Kept(
+        groups=[groups[index] for index in chosen], scale=loss_scale(ratio, config.loss_scaling), metrics=metrics
+    )
+
+
+def _values(batch: Batch, metric: str) -> Tensor:
+    """What the metric is of, for each trajectory (B,)."""
+    if metric.startswith("entropy"):
+        return batch.entropies
+    return batch.mask.sum(dim=1) if metric == "length" else batch.returns

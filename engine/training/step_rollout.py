@@ -1,0 +1,109 @@
+"""What a step samples: its groups, further groups where returns were all equal, and greedy episodes to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from engine.config import RunConfig
+from engine.errors import ConfigError, EnvironmentFault
+from engine.policies.batched_sampler import BatchedSampler
+from engine.policies.loading import LanguageModel
+from engine.rollout.agent_proxy import AgentProxy
+from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
+from engine.rollout.types import Trajectory
+from engine.training.rollout_metrics import group_spreads
+
+TRAINING_STREAM = 1
+EQUAL = 1e-9
+
+
+@dataclass(slots=True, kw_only=True)
+class StepRollout:
+    """`baselines` are greedy scores by group, of remax alone; `sampled` counts tokens, theirs included."""
+
+    trajectories: list[Trajectory]
+    sampled: int
+    baselines: dict[int, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+def roll_out_step(
+    model: LanguageModel,
+    proxy: AgentProxy,
+    manager: EnvStateManager,
+    config: RunConfig,
+    step: int,
+    *,
+    stop_ids: set[int],
+    checkpoint: Callable[[], None],
+) -> StepRollout:
+    """All trajectories of a step; groups have numbers of their own, and none is left out."""
+
+    def play(specs: list[EpisodeSpec], seeds: list[int]) -> tuple[list[Trajectory], int]:
+        sampler = BatchedSampler(
+            model, rows=len(specs), stop_ids=stop_ids, temperature=config.rollout.temperature, seeds=seeds
+        )
+        return proxy.rollout(sampler, specs, checkpoint=checkpoint), sampler.sampled_tokens
+
+    specs = manager.training_batch(step)
+    trajectories, sampled = play(specs, [config.seed, step, TRAINING_STREAM])
+    found = StepRollout(trajectories=trajectories, sampled=sampled)
+    refilled, newest = 0, trajectories
+    for draw in range(1, config.rollout.refill + 1):
+        places = _without_spread(newest, config.rollout.groups)
+        if not places:
+            break
+        further = manager.refill_batch(step, draw=draw, places=places)
+        try:
+            newest, sampled = play(further, [config.seed, step, TRAINING_STREAM, draw])
+        except (EnvironmentFault, ConfigError):  # all of them failed, or no prompt fitted
+            break
+        specs = specs + further
+        refilled += len(places)
+        found.trajectories = found.trajectories + newest
+        found.sampled += sampled
+    if config.rollout.refill:
+        found.metrics["filter/refilled_groups"] = float(refilled)
+    if config.algorithm.estimator == "remax":
+        found.baselines, sampled = greedy_baselines(
+            model, proxy, specs, found.trajectories, stop_ids=stop_ids, checkpoint=checkpoint
+        )
+        found.sampled += sampled
+        found.metrics["reward/greedy"] = fmean(found.baselines.values()) if found.baselines else 0.0
+    return found
+
+
+def greedy_baselines(
+    model: LanguageModel,
+    proxy: AgentProxy,
+    specs: list[EpisodeSpec],
+    trajectories: list[Trajectory],
+    *,
+    stop_ids: set[int],
+    checkpoint: Callable[[], None] = lambda: None,
+) -> tuple[dict[int, float], int]:
+    """Score of one greedy episode for each group of `specs`, and the tokens that were sampled for them.
+
+    Each meets the puzzle with the luck of the group's first member: luck is not of the policy's making, so a baseline
+    may depend on it. A group whose greedy episode fails has the mean score of its trajectories.
+    """
+    chosen = list({spec.group: spec for spec in reversed(specs)}.values())
+    sampler = BatchedSampler(model, rows=len(chosen), stop_ids=stop_ids, temperature=0.0, seeds=[0])
+    try:
+        played = proxy.rollout(sampler, chosen, checkpoint=checkpoint)
+    except EnvironmentFault:
+        played = []
+    scores: dict[int, list[float]] = {}
+    for trajectory in trajectories:
+        if trajectory.has_outcome:
+            scores.setdefault(trajectory.group, []).append(trajectory.score)
+    baselines = {group: fmean(values) for group, values in scores.items()}
+    baselines |= {greedy.group: greedy.score for greedy in played if greedy.has_outcome}
+    return baselines, sampler.sampled_tokens
+
+
+def _without_spread(trajectories: list[Trajectory], groups: int) -> list[int]:
+    """Places, in the layout of a step of `groups`, of the groups whose returns are known and all equal."""
+    return sorted(group % groups for group, spread in group_spreads(trajectories).items() if spread < EQUAL)

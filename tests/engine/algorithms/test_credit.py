@@ -1,0 +1,117 @@
+"""From a batch to advantages by the configuration's estimator: by hand, and on steps that teach nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from engine.config import AlgorithmConfig, build_config
+from engine.errors import ConfigError
+from engine.rollout.batching import Batch, last_token_rewards
+from engine.training.credit import ESTIMATORS, assign_credit
+from tests.engine.algorithms.builders import normal, ragged_mask, seeded
+
+MASK = torch.tensor([[1.0, 0, 1], [1.0, 1, 0]])
+
+
+def batch_of(
+    mask: Tensor, scores: list[float], *, groups: list[int] | None = None, baselines: list[float] | None = None
+) -> Batch:
+    rows, flat = len(mask), torch.tensor(scores)
+    return Batch(
+        ids=torch.zeros_like(mask, dtype=torch.long),
+        mask=mask,
+        logprobs=torch.zeros_like(mask),
+        contexts=torch.zeros_like(mask, dtype=torch.long),
+        lengths=torch.full((rows,), mask.shape[1]),
+        scores=flat,
+        returns=flat,
+        rewards=last_token_rewards(flat, mask),
+        entropies=torch.zeros(rows),
+        baselines=torch.tensor(baselines or [0.0] * rows),
+        groups=torch.tensor(groups or [0] * rows),
+        tags=torch.zeros(rows, dtype=torch.long),
+    )
+
+
+def advantages(estimator: str, batch: Batch, *, kl: Tensor | None = None, **fields: Any) -> Tensor:
+    config = AlgorithmConfig.model_validate({"estimator": estimator, **fields})
+    return assign_credit(config, batch, torch.zeros_like(batch.mask), kl).advantages
+
+
+def test_each_estimator_by_hand_for_one_success_and_one_failure() -> None:
+    batch = batch_of(MASK, [1.0, 0.0], baselines=[0.25, 0.25])
+    # mean 1/2, std 1/sqrt(2): ±1/sqrt(2), ±1/2, less the other's ±1; against 1/4: 3/4 and -1/4
+    for estimator, high, low in (
+        ("grpo", 0.7071, -0.7071),
+        ("dr_grpo", 0.5, -0.5),
+        ("rloo", 1.0, -1.0),
+        ("remax", 0.75, -0.25),
+    ):
+        expected = torch.tensor([[high, 0, high], [low, low, 0]])
+        torch.testing.assert_close(advantages(estimator, batch), expected, atol=1e-4, rtol=0)
+
+
+def test_bi_level_gae_discounts_by_turn_whatever_the_length_of_a_turn() -> None:
+    # a reward of 1 at the end of turn 2, values 0: turn 1 looks at it through one discount of 1/2
+    config = AlgorithmConfig(estimator="bi_level_gae", high_level_gamma=0.5)
+    batch = batch_of(torch.tensor([[1.0, 1, 0, 1, 1]]), [1.0])
+    returns = assign_credit(config, batch, torch.zeros(1, 5)).returns
+    # values of 0 have nothing to discount but advantages: lam 1 hands on 0.5 * A_2
+    assert returns is not None
+    assert returns[0, [0, 1, 3, 4]].tolist() == [0.5, 0.5, 1.0, 1.0]
+
+
+def test_kl_in_reward_is_charged_to_the_trajectory_or_to_what_comes_after_a_token() -> None:
+    batch = batch_of(MASK, [1.0, 0.0])
+    kl = torch.tensor([[2.0, 9.0, 0.0], [0.0, 0.0, 9.0]])  # 9 lies where nothing was sampled
+    # 0.1 * 2 off the first: 0.8 against 0, mean 0.4
+    found = advantages("dr_grpo", batch, kl=kl, kl_in_reward=0.1)
+    torch.testing.assert_close(found, torch.tensor([[0.4, 0, 0.4], [-0.4, -0.4, 0]]))
+    config = AlgorithmConfig(estimator="gae", kl_in_reward=0.1)
+    returns = assign_credit(config, batch, torch.zeros_like(MASK), kl).returns
+    assert returns is not None
+    # the token that costs is before the last one, which still looks at 1
+    torch.testing.assert_close(returns[MASK > 0], torch.tensor([0.8, 1.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("credit", ["trajectory", "turn"])
+@pytest.mark.parametrize("estimator", sorted(ESTIMATORS))
+def test_zero_rewards_ragged_rows_lone_groups_and_rows_without_tokens_give_zero(estimator: str, credit: str) -> None:
+    if (estimator, credit) == ("remax", "turn"):
+        return
+    mask = ragged_mask(seeded(1), rows=5, width=11)
+    batch = batch_of(mask, [0.0] * 5, groups=[0, 0, 1, 2, 2])
+    assert not advantages(estimator, batch, credit=credit).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("estimator", sorted(ESTIMATORS))
+def test_advantages_are_finite_and_lie_on_sampled_tokens_alone(estimator: str, seed: int) -> None:
+    generator = seeded(seed)
+    mask = ragged_mask(generator, rows=5, width=11)
+    batch = batch_of(mask, normal(generator, 5).tolist(), groups=[0, 0, 1, 2, 2])
+    found = advantages(estimator, batch)
+    assert torch.isfinite(found).all()
+    assert torch.equal(found * mask, found)
+    assert found.any()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "reason"),
+    [
+        ({"estimator": "remax", "credit": "turn"}, "algorithm.credit: the greedy episode"),
+        ({"estimator": "remax", "normalize_by": "batch"}, "two scales"),
+        ({"estimator": "remax", "kl_in_reward": 0.1}, "bears no such cost"),
+        ({"estimator": "bi_level_gae", "kl_in_reward": 0.1}, "pass over costs"),
+        ({"estimator": "bi_level_gae", "credit": "turn", "turn_discount": 0.5}, "high_level_gamma"),
+        ({"turn_discount": 0.5}, "Set credit to turn"),
+        ({"credit": "turn", "normalize_by": "tag"}, "turn credit has none"),
+    ],
+)
+def test_combinations_that_mean_nothing_are_refused_with_a_reason(algorithm: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        build_config({"algorithm": algorithm})
