@@ -194,7 +194,28 @@ class OptimizerConfig(Section):
         8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
     )
     warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
+    schedule: Literal["constant", "linear", "cosine"] = Field(
+        "constant",
+        description="The policy's learning rate after the warm-up: constant, or falling to minimum_lr_ratio at the "
+        "last step, in a straight line or along half a cosine. The critic's stays as it is.",
+    )
+    minimum_lr_ratio: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="linear, cosine: share of learning_rate that is left at the last step. At 0 the last updates "
+        "change nothing; at 1 it never falls.",
+    )
     critic_warmup_steps: int = Field(0, ge=0, le=1000, description="gae: first steps that train the critic alone.")
+
+    @model_validator(mode="after")
+    def _check_schedule(self) -> OptimizerConfig:
+        if self.schedule == "constant" and self.minimum_lr_ratio:
+            raise ValueError(
+                f"minimum_lr_ratio: a constant schedule never falls, so {self.minimum_lr_ratio:g} would change "
+                "nothing. Leave it at 0, or choose linear or cosine."
+            )
+        return self
 
 
 class DiagnosticsConfig(Section):
@@ -351,6 +372,11 @@ class RunConfig(Section):
             raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
         if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
+        if self.optimizer.schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
+            raise ValueError(
+                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the "
+                f"{self.optimizer.schedule} schedule no step to fall in. Lower it, or use the constant schedule."
+            )
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:
                 raise ValueError(

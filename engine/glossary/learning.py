@@ -86,7 +86,8 @@ OPTIM = (
     ),
     Metric(
         name="optim/learning_rate", section="optim", title="Learning rate", low=0,
-        meaning="The policy's learning rate in this step, warm-up included.",
+        meaning="The policy's learning rate in this step, warm-up and schedule included.",
+        formula="learning_rate (m + (1 - m) h), m = minimum_lr_ratio; h from 1 to 0 as a line or (1 + cos) / 2",
         bad="For the small model, near 0.001: about half of all runs break there.",
     ),
     Metric(

@@ -17,6 +17,7 @@ from engine.algorithms import losses
 from engine.config import RunConfig
 from engine.policies.loading import LanguageModel
 from engine.rollout.batching import Batch, micro_batches
+from engine.training.schedule import learning_rate
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
@@ -166,11 +167,10 @@ class Learner:
         return float(norm) if finite else float("nan")
 
     def _set_learning_rate(self, step: int) -> float:
-        config = self.config.optimizer
-        share = min(1.0, step / config.warmup_steps) if config.warmup_steps else 1.0
+        rate = learning_rate(self.config.optimizer, step, steps=self.config.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate * share
-        return config.learning_rate * share
+            group["lr"] = rate
+        return rate
 
     def state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
