@@ -91,8 +91,9 @@ OPTIM = (
         bad="For the small model, near 0.001: about half of all runs break there.",
     ),
     Metric(
-        name="optim/nonfinite", section="optim", title="Dropped updates", unit="updates", low=0, better="lower",
-        meaning="Updates of the step that were left out because a gradient was infinite or not a number.",
+        name="optim/skipped_updates", section="optim", title="Skipped updates", unit="updates", low=0, better="lower",
+        meaning="Updates of the step, the critic's too, that were left out because a gradient was infinite or not a "
+        "number. Weights and optimiser stay as they were.",
         bad="Anything above 0: lower the learning rate.",
     ),
 )  # fmt: skip

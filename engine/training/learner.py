@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
+from math import isfinite
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from engine.algorithms import losses
 from engine.config import RunConfig
+from engine.errors import ModelError
 from engine.policies.loading import LanguageModel
 from engine.rollout.batching import Batch, micro_batches
 from engine.training.schedule import learning_rate
@@ -29,6 +31,8 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
+        if optimizer.gradient_checkpointing:
+            recompute_activations(model)
         self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
@@ -62,6 +66,8 @@ class Learner:
         meter = Meter()
         rate = self._set_learning_rate(step)
         self.model.train()
+        if self.critic is not None:
+            self.critic.train()
         first = True
         for rows in self._mini_batches(len(batch), shuffle):
             if self.critic is not None and values is not None and returns is not None:
@@ -70,9 +76,10 @@ class Learner:
                 self._update_policy(batch, rows, advantages, meter, first=first)
             first = False
         self.model.eval()
+        if self.critic is not None:
+            self.critic.eval()
         metrics = meter.means()
         metrics["optim/learning_rate"] = rate
-        metrics.setdefault("optim/nonfinite", 0.0)
         return metrics
 
     def _mini_batches(self, rows: int, shuffle: torch.Generator) -> Iterator[Tensor]:
@@ -118,7 +125,7 @@ class Learner:
             if first:
                 # nothing has been updated yet, so a difference is the sampler's and learner's own
                 sums["policy/sampler_kl"] += float(((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens)
-        norm = self._step(self.model, self.optimizer)
+        norm = self._step(self.model, self.optimizer, meter)
         meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
 
     def _kl_to_start(self, part: Batch, logprobs: Tensor, tokens: Tensor, sums: dict[str, float]) -> Tensor:
@@ -148,7 +155,7 @@ class Learner:
             total += float(loss.detach())
             share = float(part.mask.sum() / tokens)
             clipped += losses.value_clip_fraction(found, old, targets, part.mask, clip=clip) * share
-        norm = self._step(critic, optimizer)
+        norm = self._step(critic, optimizer, meter)
         metrics = {"value/loss": total, "value/clip_fraction": clipped, "optim/critic_grad_norm": norm}
         meter.add(metrics, weight=float(tokens))
 
@@ -157,14 +164,16 @@ class Learner:
             raise ValueError("There is no critic; only the estimator gae has one.")
         return self.critic, self.critic_optimizer
 
-    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:
-        """Clips and steps; a non-finite gradient is dropped and counted. Returns the norm before clipping."""
+    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
+        """Clips and steps; a non-finite gradient is skipped and counted. Returns the norm before clipping."""
         norm = torch.nn.utils.clip_grad_norm_(module.parameters(), self.config.optimizer.max_grad_norm)
         finite = bool(torch.isfinite(norm))
         if finite:
             optimizer.step()
+        else:
+            meter.skipped += 1
         optimizer.zero_grad(set_to_none=True)
-        return float(norm) if finite else float("nan")
+        return float(norm)
 
     def _set_learning_rate(self, step: int) -> float:
         rate = learning_rate(self.config.optimizer, step, steps=self.config.steps)
@@ -185,19 +194,29 @@ class Learner:
             self.critic_optimizer.load_state_dict(state["critic_optimizer"])
 
 
+def recompute_activations(model: LanguageModel) -> None:
+    """Keeps each layer's input alone in training, and computes the rest again on the way back."""
+    if not model.supports_gradient_checkpointing:
+        raise ModelError(
+            f"{type(model).__name__} has no gradient checkpointing.",
+            remedy="Set optimizer.gradient_checkpointing to false, and lower optimizer.micro_batch_tokens instead.",
+        )
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+
 class Meter:
-    """Weighted means of metrics; `…_max` keeps the largest, a NaN norm counts as one non-finite update."""
+    """Weighted means of metrics; `…_max` keeps the largest. What is not finite is left out."""
 
     def __init__(self) -> None:
         self.sums: dict[str, float] = defaultdict(float)
         self.weights: dict[str, float] = defaultdict(float)
-        self.nonfinite = 0
+        self.skipped = 0  # updates
 
     def add(self, metrics: dict[str, float], *, weight: float) -> None:
         for name, value in metrics.items():
-            if value != value:
-                self.nonfinite += 1
-            elif name.endswith("_max"):
+            if not isfinite(value):
+                continue
+            if name.endswith("_max"):
                 self.sums[name], self.weights[name] = max(self.sums[name], value), 1.0
             else:
                 self.sums[name] += value * weight
@@ -205,4 +224,4 @@ class Meter:
 
     def means(self) -> dict[str, float]:
         means = {name: total / self.weights[name] for name, total in self.sums.items() if self.weights[name]}
-        return {**means, "optim/nonfinite": float(self.nonfinite)}
+        return {**means, "optim/skipped_updates": float(self.skipped)}
