@@ -62,7 +62,7 @@ def test_computing_activations_twice_gives_the_same_weights(estimator: str) -> N
         bodies = [learner.model.base_model] + ([learner.critic.body] if learner.critic is not None else [])
         computed: list[Any] = []
         for body in bodies:
-            body.layers[0].register_forward_hook(lambda *_, computed=computed: computed.append(1))
+            body.layers[0].register_forward_pre_hook(lambda *_, computed=computed: computed.append(1))
         values = torch.zeros_like(batch.mask) if learner.critic is not None else None
         learner.update(batch, advantages_of(batch), step=1, shuffle=torch.Generator(), values=values, returns=values)
         assert len(computed) == len(bodies) * (2 if twice else 1)
