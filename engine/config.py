@@ -79,6 +79,25 @@ class EnvironmentConfig(Section):
         return self
 
 
+class LoraSection(Section):
+    rank: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="LoRA: rank of the update that is trained in place of the weights. 0 trains all weights; 8 to 64 "
+        "are usual. Higher learns more and takes more memory.",
+    )
+    alpha: float = Field(
+        32.0, gt=0, le=10_000, description="LoRA: the update is scaled by alpha / rank. Higher is a larger step."
+    )
+    targets: str = Field(
+        "all-linear",
+        pattern=r"^[\w.-]+(\s*,\s*[\w.-]+)*$",
+        max_length=500,
+        description="LoRA: layers that have an update: all-linear, or names such as q_proj,v_proj.",
+    )
+
+
 class ModelConfig(Section):
     path: str = Field(
         "tiny",
@@ -86,6 +105,7 @@ class ModelConfig(Section):
         max_length=500,
         description="`tiny` (the model that ships), a directory with a Hugging Face language model, or a hub id.",
     )
+    lora: LoraSection = LoraSection()
 
 
 class RolloutConfig(Section):
@@ -188,7 +208,12 @@ class OptimizerConfig(Section):
     max_grad_norm: float = Field(
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
     )
-    updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
+    updates_per_step: int = Field(
+        2,
+        ge=1,
+        le=64,
+        description="Mini-batches per pass over the step's trajectories. They differ by one where it does not divide.",
+    )
     epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
     micro_batch_tokens: int = Field(
         8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
@@ -377,6 +402,13 @@ class RunConfig(Section):
             raise ValueError("rollout.group_size: groups of one have no signal under grpo. Use 2 or more, or gae.")
         if self.steps * self.rollout.groups > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
+        trajectories = self.rollout.groups * self.rollout.group_size
+        if self.optimizer.updates_per_step > trajectories:
+            raise ValueError(
+                f"optimizer.updates_per_step: a step of {self.rollout.groups} groups of {self.rollout.group_size} has "
+                f"{trajectories} trajectories, too few for {self.optimizer.updates_per_step} mini-batches. "
+                f"Use {trajectories} or fewer."
+            )
         if self.optimizer.schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
             raise ValueError(
                 f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the "

@@ -19,27 +19,34 @@ from engine.config import RunConfig
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel
 from engine.rollout.batching import Batch, micro_batches
+from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
 class Learner:
-    def __init__(self, model: LanguageModel, config: RunConfig) -> None:
+    """`start` is the model that the run began with, where `model` is no longer that."""
+
+    def __init__(self, model: LanguageModel, config: RunConfig, *, start: LanguageModel | None = None) -> None:
         self.config = config
         self.model = model
         optimizer = config.optimizer
         self.optimizer = torch.optim.AdamW(
-            model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
+            trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
         if optimizer.gradient_checkpointing:
             recompute_activations(model)
-        self.start_model = deepcopy(model).requires_grad_(False) if config.loss.kl_coefficient > 0 else None
+        self.reference: Reference | None = None
+        if config.loss.kl_coefficient > 0:
+            self.reference = AdapterOff(model) if config.model.lora.rank else FrozenCopy(start or deepcopy(model))
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.estimator == "gae":
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
             self.critic_optimizer = torch.optim.AdamW(
-                self.critic.parameters(), lr=optimizer.critic_learning_rate, weight_decay=optimizer.weight_decay
+                trainable_parameters(self.critic),
+                lr=optimizer.critic_learning_rate,
+                weight_decay=optimizer.weight_decay,
             )
 
     @torch.no_grad()
@@ -98,9 +105,7 @@ class Learner:
             wide = part.ids.shape[1]
             if not part.mask.any():
                 continue
-            logprobs, entropies = logprobs_and_entropies(
-                self.model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
-            )
+            logprobs, entropies = self._logprobs_and_entropies(self.model, part)
             policy = losses.policy_loss(
                 logprobs,
                 part.logprobs,
@@ -113,8 +118,11 @@ class Learner:
                 normalizer=total,
             )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
-            if self.start_model is not None:
-                loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
+            start = self.reference_logprobs(part)
+            if start is not None:
+                pull = self._kl_to_start(logprobs, start, part, tokens)
+                loss = loss + loss_config.kl_coefficient * pull
+                sums["policy/kl_to_start"] += float(pull.detach())
             loss.backward()
             share = float(part.mask.sum() / tokens)
             sums["policy/loss"] += float(policy.loss.detach())
@@ -128,15 +136,22 @@ class Learner:
         norm = self._step(self.model, self.optimizer, meter)
         meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
 
-    def _kl_to_start(self, part: Batch, logprobs: Tensor, tokens: Tensor, sums: dict[str, float]) -> Tensor:
-        with torch.no_grad():
-            start, _ = logprobs_and_entropies(
-                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
-            )
+    def reference_logprobs(self, part: Batch) -> Tensor | None:
+        """Log-probabilities (B, T) under the model that the run began with; None without a KL penalty."""
+        if self.reference is None:
+            return None
+        with torch.no_grad(), self.reference.model() as start:
+            return self._logprobs_and_entropies(start, part)[0]
+
+    def _kl_to_start(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
         kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
         mean: Tensor = (kl * part.mask).sum() / tokens
-        sums["policy/kl_to_start"] += float(mean.detach())
         return mean
+
+    def _logprobs_and_entropies(self, model: LanguageModel, part: Batch) -> tuple[Tensor, Tensor]:
+        return logprobs_and_entropies(
+            model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
+        )
 
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
         critic, optimizer = self._with_critic()
@@ -184,14 +199,32 @@ class Learner:
     def state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
         if self.critic is not None and self.critic_optimizer is not None:
-            state |= {"critic": self.critic.state_dict(), "critic_optimizer": self.critic_optimizer.state_dict()}
+            state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.optimizer.load_state_dict(state["optimizer"])
         if self.critic is not None and self.critic_optimizer is not None:
-            self.critic.load_state_dict(state["critic"])
+            load_trained_state(self.critic, state["critic"])
             self.critic_optimizer.load_state_dict(state["critic_optimizer"])
+
+
+def trainable_parameters(module: torch.nn.Module) -> list[torch.nn.Parameter]:
+    return [weight for weight in module.parameters() if weight.requires_grad]
+
+
+def trained_state(module: torch.nn.Module) -> dict[str, Tensor]:
+    """The state without the weights that are frozen; under LoRA they are the model's own."""
+    frozen = {name for name, weight in module.named_parameters() if not weight.requires_grad}
+    return {name: value for name, value in module.state_dict().items() if name not in frozen}
+
+
+def load_trained_state(module: torch.nn.Module, state: dict[str, Tensor]) -> None:
+    """`KeyError` unless `state` has exactly what `trained_state` has."""
+    expected = trained_state(module).keys()
+    if expected != state.keys():
+        raise KeyError(f"it has not the same weights: {min(expected ^ state.keys())}")
+    module.load_state_dict(state, strict=False)
 
 
 def recompute_activations(model: LanguageModel) -> None:
