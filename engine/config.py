@@ -216,7 +216,20 @@ class OptimizerConfig(Section):
     )
     epochs: int = Field(1, ge=1, le=16, description="Passes over the step's trajectories.")
     micro_batch_tokens: int = Field(
-        8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
+        8192,
+        ge=128,
+        le=10_000_000,
+        description="Tokens per forward pass, padding counted; lower saves memory, same result.",
+    )
+    packing: bool = Field(
+        False,
+        description="Train on sequences one behind the other in place of rows that are padded; attention keeps them "
+        "apart, so the result is the same. Pays where lengths differ much.",
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description="What the model multiplies in: float32, bfloat16 (weights and optimiser stay float32), or auto: "
+        "bfloat16 on a GPU that has it. On CPUs bfloat16 is mostly slower.",
     )
     gradient_checkpointing: bool = Field(
         False,

@@ -100,14 +100,19 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
     return rewards
 
 
-def micro_batches(lengths: Tensor, *, max_tokens: int) -> list[Tensor]:
-    """Rows grouped by similar length, each group at most `max_tokens` padded tokens (or a single row)."""
+def micro_batches(lengths: Tensor, *, max_tokens: int, padded: bool = True) -> list[Tensor]:
+    """Rows grouped by similar length, each group at most `max_tokens` tokens (or a single row), padding counted.
+
+    Not `padded`, groups are filled by the tokens that rows really have.
+    """
     order = torch.argsort(lengths, descending=True, stable=True)
-    groups: list[Tensor] = []
-    start = 0
-    while start < len(order):
-        widest = max(1, int(lengths[order[start]]))
-        size = max(1, max_tokens // widest)
-        groups.append(order[start : start + size])
-        start += size
-    return groups
+    groups: list[list[int]] = []
+    tokens = 0
+    for row in order.tolist():
+        widest = max(1, int(lengths[groups[-1][0] if groups and padded else row]))
+        if not groups or tokens + widest > max_tokens:
+            groups.append([])
+            widest, tokens = max(1, int(lengths[row])), 0
+        groups[-1].append(row)
+        tokens += widest
+    return [torch.tensor(group) for group in groups]

@@ -17,7 +17,8 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.config import RunConfig
 from engine.errors import ModelError
-from engine.policies.loading import LanguageModel
+from engine.policies.loading import LanguageModel, compute_in
+from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch, micro_batches
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
@@ -34,11 +35,14 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
+        compute_in(model, optimizer.precision)
+        if optimizer.packing:
+            allow_packing(model)
         if optimizer.gradient_checkpointing:
             recompute_activations(model)
         self.reference: Reference | None = None
         if config.loss.kl_coefficient > 0:
-            self.reference = AdapterOff(model) if config.model.lora.rank else FrozenCopy(start or deepcopy(model))
+            self.reference = self._reference_of(start)
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.estimator == "gae":
@@ -49,12 +53,22 @@ class Learner:
                 weight_decay=optimizer.weight_decay,
             )
 
+    def _reference_of(self, start: LanguageModel | None) -> Reference:
+        if self.config.model.lora.rank:
+            return AdapterOff(self.model)
+        if start is None:
+            return FrozenCopy(deepcopy(self.model))
+        compute_in(start, self.config.optimizer.precision)
+        if self.config.optimizer.packing:
+            allow_packing(start)
+        return FrozenCopy(start)
+
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
         """The critic's values (B, T) of a batch."""
         critic, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
-        for rows in micro_batches(batch.lengths, max_tokens=self.config.optimizer.micro_batch_tokens):
+        for rows in self._micro_batches(batch.lengths):
             part = batch.rows(rows)
             values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
@@ -94,12 +108,16 @@ class Learner:
         for _ in range(self.config.optimizer.epochs):
             yield from torch.randperm(rows, generator=shuffle).tensor_split(parts)
 
+    def _micro_batches(self, lengths: Tensor) -> list[Tensor]:
+        optimizer = self.config.optimizer
+        return micro_batches(lengths, max_tokens=optimizer.micro_batch_tokens, padded=not optimizer.packing)
+
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
         total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
-        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
+        for micro in self._micro_batches(batch.lengths[rows]):
             index = rows[micro]
             part = batch.rows(index)
             wide = part.ids.shape[1]
@@ -157,7 +175,7 @@ class Learner:
         critic, optimizer = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
         total, clipped = 0.0, 0.0
-        for micro in micro_batches(batch.lengths[rows], max_tokens=self.config.optimizer.micro_batch_tokens):
+        for micro in self._micro_batches(batch.lengths[rows]):
             index = rows[micro]
             part = batch.rows(index)
             wide = part.ids.shape[1]
