@@ -16,13 +16,14 @@ from torch import Tensor, nn
 
 from engine.config import LoraSection
 from engine.errors import ModelError
+from engine.policies.loading import LanguageModel
 
 NAME = "default"
 WEIGHTS = "adapter_model.safetensors"
 PREFIX = "base_model.model."  # what peft puts before the names of a model that it wraps
 
 
-def add_adapter(model: nn.Module, lora: LoraSection) -> None:
+def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
     """Adds a fresh adapter, whose update is 0, and freezes everything else. `ModelError` on unknown targets."""
     from peft import inject_adapter_in_model
 
@@ -34,6 +35,13 @@ def add_adapter(model: nn.Module, lora: LoraSection) -> None:
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
             remedy=f"Use all-linear, or names out of {', '.join(sorted(linear))}, separated by commas.",
         ) from error
+
+    head = model.get_output_embeddings()
+    if head in adapted(model).values() and head.weight is model.get_input_embeddings().weight:
+        raise ModelError(
+            f"The head of {type(model).__name__} shares its weights with the embedding, so it can have no update.",
+            remedy="Leave it out of model.lora.targets; all-linear does.",
+        )
 
 
 def _peft_config(lora: LoraSection) -> Any:

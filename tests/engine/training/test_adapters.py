@@ -16,10 +16,11 @@ from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import adapted, adapter_off, add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import load_model
 from engine.training import checkpoint
+from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from engine.training.token_values import logprobs_and_entropies
-from tests.engine.models import save_small_model, small_model
+from tests.engine.models import save_small_model, small_model, words
 from tests.engine.training.builders import learner_config, made_up_batch, update
 from tests.engine.training.test_runs import events_of, run_config, steps_of
 
@@ -115,6 +116,25 @@ def test_the_pull_is_to_the_model_without_its_adapter() -> None:
     kl = update(learner, batch)["policy/kl_to_start"]
     assert kl == pytest.approx(float(k3.sum() / batch.mask.sum()), rel=1e-3)
     assert kl > 0
+
+
+def test_a_model_whose_head_is_its_embedding_is_saved_with_its_update(tmp_path: Path) -> None:
+    model = small_model(tied=True)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    config = learner_config(model={"lora": LORA})
+    add_adapter(model, config.model.lora)
+    for layer in adapted(model).values():
+        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
+    saved = checkpoint.save(tmp_path, model, words(), Learner(model, config), checkpoint.Progress(step=1))
+    torch.testing.assert_close(logits(load_model(str(saved / "model"))[0]), logits(model), atol=1e-4, rtol=1e-4)
+    with pytest.raises(ModelError, match="shares its weights with the embedding"):
+        add_adapter(small_model(tied=True), LoraSection(rank=4, targets="lm_head"))
+
+
+def test_gradients_are_decomposed_over_the_update_alone() -> None:
+    batch, config = made_up_batch(), learner_config(model={"lora": LORA}, loss={"kl_coefficient": 0.1})
+    metrics = gradient_metrics(Learner(adapted_model(), config), batch, config)
+    assert metrics["gradient/all/kl"] > 0
 
 
 def test_a_run_samples_what_it_trains_and_leaves_a_plain_model(path: Path, tmp_path: Path) -> None:
