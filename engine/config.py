@@ -79,6 +79,25 @@ class EnvironmentConfig(Section):
         return self
 
 
+class LoraSection(Section):
+    rank: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="LoRA: rank of the update that is trained in place of the weights. 0 trains all weights; 8 to 64 "
+        "are usual. Higher learns more and takes more memory.",
+    )
+    alpha: float = Field(
+        32.0, gt=0, le=10_000, description="LoRA: the update is scaled by alpha / rank. Higher is a larger step."
+    )
+    targets: str = Field(
+        "all-linear",
+        pattern=r"^[\w.-]+(\s*,\s*[\w.-]+)*$",
+        max_length=500,
+        description="LoRA: layers that have an update: all-linear, or names such as q_proj,v_proj.",
+    )
+
+
 class ModelConfig(Section):
     path: str = Field(
         "tiny",
@@ -86,6 +105,7 @@ class ModelConfig(Section):
         max_length=500,
         description="`tiny` (the model that ships), a directory with a Hugging Face language model, or a hub id.",
     )
+    lora: LoraSection = LoraSection()
 
 
 class RolloutConfig(Section):
@@ -345,7 +365,12 @@ class OptimizerConfig(Section):
     max_grad_norm: float = Field(
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm; the curve is before."
     )
-    updates_per_step: int = Field(2, ge=1, le=64, description="Mini-batches per pass over the step's trajectories.")
+    updates_per_step: int = Field(
+        2,
+        ge=1,
+        le=64,
+        description="Mini-batches per pass over the step's trajectories. They differ by one where it does not divide.",
+    )
     epochs: int = Field(
         1,
         ge=1,
@@ -354,12 +379,51 @@ class OptimizerConfig(Section):
         "(k of online-k): at 1 in all the data are the policy's own; more learn faster and leave it behind.",
     )
     micro_batch_tokens: int = Field(
-        8192, ge=128, le=10_000_000, description="Padded tokens per forward pass; lower saves memory, same result."
+        8192,
+        ge=128,
+        le=10_000_000,
+        description="Tokens per forward pass, padding counted; lower saves memory, same result.",
+    )
+    packing: bool = Field(
+        False,
+        description="Train on sequences one behind the other in place of rows that are padded; attention keeps them "
+        "apart, so the result is the same. Pays where lengths differ much.",
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description="What the model multiplies in: float32, bfloat16 (weights and optimiser stay float32), or auto: "
+        "bfloat16 on a GPU that has it. On CPUs bfloat16 is mostly slower.",
+    )
+    gradient_checkpointing: bool = Field(
+        False,
+        description="Compute activations a second time on the way back in place of keeping them: much less memory, "
+        "about a third slower, same result.",
     )
     warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
+    schedule: Literal["constant", "linear", "cosine"] = Field(
+        "constant",
+        description="The policy's learning rate after the warm-up: constant, or falling to minimum_lr_ratio at the "
+        "last step, in a straight line or along half a cosine. The critic's stays as it is.",
+    )
+    minimum_lr_ratio: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="linear, cosine: share of learning_rate that is left at the last step. At 0 the last updates "
+        "change nothing; at 1 it never falls.",
+    )
     critic_warmup_steps: int = Field(
         0, ge=0, le=1000, description="First steps that train the critic alone, where there is one."
     )
+
+    @model_validator(mode="after")
+    def _check_schedule(self) -> OptimizerConfig:
+        if self.schedule == "constant" and self.minimum_lr_ratio:
+            raise ValueError(
+                f"minimum_lr_ratio: a constant schedule never falls, so {self.minimum_lr_ratio:g} would change "
+                "nothing. Leave it at 0, or choose linear or cosine."
+            )
+        return self
 
 
 class DiagnosticsConfig(Section):
@@ -520,6 +584,18 @@ class RunConfig(Section):
         self._check_refill()
         if self.steps * self.rollout.groups * (1 + self.rollout.refill) > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
+        trajectories = self.rollout.groups * self.rollout.group_size
+        if self.optimizer.updates_per_step > trajectories:
+            raise ValueError(
+                f"optimizer.updates_per_step: a step of {self.rollout.groups} groups of {self.rollout.group_size} has "
+                f"{trajectories} trajectories, too few for {self.optimizer.updates_per_step} mini-batches. "
+                f"Use {trajectories} or fewer."
+            )
+        if self.optimizer.schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
+            raise ValueError(
+                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the "
+                f"{self.optimizer.schedule} schedule no step to fall in. Lower it, or use the constant schedule."
+            )
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:
                 raise ValueError(

@@ -36,6 +36,7 @@ class RunStarted(EventBase):
     device: str
     model: str
     parameters: int
+    trainable_parameters: int | None = None  # fewer than `parameters` with an adapter
     versions: dict[str, str] = Field(default_factory=dict)
 
 

@@ -20,7 +20,9 @@ def describe(event: Event) -> str:
     match event.kind:
         case "run_started":
             since = f", resumed from step {event.resumed_from}" if event.resumed_from is not None else ""
-            return f"started: {event.model}, {event.parameters:,} parameters on {event.device}{since}"
+            some = event.trainable_parameters not in (None, event.parameters)
+            trained = f" ({event.trainable_parameters:,} train)" if some else ""
+            return f"started: {event.model}, {event.parameters:,} parameters{trained} on {event.device}{since}"
         case "step_completed":
             shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
             return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"

@@ -48,12 +48,13 @@ class LocalModel:
 
         import torch
 
-        from engine.policies.loading import load_model, stop_ids
+        from engine.policies.loading import compute_in, load_model, stop_ids
         from engine.rollout.context_manager import ContextManager
 
         torch.set_num_threads(config.threads or os.cpu_count() or 1)
         self.name, self.address = path, ""
         self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
+        compute_in(self.model, config.optimizer.precision)
         self.stop_ids = stop_ids(self.model, tokenizer)
         self.wanted_context = config.rollout.max_context_tokens
         self.context_tokens = min(self.wanted_context, self._own_limit())

@@ -93,12 +93,14 @@ OPTIM = (
     ),
     Metric(
         name="optim/learning_rate", section="optim", title="Learning rate", low=0,
-        meaning="The policy's learning rate in this step, warm-up included.",
+        meaning="The policy's learning rate in this step, warm-up and schedule included.",
+        formula="learning_rate (m + (1 - m) h), m = minimum_lr_ratio; h from 1 to 0 as a line or (1 + cos) / 2",
         bad="For the small model, near 0.001: about half of all runs break there.",
     ),
     Metric(
-        name="optim/nonfinite", section="optim", title="Dropped updates", unit="updates", low=0, better="lower",
-        meaning="Updates of the step that were left out because a gradient was infinite or not a number.",
+        name="optim/skipped_updates", section="optim", title="Skipped updates", unit="updates", low=0, better="lower",
+        meaning="Updates of the step, the critic's too, that were left out because a gradient was infinite or not a "
+        "number. Weights and optimiser stay as they were.",
         bad="Anything above 0: lower the learning rate.",
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.policies.loading import LanguageModel, logits_of
+from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
 from engine.rollout.types import Reply
 
@@ -159,7 +159,8 @@ class BatchedSampler:
         self.cache.aim(
             positions=positions, width=width, slots=None if slots is None else slots.to(self.device), active=len(ids)
         )
-        output = self.model.base_model(
+        output = run_body(
+            self.model.base_model,
             input_ids=ids.to(self.device),
             attention_mask=mask[:, None].to(self.device),
             position_ids=positions,

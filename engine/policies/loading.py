@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -40,9 +40,30 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:400]
 
 
+def run_body(body: LanguageModel, **inputs: Any) -> Any:
+    """A forward pass of the model without its head, in the precision that `compute_in` chose."""
+    kind = getattr(body, "computes_in", torch.float32)
+    if kind == torch.float32:
+        return body(**inputs)
+    with torch.autocast(next(body.parameters()).device.type, dtype=kind):
+        return body(**inputs)
+
+
+def compute_in(model: LanguageModel, precision: Literal["auto", "float32", "bfloat16"]) -> torch.dtype:
+    """Decides what the model's body multiplies in: `auto` is bfloat16 on a GPU that has it, float32 elsewhere.
+
+    Weights, gradients and optimiser stay in float32, and so does the head: log-probabilities of a large vocabulary
+    need the digits. The sampler and the learner both go through it, so that they agree.
+    """
+    able = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    chosen = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and able) else torch.float32
+    model.base_model.computes_in = chosen
+    return chosen
+
+
 def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
     """Logits (..., V) of final hidden states (..., D), with the scaling that some architectures add."""
-    logits: Tensor = model.get_output_embeddings()(hidden)
+    logits: Tensor = model.get_output_embeddings()(hidden.float())
     config = model.config
     if divisor := getattr(config, "logits_scaling", None):
         logits = logits / divisor

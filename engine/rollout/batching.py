@@ -48,8 +48,13 @@ class Batch:
         longest = tallies.amax(dim=1) if tallies.numel() else torch.zeros_like(self.lengths)
         return longest, counts
 
-    def micro_batches(self, rows: Tensor, *, max_tokens: int) -> list[Tensor]:
-        """`rows` in parts that cost at most `max_tokens` padded tokens when each context is a row of its own."""
+    def micro_batches(self, rows: Tensor, *, max_tokens: int, padded: bool = True) -> list[Tensor]:
+        """`rows` in parts that cost at most `max_tokens` tokens when each context is a row of its own.
+
+        Padding counts, unless they are not `padded` but packed one behind the other.
+        """
+        if not padded:
+            return [rows[part] for part in packs(self.lengths[rows], max_tokens=max_tokens)]
         longest, counts = self.context_sizes()
         parts = micro_batches(longest[rows], counts=counts[rows], max_tokens=max_tokens)
         return [rows[part] for part in parts]
@@ -175,3 +180,17 @@ def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = N
         groups.append(order[start : start + size])
         start += size
     return groups
+
+
+def packs(lengths: Tensor, *, max_tokens: int) -> list[Tensor]:
+    """Rows grouped by similar length, each group of at most `max_tokens` tokens that are real (or a single row)."""
+    groups: list[list[int]] = []
+    tokens = 0
+    for row in torch.argsort(lengths, descending=True, stable=True).tolist():
+        length = int(lengths[row])
+        if not groups or tokens + length > max_tokens:
+            groups.append([])
+            tokens = 0
+        groups[-1].append(row)
+        tokens += length
+    return [torch.tensor(group) for group in groups]

@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 
+from engine.config import RunConfig
 from engine.errors import CheckpointError
-from engine.policies.loading import LanguageModel
+from engine.policies.adapter import add_adapter, load_adapter, merged_state, save_adapter
+from engine.policies.loading import LanguageModel, load_model
 from engine.training.learner import Learner
 
 
@@ -29,14 +31,24 @@ class Progress:
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
-    """Writes `step_<n>` below `directory`; under that name it is always complete."""
+    """Writes `step_<n>` below `directory`; under that name it is always complete.
+
+    `model` in it is a whole model for any program. With LoRA that is the model with its update added in, and training
+    goes on from `adapter` instead, since adding rounds.
+    """
     target = directory / f"step_{progress.step}"
     part = directory / f".step_{progress.step}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    model.save_pretrained(part / "model", safe_serialization=True)
+    config = learner.config
+    if config.model.lora.rank:
+        model.save_pretrained(part / "model", state_dict=merged_state(model))
+        save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
+    else:
+        model.save_pretrained(part / "model")
     tokenizer.save_pretrained(part / "model")
     torch.save(learner.state_dict(), part / "learner.pt")
+    (part / "made_with.json").write_text(json.dumps(_what_must_match(config)))
     (part / "progress.json").write_text(json.dumps(asdict(progress)))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
@@ -74,8 +86,51 @@ def is_good(path: Path) -> bool:
         return False
 
 
+def load_learner(config: RunConfig, found: Path | None, *, device: str) -> tuple[Any, Learner, Progress]:
+    """Tokenizer, learner (and its model) and progress: from the checkpoint `found`, else from `config.model`."""
+    lora = config.model.lora
+    if found is not None:
+        _check_match(found, config)
+    whole = found is not None and not lora.rank
+    model, tokenizer = load_model(str(found / "model") if found and whole else config.model.path, device=device)
+    if lora.rank:
+        add_adapter(model, lora)
+        if found is not None:
+            load_adapter(model, found / "adapter")
+    start = None
+    if whole and config.loss.kl_coefficient > 0:
+        # the pull is to where the run began, not to where it was interrupted
+        start, _ = load_model(config.model.path, device=device)
+    learner = Learner(model, config, start=start)
+    return tokenizer, learner, restore(found, learner) if found is not None else Progress()
+
+
+def _what_must_match(config: RunConfig) -> dict[str, str | float]:
+    """What decides which tensors a checkpoint has, and what they mean."""
+    lora = config.model.lora
+    matter: dict[str, str | float] = {"algorithm.estimator": config.algorithm.estimator, "model.lora.rank": lora.rank}
+    if lora.rank:
+        matter |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
+    return matter
+
+
+def _check_match(path: Path, config: RunConfig) -> None:
+    try:
+        then: dict[str, str | float] = json.loads((path / "made_with.json").read_text())
+    except FileNotFoundError:
+        return  # it is from before there was a choice
+    now = _what_must_match(config)
+    other = [name for name in now if name in then and then[name] != now[name]]
+    if other:
+        told = "; ".join(f"{name} was {then[name]} and is now {now[name]}" for name in other)
+        raise CheckpointError(
+            f"The checkpoint {path.name} is of another configuration: {told}.",
+            remedy="Resume with the configuration that the run began with, or start a new run from its model.",
+        )
+
+
 def restore(path: Path, learner: Learner) -> Progress:
-    """Loads the learner's state in place. The model is loaded from `path / "model"` before that."""
+    """Loads the learner's state in place. Its model is loaded before that (`load_learner`)."""
     try:
         learner.load_state_dict(torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device))
         return Progress(**json.loads((path / "progress.json").read_text()))

@@ -19,7 +19,7 @@ from engine.config import RunConfig, read_config
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_spread, gradient_norms
 from engine.errors import CheckpointError, RunDirectoryError
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import load_model, stop_ids
+from engine.policies.loading import stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
@@ -27,7 +27,7 @@ from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
 from engine.training.credit import assign_credit, with_normalized_scores
-from engine.training.learner import Learner
+from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_rollout import greedy_baselines
 from engine.training.token_values import logprobs_and_entropies
 
@@ -40,7 +40,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig) -> dict[
     advantages = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch)).advantages
     wanted = config.diagnostics
     spreads = group_scores(batch.returns, batch.groups).tolist()
-    parameters = list(learner.model.parameters())
+    parameters = trainable_parameters(learner.model)
     was_training = learner.model.training
     learner.model.eval()
     norms = [
@@ -79,9 +79,8 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         found: dict[str, Tensor] = {"task": task}
         if loss.entropy_coefficient:
             found["entropy"] = -loss.entropy_coefficient * (entropies * part.mask).sum() / tokens
-        if learner.start_model is not None and loss.kl_coefficient:
-            with torch.no_grad():
-                start, _ = logprobs_and_entropies(learner.start_model, *seen, temperature=temperature)
+        start = learner.reference_logprobs(part) if loss.kl_coefficient else None
+        if start is not None:
             pull = losses.kl_penalty(logprobs, start, loss.kl_kind)
             found["kl"] = loss.kl_coefficient * (pull * part.mask).sum() / tokens
         yield {name: found[name] for name in COMPONENTS if name in found}
@@ -102,12 +101,8 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
     """The decomposition of a fresh batch of training puzzles under the checkpoint at `path`."""
     torch.set_num_threads(config.threads or os.cpu_count() or 1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model, tokenizer = load_model(str(path / "model"), device=device)
-    learner = Learner(model, config)
-    if learner.start_model is not None:
-        learner.start_model, _ = load_model(config.model.path, device=device)
-        learner.start_model.requires_grad_(False)
-    step = checkpoint.restore(path, learner).step
+    tokenizer, learner, progress = checkpoint.load_learner(config, path, device=device)
+    model, step = learner.model, progress.step
     think = config.rollout.think
     proxy = AgentProxy(
         ContextManager(tokenizer, think=think),

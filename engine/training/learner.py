@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
+from math import isfinite
 from typing import Any
 
 import torch
@@ -15,36 +16,59 @@ from torch import Tensor
 
 from engine.algorithms import losses
 from engine.config import RunConfig
-from engine.policies.loading import LanguageModel
+from engine.errors import ModelError
+from engine.policies.loading import LanguageModel, compute_in
+from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
+from engine.training.reference import AdapterOff, FrozenCopy, Reference
+from engine.training.schedule import learning_rate
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
 class Learner:
-    def __init__(self, model: LanguageModel, config: RunConfig) -> None:
+    """`start` is the model that the run began with, where `model` is no longer that."""
+
+    def __init__(self, model: LanguageModel, config: RunConfig, *, start: LanguageModel | None = None) -> None:
         self.config = config
         self.model = model
         optimizer = config.optimizer
         self.optimizer = torch.optim.AdamW(
-            model.parameters(), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
+            trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
-        pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
-        self.start_model = deepcopy(model).requires_grad_(False) if pulled else None
+        compute_in(model, optimizer.precision)
+        if optimizer.packing:
+            allow_packing(model)
+        if optimizer.gradient_checkpointing:
+            recompute_activations(model)
+        self.reference: Reference | None = None
+        if config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0:
+            self.reference = self._reference_of(start)
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.has_critic:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
             self.critic_optimizer = torch.optim.AdamW(
-                self.critic.parameters(), lr=optimizer.critic_learning_rate, weight_decay=optimizer.weight_decay
+                trainable_parameters(self.critic),
+                lr=optimizer.critic_learning_rate,
+                weight_decay=optimizer.weight_decay,
             )
+
+    def _reference_of(self, start: LanguageModel | None) -> Reference:
+        if self.config.model.lora.rank:
+            return AdapterOff(self.model)
+        if start is None:
+            return FrozenCopy(deepcopy(self.model))
+        compute_in(start, self.config.optimizer.precision)
+        if self.config.optimizer.packing:
+            allow_packing(start)
+        return FrozenCopy(start)
 
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
         """The critic's values (B, T) of a batch."""
         critic, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
-        everyone = torch.arange(len(batch))
-        for rows in batch.micro_batches(everyone, max_tokens=self.config.optimizer.micro_batch_tokens):
+        for rows in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
             values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
         return values
@@ -52,16 +76,14 @@ class Learner:
     @torch.no_grad()
     def kl_in_reward(self, batch: Batch) -> Tensor | None:
         """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
-        if not self.config.algorithm.kl_in_reward or self.start_model is None:
+        if not self.config.algorithm.kl_in_reward:
             return None
         found = torch.zeros_like(batch.mask)
-        everyone = torch.arange(len(batch))
-        for rows in batch.micro_batches(everyone, max_tokens=self.config.optimizer.micro_batch_tokens):
+        for rows in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
-            start, _ = logprobs_and_entropies(
-                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
-            )
-            found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
+            start = self.reference_logprobs(part)
+            if start is not None:
+                found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
         return found
 
     def update(
@@ -78,6 +100,8 @@ class Learner:
         meter = Meter()
         rate = self._set_learning_rate(step)
         self.model.train()
+        if self.critic is not None:
+            self.critic.train()
         first = True
         for rows in self._mini_batches(len(batch), shuffle):
             if self.critic is not None and values is not None and returns is not None:
@@ -86,9 +110,10 @@ class Learner:
                 self._update_policy(batch, rows, advantages, meter, first=first)
             first = False
         self.model.eval()
+        if self.critic is not None:
+            self.critic.eval()
         metrics = meter.means()
         metrics["optim/learning_rate"] = rate
-        metrics.setdefault("optim/nonfinite", 0.0)
         return metrics
 
     def _mini_batches(self, rows: int, shuffle: torch.Generator) -> Iterator[Tensor]:
@@ -96,19 +121,21 @@ class Learner:
         for _ in range(self.config.optimizer.epochs):
             yield from torch.randperm(rows, generator=shuffle).tensor_split(parts)
 
+    def _micro_batches(self, batch: Batch, rows: Tensor) -> list[Tensor]:
+        optimizer = self.config.optimizer
+        return batch.micro_batches(rows, max_tokens=optimizer.micro_batch_tokens, padded=not optimizer.packing)
+
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
         total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation, length=loss_config.norm_length)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
-        for index in batch.micro_batches(rows, max_tokens=self.config.optimizer.micro_batch_tokens):
+        for index in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
             if not part.mask.any():
                 continue
-            logprobs, entropies = logprobs_and_entropies(
-                self.model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
-            )
+            logprobs, entropies = self._logprobs_and_entropies(self.model, part)
             policy = losses.policy_loss(
                 logprobs,
                 part.logprobs,
@@ -121,8 +148,11 @@ class Learner:
                 normalizer=total,
             )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
-            if loss_config.kl_coefficient > 0:
-                loss = loss + loss_config.kl_coefficient * self._kl_to_start(part, logprobs, tokens, sums)
+            start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
+            if start is not None:
+                pull = self._kl_to_start(logprobs, start, part, tokens)
+                loss = loss + loss_config.kl_coefficient * pull
+                sums["policy/kl_to_start"] += float(pull.detach())
             loss.backward()
             share = float(part.mask.sum() / tokens)
             sums["policy/loss"] += float(policy.loss.detach())
@@ -133,24 +163,31 @@ class Learner:
             if first:
                 # nothing has been updated yet, so a difference is the sampler's and learner's own
                 sums["policy/sampler_kl"] += float(((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens)
-        norm = self._step(self.model, self.optimizer)
+        norm = self._step(self.model, self.optimizer, meter)
         meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
 
-    def _kl_to_start(self, part: Batch, logprobs: Tensor, tokens: Tensor, sums: dict[str, float]) -> Tensor:
-        with torch.no_grad():
-            start, _ = logprobs_and_entropies(
-                self.start_model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
-            )
+    def reference_logprobs(self, part: Batch) -> Tensor | None:
+        """Log-probabilities (B, T) under the model that the run began with; None without a KL penalty."""
+        if self.reference is None:
+            return None
+        with torch.no_grad(), self.reference.model() as start:
+            return self._logprobs_and_entropies(start, part)[0]
+
+    def _kl_to_start(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
         kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
         mean: Tensor = (kl * part.mask).sum() / tokens
-        sums["policy/kl_to_start"] += float(mean.detach())
         return mean
+
+    def _logprobs_and_entropies(self, model: LanguageModel, part: Batch) -> tuple[Tensor, Tensor]:
+        return logprobs_and_entropies(
+            model, part.ids, part.mask, part.contexts, temperature=self.config.rollout.temperature
+        )
 
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
         critic, optimizer = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
         total, clipped = 0.0, 0.0
-        for index in batch.micro_batches(rows, max_tokens=self.config.optimizer.micro_batch_tokens):
+        for index in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
             if not part.mask.any():
@@ -162,7 +199,7 @@ class Learner:
             total += float(loss.detach())
             share = float(part.mask.sum() / tokens)
             clipped += losses.value_clip_fraction(found, old, targets, part.mask, clip=clip) * share
-        norm = self._step(critic, optimizer)
+        norm = self._step(critic, optimizer, meter)
         metrics = {"value/loss": total, "value/clip_fraction": clipped, "optim/critic_grad_norm": norm}
         meter.add(metrics, weight=float(tokens))
 
@@ -171,48 +208,77 @@ class Learner:
             raise ValueError("There is no critic; only the estimators gae and bi_level_gae have one.")
         return self.critic, self.critic_optimizer
 
-    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW) -> float:
-        """Clips and steps; a non-finite gradient is dropped and counted. Returns the norm before clipping."""
+    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
+        """Clips and steps; a non-finite gradient is skipped and counted. Returns the norm before clipping."""
         norm = torch.nn.utils.clip_grad_norm_(module.parameters(), self.config.optimizer.max_grad_norm)
         finite = bool(torch.isfinite(norm))
         if finite:
             optimizer.step()
+        else:
+            meter.skipped += 1
         optimizer.zero_grad(set_to_none=True)
-        return float(norm) if finite else float("nan")
+        return float(norm)
 
     def _set_learning_rate(self, step: int) -> float:
-        config = self.config.optimizer
-        share = min(1.0, step / config.warmup_steps) if config.warmup_steps else 1.0
+        rate = learning_rate(self.config.optimizer, step, steps=self.config.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate * share
-        return config.learning_rate * share
+            group["lr"] = rate
+        return rate
 
     def state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
         if self.critic is not None and self.critic_optimizer is not None:
-            state |= {"critic": self.critic.state_dict(), "critic_optimizer": self.critic_optimizer.state_dict()}
+            state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.optimizer.load_state_dict(state["optimizer"])
         if self.critic is not None and self.critic_optimizer is not None:
-            self.critic.load_state_dict(state["critic"])
+            load_trained_state(self.critic, state["critic"])
             self.critic_optimizer.load_state_dict(state["critic_optimizer"])
 
 
+def trainable_parameters(module: torch.nn.Module) -> list[torch.nn.Parameter]:
+    return [weight for weight in module.parameters() if weight.requires_grad]
+
+
+def trained_state(module: torch.nn.Module) -> dict[str, Tensor]:
+    """The state without the weights that are frozen; under LoRA they are the model's own."""
+    frozen = {name for name, weight in module.named_parameters() if not weight.requires_grad}
+    return {name: value for name, value in module.state_dict().items() if name not in frozen}
+
+
+def load_trained_state(module: torch.nn.Module, state: dict[str, Tensor]) -> None:
+    """`KeyError` unless `state` has exactly what `trained_state` has."""
+    expected = trained_state(module).keys()
+    if expected != state.keys():
+        raise KeyError(f"it has not the same weights: {min(expected ^ state.keys())}")
+    module.load_state_dict(state, strict=False)
+
+
+def recompute_activations(model: LanguageModel) -> None:
+    """Keeps each layer's input alone in training, and computes the rest again on the way back."""
+    if not model.supports_gradient_checkpointing:
+        raise ModelError(
+            f"{type(model).__name__} has no gradient checkpointing.",
+            remedy="Set optimizer.gradient_checkpointing to false, and lower optimizer.micro_batch_tokens instead.",
+        )
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+
 class Meter:
-    """Weighted means of metrics; `…_max` keeps the largest, a NaN norm counts as one non-finite update."""
+    """Weighted means of metrics; `…_max` keeps the largest. What is not finite is left out."""
 
     def __init__(self) -> None:
         self.sums: dict[str, float] = defaultdict(float)
         self.weights: dict[str, float] = defaultdict(float)
-        self.nonfinite = 0
+        self.skipped = 0  # updates
 
     def add(self, metrics: dict[str, float], *, weight: float) -> None:
         for name, value in metrics.items():
-            if value != value:
-                self.nonfinite += 1
-            elif name.endswith("_max"):
+            if not isfinite(value):
+                continue
+            if name.endswith("_max"):
                 self.sums[name], self.weights[name] = max(self.sums[name], value), 1.0
             else:
                 self.sums[name] += value * weight
@@ -220,4 +286,4 @@ class Meter:
 
     def means(self) -> dict[str, float]:
         means = {name: total / self.weights[name] for name, total in self.sums.items() if self.weights[name]}
-        return {**means, "optim/nonfinite": float(self.nonfinite)}
+        return {**means, "optim/skipped_updates": float(self.skipped)}

@@ -14,12 +14,10 @@ import torch
 from engine.config import RunConfig
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import StarboardError
-from engine.policies.loading import load_model
 from engine.training import checkpoint
-from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted
 from engine.training.heartbeat import Heartbeat
-from engine.training.learner import Learner
+from engine.training.learner import trainable_parameters
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
 
@@ -70,9 +68,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     device = "cuda" if torch.cuda.is_available() else "cpu"
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
     directory.write_config(config)
-    model, tokenizer = load_model(str(found / "model") if found else config.model.path, device=device)
-    learner = _learner(config, model, resumed=found is not None, device=device)
-    progress = checkpoint.restore(found, learner) if found else Progress()
+    tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
+    model = learner.model
     events.emit(
         "run_started",
         step=progress.step,
@@ -82,18 +79,10 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         device=device,
         model=config.model.path,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
+        trainable_parameters=sum(weight.numel() for weight in trainable_parameters(model)),
         versions=_versions(),
     )
     return Trainer(config, directory, events, control, model, tokenizer, learner, progress)
-
-
-def _learner(config: RunConfig, model: Any, *, resumed: bool, device: str) -> Learner:
-    learner = Learner(model, config)
-    if resumed and learner.start_model is not None:
-        # the pull is to where the run began, not to where it was interrupted
-        learner.start_model, _ = load_model(config.model.path, device=device)
-        learner.start_model.requires_grad_(False)
-    return learner
 
 
 def _failure(error: Exception) -> dict[str, str]:

@@ -5,22 +5,45 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from engine.policies.loading import LanguageModel, logits_of
+from engine.policies.loading import LanguageModel, logits_of, run_body
+from engine.policies.packing import can_pack, layout, packed_hidden
 
 
-def hidden_before(model: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
+def hidden_before(body: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
     """Final hidden states (N, D) from which the N sampled tokens of `ids` (B, T) were predicted.
 
     Each of a row's `contexts` (B, T) is read by itself. Rows are padded on the right, where causal attention never
     looks, so no attention mask is needed.
     """
+    if can_pack(body):
+        return _hidden_before_in_pack(body, ids, mask, contexts)
     if not bool((contexts > 0).any()):
-        hidden: Tensor = model(input_ids=ids[:, :-1], use_cache=False).last_hidden_state  # (B, T-1, D)
+        hidden: Tensor = run_body(body, input_ids=ids[:, :-1], use_cache=False).last_hidden_state  # (B, T-1, D)
         return hidden[mask[:, 1:].bool()]
     rows, row, column = apart(ids, contexts)
-    hidden = model(input_ids=rows[:, :-1], use_cache=False).last_hidden_state  # (S, L-1, D)
+    hidden = run_body(body, input_ids=rows[:, :-1], use_cache=False).last_hidden_state  # (S, L-1, D)
     sampled = mask.bool()
     return hidden[row[sampled], column[sampled] - 1]
+
+
+def _hidden_before_in_pack(body: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
+    """The same, from one pack of all contexts: they already lie one behind the other, but for the padding."""
+    real = contexts >= 0
+    first, column = beginnings(contexts)
+    begins = first[real].nonzero().squeeze(-1)
+    total = int(real.sum())
+    lengths = torch.diff(begins, append=begins.new_tensor([total])).cpu()
+    hidden = packed_hidden(body, ids[real], layout(lengths, column[real]))  # (N, D)
+    return hidden[mask[real].bool().nonzero().squeeze(-1) - 1]
+
+
+def beginnings(contexts: Tensor) -> tuple[Tensor, Tensor]:
+    """Whether a token is its context's first, and its place in its context, `(B, T)` each; padding is at place 0."""
+    places = torch.arange(contexts.shape[1], device=contexts.device).expand_as(contexts)
+    before = torch.cat([torch.full_like(contexts[:, :1], -2), contexts[:, :-1]], dim=1)
+    first = (contexts >= 0) & (contexts != before)
+    start = torch.where(first, places, 0).cummax(dim=1).values
+    return first, torch.where(contexts >= 0, places - start, 0)
 
 
 def apart(ids: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -28,12 +51,8 @@ def apart(ids: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     With them, `(B, T)` each, the row and the column at which a token now lies; both are 0 on padding.
     """
-    places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    before = torch.cat([torch.full_like(contexts[:, :1], -2), contexts[:, :-1]], dim=1)
-    first = (contexts >= 0) & (contexts != before)  # (B, T): a context's first token
-    start = torch.where(first, places, 0).cummax(dim=1).values
+    first, column = beginnings(contexts)
     real = contexts >= 0
-    column = torch.where(real, places - start, 0)
     row = torch.where(real, first.flatten().cumsum(0).view_as(ids) - 1, 0)
     rows = ids.new_zeros((int(first.sum()), int(column.max()) + 1))
     rows[row[real], column[real]] = ids[real]

@@ -17,7 +17,7 @@ def words() -> Any:
     return learn_tokenizer(seed=5)
 
 
-def small_model(seed: int = 0, *, width: int = 32) -> Qwen2ForCausalLM:
+def small_model(seed: int = 0, *, width: int = 32, tied: bool = False) -> Qwen2ForCausalLM:
     torch.manual_seed(seed)
     config = Qwen2Config(
         vocab_size=len(words()),
@@ -27,7 +27,7 @@ def small_model(seed: int = 0, *, width: int = 32) -> Qwen2ForCausalLM:
         num_attention_heads=2,
         num_key_value_heads=1,
         max_position_embeddings=512,
-        tie_word_embeddings=False,
+        tie_word_embeddings=tied,
         eos_token_id=words().eos_token_id,
         pad_token_id=words().pad_token_id,
         bos_token_id=None,

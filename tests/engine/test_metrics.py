@@ -20,7 +20,7 @@ rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/z
 policy/entropy policy/loss policy/kl policy/kl_to_start policy/clip_fraction policy/clip_fraction_low policy/ratio_max
 policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
 value/loss value/explained_variance value/clip_fraction
-optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/nonfinite
+optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/skipped_updates
 filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold
 collapse/conditional_entropy collapse/conditional_entropy_token collapse/reasoning_entropy collapse/mi_sequence
 collapse/mi_ratio collapse/mi_ceiling collapse/retrieval_accuracy collapse/retrieval_chance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -75,15 +75,23 @@ def sections() -> list[ConfigSection]:
         if name in ELSEWHERE:
             continue
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            fields = [
-                _field(f"{name}.{inner}", inner_info)
-                for inner, inner_info in info.annotation.model_fields.items()
-                if f"{name}.{inner}" not in ELSEWHERE
-            ]
+            fields = list(_fields(name, info.annotation))
             found.append(ConfigSection(key=name, title=SECTION_TITLES.get(name, name.capitalize()), fields=fields))
         else:
             own.fields.append(_field(name, info))
     return found
+
+
+def _fields(prefix: str, section: type[BaseModel]) -> Iterator[ConfigField]:
+    """Those of a section and of the sections inside it, in order."""
+    for inner, info in section.model_fields.items():
+        name = f"{prefix}.{inner}"
+        if name in ELSEWHERE:
+            continue
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _fields(name, info.annotation)
+        else:
+            yield _field(name, info)
 
 
 def fill(
@@ -113,9 +121,11 @@ def nested(values: Mapping[str, str]) -> dict[str, Any]:
     """What a form posted, as the dictionary that `RunConfig` is built from; texts are left for pydantic to read."""
     data: dict[str, Any] = {}
     for section in sections():
-        target = data.setdefault(section.key, {}) if section.key else data
         for one in section.fields:
-            key = one.name.rpartition(".")[2]
+            *path, key = one.name.split(".")
+            target = data
+            for part in path:
+                target = target.setdefault(part, {})
             if one.kind == "bool":
                 target[key] = values.get(one.name) in ("on", "true")
             elif one.name in values:
@@ -130,7 +140,7 @@ def _field(name: str, info: FieldInfo) -> ConfigField:
     high = next((getattr(bounds[k], a) for k, a in (("Le", "le"), ("Lt", "lt")) if k in bounds), None)
     return ConfigField(
         name=name,
-        label=name.rpartition(".")[2].replace("_", " ").capitalize(),
+        label=(name.partition(".")[2] or name).replace(".", " ").replace("_", " ").capitalize(),
         help=(info.description or "").replace("`", ""),
         kind=kind,
         default=_text(info.default),

@@ -72,10 +72,7 @@ def config_of(**changes: Any) -> RunConfig:
 
 def learner_of(config: RunConfig) -> Learner:
     """A learner some way from where it began, so that the pull has a gradient."""
-    learner = Learner(small_model(3), config)
-    if learner.start_model is not None:
-        learner.start_model = small_model(4).requires_grad_(False)
-    return learner
+    return Learner(small_model(3), config, start=small_model(4))
 
 
 def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
@@ -125,7 +122,7 @@ def _plain_loss(name: str, model: Any, learner: Learner, part: Batch) -> Tensor:
     if name == "entropy":
         return -0.01 * entropies.sum() / part.mask.sum()
     with torch.no_grad():
-        start, _ = logprobs_and_entropies(learner.start_model, part.ids, part.mask, part.contexts, temperature=1.0)
+        start, _ = logprobs_and_entropies(small_model(4), part.ids, part.mask, part.contexts, temperature=1.0)
     difference = logprobs - start
     return 0.1 * (((-difference).exp() - 1 + difference) * part.mask).sum() / part.mask.sum()
 

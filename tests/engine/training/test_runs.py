@@ -26,7 +26,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_small_model(tmp_path_factory.mktemp("model"))
 
 
-def run_config(model: Path, **changes: Any) -> RunConfig:
+def run_config(model: Path, /, **changes: Any) -> RunConfig:
     base: dict[str, Any] = {
         "steps": 4,
         "threads": 1,

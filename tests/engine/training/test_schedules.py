@@ -1,0 +1,67 @@
+"""The learning rate by step: worked out by hand, followed by a run, and the same after an interruption."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engine.config import OptimizerConfig, build_config
+from engine.errors import ConfigError
+from engine.training.schedule import learning_rate
+from engine.training.session import train
+from tests.engine.models import save_small_model
+from tests.engine.training.test_runs import run_config, steps_of
+
+
+def rates(schedule: str, *, warmup: int, minimum: float, steps: int) -> list[float]:
+    optimizer = OptimizerConfig(learning_rate=0.1, warmup_steps=warmup, schedule=schedule, minimum_lr_ratio=minimum)
+    return [learning_rate(optimizer, step, steps=steps) for step in range(1, steps + 1)]
+
+
+def test_a_constant_rate_only_warms_up() -> None:
+    assert rates("constant", warmup=4, minimum=0.0, steps=6) == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1, 0.1])
+    assert rates("constant", warmup=0, minimum=0.0, steps=2) == [0.1, 0.1]
+
+
+def test_a_linear_rate_falls_by_the_same_amount_each_step_to_its_minimum() -> None:
+    # full at step 2; four steps remain, in which it loses 0.8 of 0.1: 0.02 a step
+    assert rates("linear", warmup=2, minimum=0.2, steps=6) == pytest.approx([0.05, 0.1, 0.08, 0.06, 0.04, 0.02])
+
+
+def test_a_cosine_rate_is_half_way_down_in_the_middle() -> None:
+    # (1 + cos(pi k / 4)) / 2 for k = 1..4: 0.853553, 0.5, 0.146447, 0
+    expected = [0.0853553, 0.05, 0.0146447, 0.0]
+    assert rates("cosine", warmup=0, minimum=0.0, steps=4) == pytest.approx(expected, abs=1e-7)
+
+
+def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
+    optimizer = OptimizerConfig(learning_rate=0.1, schedule="linear", minimum_lr_ratio=0.5)
+    assert learning_rate(optimizer, 9, steps=4) == pytest.approx(0.05)
+
+
+def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path: Path) -> None:
+    model = save_small_model(tmp_path / "model")
+    optimizer = {"learning_rate": 0.001, "schedule": "linear", "warmup_steps": 1}
+    config = run_config(model, optimizer=optimizer)
+    train(config, tmp_path / "run")
+    whole = steps_of(tmp_path / "run")
+    # full at step 1, then down by thirds
+    found = [whole[step]["optim/learning_rate"] for step in (1, 2, 3, 4)]
+    assert found == pytest.approx([0.001, 0.000667, 0.000333, 0.0], abs=1e-6)
+    shutil.rmtree(tmp_path / "run/checkpoints/step_4")
+    train(config, tmp_path / "run", resume=True)
+    assert steps_of(tmp_path / "run") == whole
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "reason"),
+    [
+        ({"minimum_lr_ratio": 0.1}, "a constant schedule never falls"),
+        ({"schedule": "cosine", "warmup_steps": 4}, "no step to fall in"),
+    ],
+)
+def test_a_schedule_that_could_do_nothing_is_refused(optimizer: dict[str, object], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        build_config({"steps": 4, "optimizer": optimizer})
