@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig, build_config
-from engine.rollout.batching import Batch
+from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.learner import Learner
 from tests.engine.models import small_model
 
@@ -26,14 +26,19 @@ def made_up_batch(lengths: tuple[int, ...] = LENGTHS, *, contexts: int = 1, seed
     numbers = places.div(starts, rounding_mode="floor").clamp(max=contexts - 1)
     first = torch.cat([torch.full((shape[0], 1), -1), numbers[:, :-1]], dim=1) != numbers
     mask = (real & ~first & (places % 5 != 4)).float()
+    scores = torch.randn(shape[0], generator=draw)
     return Batch(
         ids=torch.randint(10, 200, shape, generator=draw) * real,
         mask=mask,
         logprobs=-(4 + torch.rand(shape, generator=draw)) * mask,
         contexts=torch.where(real, numbers, -1),
         lengths=torch.tensor(lengths),
-        scores=torch.randn(shape[0], generator=draw),
+        scores=scores,
         returns=torch.randn(shape[0], generator=draw),
+        rewards=last_token_rewards(scores, mask),
+        entropies=torch.zeros(shape[0]),
+        baselines=torch.zeros(shape[0]),
+        tags=torch.zeros(shape[0], dtype=torch.long),
         groups=torch.arange(shape[0]) // 2,
     )
 

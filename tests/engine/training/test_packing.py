@@ -9,7 +9,7 @@ import torch
 
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.packing import allow_packing, layout
-from engine.rollout.batching import Batch, micro_batches
+from engine.rollout.batching import Batch, micro_batches, packs
 from engine.training.token_values import Critic, logprobs_and_entropies
 from tests.engine.models import small_model
 from tests.engine.training.builders import assert_same, gradients, made_up_batch, updated

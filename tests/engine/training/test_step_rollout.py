@@ -17,6 +17,8 @@ from tests.engine.talker import talking_model
 
 DROPS_EQUAL = {"strategy": "top_p", "value": 1.0}
 
+pytestmark = pytest.mark.slow
+
 
 def config_of(*, refill: int, **lake: Any) -> RunConfig:
     data = lake_config(rollout={"groups": 3, "group_size": 2}, **lake).model_dump()
