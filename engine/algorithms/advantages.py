@@ -146,7 +146,7 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor,
     """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
     The sum goes on across environment tokens, so that early turns are credited with what came of them. Without
-    `across_turns` it starts anew at every gap, as in verl: with all reward at the end only the last turn is credited.
+    `across_turns` it starts anew at every gap, as in old verl: with all reward at the end only the last turn is credited.
     Equal sums everywhere, all-zero rewards for one, give 0.
     """
     running = torch.zeros_like(rewards[:, 0])  # (B,)
@@ -157,6 +157,11 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor,
         running = torch.where(mask[:, t] > 0, rewards[:, t] + discounts[:, t] * running, at_gap)
         columns.append(running)
     return whiten(torch.stack(columns[::-1], dim=1), mask) * mask
+
+
+def remax(returns: Tensor, baselines: Tensor, mask: Tensor) -> Tensor:
+    """Return minus that of a greedy episode from the same start (ReMax, arXiv 2310.10505). Both are `(B,)`."""
+    return (returns - baselines)[:, None] * mask
 
 
 def reinforce_plus_plus_baseline(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ class AgainstGreedy:
     """ReMax (arXiv 2310.10505): a trajectory's score less that of the greedy episode of its puzzle."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
-        return Credit(advantages=(batch.scores - batch.baselines)[:, None] * batch.mask)
+        return Credit(advantages=estimators.remax(batch.scores, batch.baselines, batch.mask))
 
 
 class RewardToGo:
