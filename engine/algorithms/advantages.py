@@ -146,7 +146,7 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor,
     """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
     The sum goes on across environment tokens, so that early turns are credited with what came of them. Without
-    `across_turns` it starts anew at every gap, as in old verl: with all reward at the end only the last turn is credited.
+    `across_turns` it starts anew at every gap, as verl once did: with all reward at the end the last turn alone is credited.
     Equal sums everywhere, all-zero rewards for one, give 0.
     """
     running = torch.zeros_like(rewards[:, 0])  # (B,)
