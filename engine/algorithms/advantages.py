@@ -145,8 +145,8 @@ def turn_advantages(
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor, across_turns: bool = True) -> Tensor:
     """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
-    The sum goes on across environment tokens, so that early turns are credited with what came of them. Without
-    `across_turns` it starts anew at every gap, as verl once did: with all reward at the end the last turn alone is credited.
+    The sum goes on across environment tokens, so that early turns are credited with what came of them, as in verl
+    0.9. Without `across_turns` it starts anew at every gap: with all reward at the end only the last turn is credited.
     Equal sums everywhere, all-zero rewards for one, give 0.
     """
     running = torch.zeros_like(rewards[:, 0])  # (B,)

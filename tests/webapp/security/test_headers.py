@@ -71,7 +71,7 @@ def test_an_error_of_ours_shows_a_reference_and_no_stack(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(run: Run) -> None:
-        raise RuntimeError("a secret path: /root/.ssh")
+        raise RuntimeError("a secret path: /home/ada/.ssh")
 
     monkeypatch.setattr(Run, "live_state", break_down)
     client.force_login(world.user)
@@ -87,7 +87,7 @@ def test_a_page_that_fails_shows_a_reference_and_no_stack(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(request: object, **_: object) -> None:
-        raise RuntimeError("a secret path: /root/.ssh")
+        raise RuntimeError("a secret path: /home/ada/.ssh")
 
     monkeypatch.setattr("webapp.accounts.views.use_token", break_down)
     client.raise_request_exception = False

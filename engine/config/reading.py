@@ -1,0 +1,59 @@
+"""Files and overrides as a checked configuration."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.config.problems import problems_by_field
+from engine.config.run import RunConfig
+from engine.errors import ConfigError
+
+
+def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
+    """A TOML or JSON file, with `section.key=value` overrides, as a checked config; else a `ConfigError`."""
+    import json
+
+    try:
+        text = path.read_text()
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise ConfigError(
+            f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs."
+        ) from None
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise ConfigError(f"{path} is not valid: {error}.", remedy="Mend it at the line and column named.") from None
+    for override in overrides or []:
+        apply_override(data, override)
+    return build_config(data)
+
+
+def build_config(data: dict[str, Any]) -> RunConfig:
+    """`data` as a checked config; a `ConfigError` lists every problem as `field: reason`."""
+    try:
+        return RunConfig.model_validate(data)
+    except ValidationError as error:
+        problems = "\n".join(f"  {field or 'config'}: {reason}" for field, reason in problems_by_field(error))
+        raise ConfigError(f"The configuration cannot be used:\n{problems}", remedy="Mend the fields named.") from None
+
+
+def apply_override(data: dict[str, Any], override: str) -> None:
+    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not."""
+    key, separator, raw = override.partition("=")
+    if not separator:
+        raise ConfigError(f"--set {override!r} has no '='.", remedy="Write --set section.key=value.")
+    try:
+        value: Any = tomllib.loads(f"v = {raw}")["v"]
+    except tomllib.TOMLDecodeError:
+        value = raw
+    target: Any = data
+    *parents, last = key.split(".")
+    for parent in parents:
+        if isinstance(target, list):
+            target = target[int(parent)]
+        else:
+            target = target.setdefault(parent, [{}] if parent == "environments" else {})
+    target[int(last) if isinstance(target, list) else last] = value

@@ -1,0 +1,149 @@
+"""What is sampled: environments, the model, and how many of whose trajectories under which context."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from engine.config.problems import problems_by_field
+from engine.config.section import Section
+from engine.environments import environment_class
+from engine.errors import ConfigError
+
+
+class EnvironmentConfig(Section):
+    """One environment of a run: its kind and parameters, its words, its budgets."""
+
+    kind: str = Field("frozen_lake", description="Which environment: a kind of the registry.")
+    tag: str = Field("", max_length=60, description="Name in metrics and tables; the kind's title when empty.")
+    groups: int = Field(
+        0,
+        ge=0,
+        le=4096,
+        description="Its puzzles per step, out of rollout.groups. 0 is an even share of what the others leave.",
+    )
+    parameters: dict[str, Any] = Field(default_factory=dict, description="The kind's own parameters.")
+    instruction: str = Field(
+        "", max_length=4000, description="What the model is told to do; the kind's own words when empty."
+    )
+    max_turns: int = Field(5, ge=1, le=200, description="Replies per trajectory. More reach further and cost more.")
+    max_actions_per_turn: int = Field(
+        2, ge=1, le=50, description="Actions read from one reply; the rest are ignored and counted."
+    )
+    max_actions: int = Field(10, ge=1, le=2000, description="Actions per trajectory, over all turns.")
+    max_reply_tokens: int = Field(
+        40, ge=4, le=32768, description="Tokens sampled per turn at most. Too few cut replies before their answer."
+    )
+    format_penalty: float = Field(
+        -0.1,
+        ge=-100,
+        le=0,
+        description="Added to the score for each turn whose reply is malformed or names an "
+        "unknown action. 0 turns it off; the model is never shown it.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_kind(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        try:
+            kind = environment_class(str(data.get("kind", "frozen_lake")))
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        filled = {**kind.default_budget, **data}
+        filled["tag"] = data.get("tag") or kind.title
+        filled["instruction"] = data.get("instruction") or kind.default_instruction
+        return filled
+
+    @model_validator(mode="after")
+    def _check_parameters(self) -> EnvironmentConfig:
+        kind = environment_class(self.kind)
+        try:
+            kind.Config(**self.parameters)
+        except ValidationError as error:
+            problems = (f"parameters.{field}: {reason}" for field, reason in problems_by_field(error))
+            raise ValueError("; ".join(problems)) from None
+        return self
+
+
+class LoraSection(Section):
+    rank: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="LoRA: rank of the update that is trained in place of the weights. 0 trains all weights; 8 to 64 "
+        "are usual. Higher learns more and takes more memory.",
+    )
+    alpha: float = Field(
+        32.0, gt=0, le=10_000, description="LoRA: the update is scaled by alpha / rank. Higher is a larger step."
+    )
+    targets: str = Field(
+        "all-linear",
+        pattern=r"^[\w.-]+(\s*,\s*[\w.-]+)*$",
+        max_length=500,
+        description="LoRA: layers that have an update: all-linear, or names such as q_proj,v_proj.",
+    )
+
+
+class ModelConfig(Section):
+    path: str = Field(
+        "tiny",
+        min_length=1,
+        max_length=500,
+        description="`tiny` (the model that ships), a directory with a Hugging Face language model, or a hub id.",
+    )
+    lora: LoraSection = LoraSection()
+
+
+class RolloutConfig(Section):
+    groups: int = Field(
+        16, ge=1, le=4096, description="Different puzzles per step (P). More make the gradient steadier."
+    )
+    group_size: int = Field(
+        8, ge=1, le=1024, description="Trajectories per puzzle (G). At 1 group-relative advantages carry no signal."
+    )
+    temperature: float = Field(1.0, gt=0, le=5, description="Of sampling in training. Lower explores less.")
+    context: Literal["full", "last_k_turns", "single_turn_summary"] = Field(
+        "full",
+        description="What the model sees of earlier turns: full, all of them; last_k_turns, the last ones word for "
+        "word; single_turn_summary, a list of states, actions and rewards in place of its own words.",
+    )
+    context_turns: int = Field(
+        0,
+        ge=0,
+        le=200,
+        description="Turns that a window shows, the present one counted; at 1 it shows no earlier one. "
+        "single_turn_summary tells of all turns at 0. More see further and cost more; full takes none.",
+    )
+    max_context_tokens: int = Field(
+        1024,
+        ge=32,
+        le=1_000_000,
+        description="Tokens that the model sees at once, its reply counted: under the full context the whole "
+        "trajectory. A trajectory that would pass it, or the model's own limit if lower, ends and says so.",
+    )
+    refill: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="Groups whose returns are all equal are followed by groups of fresh puzzles, and those again, up "
+        "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
+        "Needs a filter that drops the equal ones.",
+    )
+    think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
+
+    @model_validator(mode="after")
+    def _check_context(self) -> RolloutConfig:
+        if self.context == "full" and self.context_turns:
+            raise ValueError(
+                f"context_turns: the full context shows all turns, so {self.context_turns} would change nothing. "
+                "Leave it at 0, or choose last_k_turns or single_turn_summary."
+            )
+        if self.context == "last_k_turns" and not self.context_turns:
+            raise ValueError(
+                "context_turns: last_k_turns needs the number of turns to show. "
+                "Give 1 (the present turn alone) or more, or choose the full context."
+            )
+        return self
