@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import engine.config
+import engine
 from engine.config import RunConfig, build_config
 
-DIRECTORY = Path(engine.config.__file__).parent / "configs"
-ORDER = ("starter", "collapse", "grpo", "ppo", "starpo", "starpo_s")
+DIRECTORY = Path(str(engine.__file__)).parent / "configs"
+ORDER = (
+    "starter", "collapse", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
