@@ -27,6 +27,7 @@ from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
 from engine.training.credit import assign_credit, with_normalized_scores
+from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_rollout import greedy_baselines
 from engine.training.token_values import logprobs_and_entropies
@@ -59,7 +60,8 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation, length=loss.norm_length)
     tokens = group.mask.sum().clamp(min=1)
-    for rows in group.micro_batches(torch.arange(len(group)), max_tokens=config.optimizer.micro_batch_tokens):
+    most = tokens_per_pass(config.optimizer, learner.model.device)
+    for rows in group.micro_batches(torch.arange(len(group)), max_tokens=most):
         part = group.rows(rows)
         if not part.mask.any():
             continue

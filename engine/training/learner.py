@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
-from math import isfinite
 from typing import Any
 
 import torch
@@ -20,6 +19,8 @@ from engine.errors import ModelError
 from engine.policies.loading import LanguageModel, compute_in
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
+from engine.training.forward_size import tokens_per_pass
+from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
 from engine.training.token_values import Critic, logprobs_and_entropies
@@ -123,7 +124,8 @@ class Learner:
 
     def _micro_batches(self, batch: Batch, rows: Tensor) -> list[Tensor]:
         optimizer = self.config.optimizer
-        return batch.micro_batches(rows, max_tokens=optimizer.micro_batch_tokens, padded=not optimizer.packing)
+        most = tokens_per_pass(optimizer, self.model.device)
+        return batch.micro_batches(rows, max_tokens=most, padded=not optimizer.packing)
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
@@ -264,26 +266,3 @@ def recompute_activations(model: LanguageModel) -> None:
             remedy="Set optimizer.gradient_checkpointing to false, and lower optimizer.micro_batch_tokens instead.",
         )
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-
-
-class Meter:
-    """Weighted means of metrics; `…_max` keeps the largest. What is not finite is left out."""
-
-    def __init__(self) -> None:
-        self.sums: dict[str, float] = defaultdict(float)
-        self.weights: dict[str, float] = defaultdict(float)
-        self.skipped = 0  # updates
-
-    def add(self, metrics: dict[str, float], *, weight: float) -> None:
-        for name, value in metrics.items():
-            if not isfinite(value):
-                continue
-            if name.endswith("_max"):
-                self.sums[name], self.weights[name] = max(self.sums[name], value), 1.0
-            else:
-                self.sums[name] += value * weight
-                self.weights[name] += weight
-
-    def means(self) -> dict[str, float]:
-        means = {name: total / self.weights[name] for name, total in self.sums.items() if self.weights[name]}
-        return {**means, "optim/skipped_updates": float(self.skipped)}
