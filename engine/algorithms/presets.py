@@ -39,10 +39,11 @@ def _overrides(
     strategy: str = "none",
     value: float = 0.9,
     refill: int = 0,
+    overlong_buffer: float = 0.0,
     critic_warmup_steps: int = 0,
 ) -> Overrides:
     return {
-        "rollout": {"refill": refill},
+        "rollout": {"refill": refill, "overlong_buffer": overlong_buffer},
         "algorithm": {
             "estimator": estimator,
             "scale_by_std": scale_by_std,
@@ -51,6 +52,8 @@ def _overrides(
             "credit": "trajectory",
             "turn_discount": 1.0,
             "normalize_by": "none",
+            "soft_reweighting": False,
+            "length_weighting": False,
             "kl_in_reward": kl_in_reward,
         },
         "loss": {
@@ -94,10 +97,11 @@ PRESETS: dict[str, Preset] = {
     ),
     "dapo": Preset(
         title="DAPO",
-        # without its cost for overlong replies: here a reply has a limit of its own
-        one_line="GRPO by the token, with room for rare tokens and fresh puzzles for those that teach nothing; no KL.",
+        one_line="GRPO by the token: room for rare tokens, fresh puzzles where none differ, a cost of length, no KL.",
         paper="arXiv 2503.14476",
-        overrides=_overrides(estimator="grpo", clip_high=0.28, strategy="top_p", value=1.0, refill=2),
+        overrides=_overrides(
+            estimator="grpo", clip_high=0.28, strategy="top_p", value=1.0, refill=2, overlong_buffer=0.2
+        ),
     ),
     "rloo": Preset(
         title="RLOO",

@@ -57,7 +57,16 @@ class AlgorithmConfig(Section):
         description="mean: less the mean. mean_std: over the standard deviation besides. asym_clip: mean_std kept "
         "within -1 and 3, so that rare successes count more than failures.",
     )
-
+    soft_reweighting: bool = Field(
+        False,
+        description="Advantages times the spread of their group's returns over the step's largest: a filter that "
+        "fades groups in place of dropping them.",
+    )
+    length_weighting: bool = Field(
+        False,
+        description="Advantages times mean length over the trajectory's own, in sampled tokens, so that long "
+        "trajectories do not count for more where every token counts alike.",
+    )
     kl_in_reward: float = Field(
         0.0,
         ge=0,

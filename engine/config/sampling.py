@@ -132,6 +132,19 @@ class RolloutConfig(Section):
         "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
         "Needs a filter that drops the equal ones.",
     )
+    overlong_buffer: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Share of a reply's token limit within which it begins to cost (DAPO's over-long punishment). 0 "
+        "never costs; 0.2 leaves the first four fifths free. Keeps replies from being cut before their answer.",
+    )
+    overlong_penalty: float = Field(
+        -1.0,
+        ge=-100,
+        le=0,
+        description="What a reply costs that fills its limit; within overlong_buffer it grows to that evenly.",
+    )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
 
     @model_validator(mode="after")

@@ -12,7 +12,6 @@ from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
 from engine.rollout.agent_proxy import AgentProxy, ReplySampler
-from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Reply, Trajectory
 
@@ -59,12 +58,7 @@ class LocalModel:
         self.wanted_context = config.rollout.max_context_tokens
         self.context_tokens = min(self.wanted_context, self._own_limit())
         context = ContextManager(tokenizer, think=config.rollout.think)
-        self.proxy = AgentProxy(
-            context,
-            think=config.rollout.think,
-            max_context_tokens=self.context_tokens,
-            window=window_of(config.rollout),
-        )
+        self.proxy = AgentProxy.of(config.rollout, context, max_context_tokens=self.context_tokens)
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
         from engine.policies.batched_sampler import BatchedSampler
@@ -120,9 +114,7 @@ class EndpointModel:
         context = ChatContext(think=self.rollout.think)
         sampler = ChatSampler(self.endpoint, context, specs, temperature=temperature, concurrency=self.concurrency)
         watch = Stopwatch(sampler, rows=len(specs))
-        proxy = AgentProxy(
-            context, think=self.rollout.think, max_context_tokens=UNLIMITED, window=window_of(self.rollout)
-        )
+        proxy = AgentProxy.of(self.rollout, context, max_context_tokens=UNLIMITED)
         try:
             trajectories, failure = play_out(proxy, watch, specs)
         finally:

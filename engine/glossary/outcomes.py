@@ -41,9 +41,16 @@ REWARD = (
         bad="Far above the mean reward: sampling at this temperature spoils what the policy knows.",
     ),
     Metric(
-        name="reward/penalty", section="reward", title="Format penalty", high=0, better="higher",
-        meaning="Mean penalty per trajectory for malformed replies and unknown actions. It is 0 or below.",
-        bad="Moving away from 0: the reply format is breaking.",
+        name="reward/penalty", section="reward", title="Penalties", high=0, better="higher",
+        meaning="Mean penalty per trajectory for malformed replies, unknown actions and replies that are too long. It "
+        "is 0 or below.",
+        bad="Moving away from 0: the reply format is breaking, or replies run into their token limit.",
+    ),
+    Metric(
+        name="reward/length_penalty", section="reward", title="Over-long penalty", high=0, better="higher",
+        meaning="The part of the penalties that is for replies near their token limit. 0 without "
+        "rollout.overlong_buffer.",
+        bad="Moving away from 0 step by step: replies grow faster than the penalty holds them.",
     ),
 )  # fmt: skip
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from engine.config import RolloutConfig
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedReply, parse_reply
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window
+from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window, window_of
 from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
+from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
 from engine.rollout.types import Reply, Trajectory, Turn
 
 
@@ -37,12 +39,30 @@ class AgentProxy:
     """`window` decides what the model sees of earlier turns; `max_context_tokens` is of one context, reply included."""
 
     def __init__(
-        self, context: ContextManager, *, think: bool, max_context_tokens: int, window: Window | None = None
+        self,
+        context: ContextManager,
+        *,
+        think: bool,
+        max_context_tokens: int,
+        window: Window | None = None,
+        length_penalty: LengthPenalty = any_length,
     ) -> None:
         self.context = context
         self.think = think
         self.max_context_tokens = max_context_tokens
         self.window = window or FullContext()
+        self.length_penalty = length_penalty
+
+    @classmethod
+    def of(cls, config: RolloutConfig, context: ContextManager, *, max_context_tokens: int) -> AgentProxy:
+        """As `config` says, but for the limit of a context, which the model may set lower."""
+        return cls(
+            context,
+            think=config.think,
+            max_context_tokens=max_context_tokens,
+            window=window_of(config),
+            length_penalty=length_penalty_of(config),
+        )
 
     def rollout(
         self, sampler: ReplySampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
@@ -188,6 +208,7 @@ class Player:
 
     def _record(self, start: int, text: str, outcome: TurnOutcome) -> None:
         trajectory = self.trajectory
+        length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.episode.config.max_reply_tokens)
         trajectory.turns.append(
             Turn(
                 context_start=trajectory.context_start,
@@ -199,7 +220,8 @@ class Player:
                 parsed=outcome.parsed,
                 executed=outcome.executed,
                 reward=outcome.reward,
-                penalty=outcome.penalty,
+                penalty=outcome.penalty + length_penalty,
+                length_penalty=length_penalty,
                 frames=outcome.frames,
                 info=outcome.info,
             )

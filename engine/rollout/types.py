@@ -35,9 +35,10 @@ class Turn:
     parsed: ParsedReply
     executed: list[str]
     reward: float
-    penalty: float
+    penalty: float  # of its format and its length
     frames: list[Frame]
     info: dict[str, Any] = field(default_factory=dict)
+    length_penalty: float = 0.0  # the part of `penalty` that is of its length
     context_start: int = 0
 
 
@@ -82,7 +83,7 @@ class Trajectory:
 
     @property
     def score(self) -> float:
-        """Return plus format penalties: what advantages are made of."""
+        """Return plus penalties: what advantages are made of."""
         return self.raw_return + self.penalty
 
     @property

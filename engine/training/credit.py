@@ -12,6 +12,7 @@ from torch import Tensor
 
 from engine.algorithms import advantages as estimators
 from engine.algorithms.normalization import normalized
+from engine.algorithms.reweighting import length_weights, spread_weights
 from engine.config import AlgorithmConfig
 from engine.rollout.batching import Batch, last_token_rewards, turn_ends, turn_numbers
 
@@ -155,7 +156,18 @@ def assign_credit(
     if kl_to_start is not None:
         costs = config.kl_in_reward * kl_to_start * batch.mask
         batch = replace(batch, rewards=batch.rewards - costs, scores=batch.scores - costs.sum(dim=1))
-    return ESTIMATORS[config.estimator].assign(config, batch, values)
+    credit = ESTIMATORS[config.estimator].assign(config, batch, values)
+    return replace(credit, advantages=credit.advantages * _weights(config, batch)[:, None])
+
+
+def _weights(config: AlgorithmConfig, batch: Batch) -> Tensor:
+    """What each trajectory's advantages are multiplied by, (B,)."""
+    weights = torch.ones_like(batch.scores)
+    if config.soft_reweighting:
+        weights = weights * spread_weights(batch.returns, batch.groups)
+    if config.length_weighting:
+        weights = weights * length_weights(batch.mask)
+    return weights
 
 
 def with_normalized_scores(config: AlgorithmConfig, batch: Batch) -> Batch:

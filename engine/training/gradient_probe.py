@@ -19,11 +19,10 @@ from engine.config import RunConfig, read_config
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_spread, gradient_norms
 from engine.errors import CheckpointError, RunDirectoryError
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import stop_ids
+from engine.policies.loading import context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
 from engine.training.credit import assign_credit, with_normalized_scores
@@ -105,13 +104,9 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer, learner, progress = checkpoint.load_learner(config, path, device=device)
     model, step = learner.model, progress.step
-    think = config.rollout.think
-    proxy = AgentProxy(
-        ContextManager(tokenizer, think=think),
-        think=think,
-        max_context_tokens=config.rollout.max_context_tokens,
-        window=window_of(config.rollout),
-    )
+    context = ContextManager(tokenizer, think=config.rollout.think)
+    limit = context_limit(model, config.rollout.max_context_tokens)
+    proxy = AgentProxy.of(config.rollout, context, max_context_tokens=limit)
     manager = EnvStateManager(
         config.environments,
         groups=config.rollout.groups,

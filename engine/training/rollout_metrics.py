@@ -43,6 +43,7 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/min": float(scores.min()),
         "reward/max": float(scores.max()),
         "reward/penalty": float(np.mean([trajectory.penalty for trajectory in trajectories])),
+        "reward/length_penalty": float(np.mean([sum(turn.length_penalty for turn in t.turns) for t in trajectories])),
         "reward/in_group_std": float(np.mean(spreads)),
         "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),

@@ -26,7 +26,6 @@ from engine.policies.loading import LanguageModel, context_limit, stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
@@ -67,12 +66,8 @@ class Trainer:
         self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
         self.stop_ids = stop_ids(model, tokenizer)
         self.context = ContextManager(tokenizer, think=config.rollout.think)
-        self.proxy = AgentProxy(
-            self.context,
-            think=config.rollout.think,
-            max_context_tokens=context_limit(model, config.rollout.max_context_tokens),
-            window=window_of(config.rollout),
-        )
+        limit = context_limit(model, config.rollout.max_context_tokens)
+        self.proxy = AgentProxy.of(config.rollout, self.context, max_context_tokens=limit)
         self.manager = EnvStateManager(
             config.environments,
             groups=config.rollout.groups,

@@ -10,7 +10,6 @@ from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.context_windows import window_of
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Reply, Trajectory
 from tests.engine.models import words
@@ -45,12 +44,8 @@ def context_manager(*, think: bool = True) -> ContextManager:
 
 
 def proxy_of(config: RunConfig) -> AgentProxy:
-    return AgentProxy(
-        context_manager(),
-        think=True,
-        max_context_tokens=config.rollout.max_context_tokens,
-        window=window_of(config.rollout),
-    )
+    limit = config.rollout.max_context_tokens
+    return AgentProxy.of(config.rollout, context_manager(), max_context_tokens=limit)
 
 
 def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:

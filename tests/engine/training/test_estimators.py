@@ -48,8 +48,17 @@ def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, esti
         {"loss": {"kl_coefficient": 0.1, "kl_kind": "k3+", "aggregation": "sequence_mean_token_sum_norm"}},
         {"filter": {"strategy": "top_k_absolute", "value": 2, "metric": "entropy", "loss_scaling": "sqrt"}},
         {"algorithm": {"estimator": "remax"}, "rollout": {"groups": 2, "group_size": 1}},
+        {"algorithm": {"soft_reweighting": True, "length_weighting": True}, "rollout": {"overlong_buffer": 0.9}},
     ],
-    ids=["kl in reward", "kl in reward, probed", "normalised", "straight-through kl", "entropy filter", "lone remax"],
+    ids=[
+        "kl in reward",
+        "kl in reward, probed",
+        "normalised",
+        "straight-through kl",
+        "entropy filter",
+        "lone remax",
+        "reweighted",
+    ],
 )
 def test_a_run_of_two_steps_with_each_setting_updates_the_policy(
     model: Path, tmp_path: Path, changes: dict[str, Any]
