@@ -1,4 +1,4 @@
-"""Estimators and losses against verl's published functions, from fixtures that `benchmarks/reference_vectors.py` wrote.
+"""Estimators and losses against verl's published functions, from fixtures that `benchmarks/reference_vectors` wrote.
 
 Where ours differ on purpose: what gae and remax hold on unsampled tokens (it is not used, and the fixture has it
 cleared), and the constant of sequence_mean_token_sum_norm, which verl takes from the padded width unless told.
