@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from benchmarks.science.experiment import Arm, Experiment, sweep
 
-SHORT = ("steps=60", "evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=1", "capture.every=0")
+LEAN = ("evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=1", "capture.every=0")
+SHORT = ("steps=60", "diagnostics.gradients_every=10", *LEAN)
 REVERSED = "environments.0.parameters.reversed=true"
 BANDIT = ("environments.0.kind='bandit'", "environments.0.tag='Bandit'", "environments.0.max_turns=1")
+ALGORITHMS = {"PPO": "ppo", "GRPO": "grpo", "StarPO": "starpo", "StarPO-S": "starpo_s"}
 
 _ALL = (
     Experiment(
@@ -39,15 +41,18 @@ _ALL = (
         changes=SHORT,
         arms=tuple(
             Arm(label=f"{groups} x {size}", changes=(f"rollout.groups={groups}", f"rollout.group_size={size}"))
-            for groups, size in ((64, 2), (32, 4), (16, 8), (8, 16), (4, 32))
+            for groups, size in ((64, 2), (32, 4), (16, 8), (4, 32))
         ),
         curves=("rollout/success", "reward/in_group_std", "optim/grad_norm"),
     ),
     Experiment(
         name="online",
-        question="Does using each batch of rollouts for ten passes cost what it saves in sampling?",
+        question="With the same number of updates: what does it cost to sample afresh for fewer of them?",
         changes=SHORT,
-        arms=sweep("optimizer.epochs", {"online-1": "1", "online-10": "10"}),
+        arms=tuple(
+            Arm(label=f"online-{epochs}, {60 // epochs} rollouts", changes=(f"optimizer.epochs={epochs}", *changes))
+            for epochs, changes in ((1, ()), (5, ("steps=12",)), (10, ("steps=6",)))
+        ),
         curves=("rollout/success", "policy/clip_fraction", "policy/entropy"),
     ),
     Experiment(
@@ -84,9 +89,27 @@ _ALL = (
     Experiment(
         name="gradient_by_spread",
         question="Do groups with more spread of returns pull harder at the task, and no harder at entropy?",
-        changes=("diagnostics.gradients_every=10", *SHORT),
+        changes=SHORT,
         arms=(Arm(label="starter"),),
         curves=("gradient/all/task", "gradient/all/entropy", "rollout/success"),
+    ),
+    Experiment(
+        name="stability_lake",
+        question="At ten times the starter's learning rate, which algorithm holds on FrozenLake?",
+        changes=("steps=40", "optimizer.learning_rate=2e-3", *LEAN),
+        arms=tuple(Arm(label=label, preset=preset) for label, preset in ALGORITHMS.items()),
+        curves=("rollout/success", "policy/entropy", "collapse/mi_ratio", "optim/grad_norm"),
+    ),
+    Experiment(
+        name="stability_bandit",
+        question="At five and at ten times the starter's learning rate, which algorithm holds on the bandit?",
+        changes=(*BANDIT, "steps=60", *LEAN),
+        arms=tuple(
+            Arm(label=f"{label}, {rate}", preset=preset, changes=(f"optimizer.learning_rate={rate}",))
+            for rate in ("1e-3", "2e-3")
+            for label, preset in ALGORITHMS.items()
+        ),
+        curves=("rollout/success", "policy/entropy", "reward/in_group_std", "optim/grad_norm"),
     ),
     Experiment(
         name="along_a_collapse",

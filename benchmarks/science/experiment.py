@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.config import RunConfig, read_config
@@ -30,11 +31,16 @@ class Experiment:
     changes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     curves: tuple[str, ...] = ("rollout/success", "policy/entropy", "collapse/mi_ratio")
-    notes: str = field(default="")
 
     def config(self, arm: Arm, seed: int) -> RunConfig:
         """The run of one arm with one seed; a `ConfigError` if the catalogue asks for what the engine refuses."""
-        return read_config(CONFIGS / f"{arm.preset}.toml", [*self.changes, *arm.changes, f"seed={seed}"])
+        return read_config(CONFIGS / f"{arm.preset}.toml", ["threads=1", *self.changes, *arm.changes, f"seed={seed}"])
+
+    def runs(self) -> Iterator[tuple[Arm, int, RunConfig]]:
+        """All of it, seeds outermost, so that a sweep that was cut off has whole seeds."""
+        for seed in self.seeds:
+            for arm in self.arms:
+                yield arm, seed, self.config(arm, seed)
 
 
 def sweep(field_name: str, values: dict[str, str], *, preset: str = "starter") -> tuple[Arm, ...]:

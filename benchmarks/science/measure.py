@@ -6,53 +6,31 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.science.experiment import Arm, Experiment
-from benchmarks.science.runs import read_events
-from engine.events import AlertRaised, EvaluationCompleted, RunStarted, StepCompleted
+from engine.diagnostics.recordings import Recording, read_events, read_recording
+from engine.events import AlertRaised, EvaluationCompleted, StepCompleted
 
-GONE = 0.05  # training success below this to the end counts as collapsed
 DIGITS = 4
 
 
 def measure(experiment: Experiment, arm: Arm, seed: int, directory: Path) -> dict[str, Any]:
     events = read_events(directory)
-    steps = newest_attempts(events)
-    finals = [event for event in events if isinstance(event, EvaluationCompleted)]
+    recording = read_recording(directory)
+    evaluations = [event for event in events if isinstance(event, EvaluationCompleted)]
+    seconds = max(event.seconds for event in events if isinstance(event, StepCompleted))
     return {
         "arm": arm.label,
         "seed": seed,
         "evaluations": [
             {name: getattr(event, name) for name in ("step", "environment", "episodes", "successes", "final")}
-            for event in finals
+            for event in evaluations
         ],
-        "curves": {name: curve(steps, name) for name in experiment.curves},
-        "collapsed_at": collapsed_at(steps),
+        "curves": {name: curve(recording, name) for name in experiment.curves},
+        "collapsed_at": recording.collapsed_at,
         "alerts": [[event.step, event.severity, event.rule] for event in events if isinstance(event, AlertRaised)],
-        "seconds": round(steps[-1].seconds, 1),
-        "steps": len(steps),
+        "seconds": round(seconds, 1),
+        "steps": len(recording.steps),
     }
 
 
-def newest_attempts(events: list[Any]) -> list[StepCompleted]:
-    """Each step once: what a resumed attempt took again replaces what the one before reported."""
-    steps: dict[int, StepCompleted] = {}
-    for event in events:
-        if isinstance(event, RunStarted) and event.resumed_from is not None:
-            steps = {number: step for number, step in steps.items() if number <= (event.resumed_from or 0)}
-        elif isinstance(event, StepCompleted):
-            steps[event.step] = event
-    return [steps[number] for number in sorted(steps)]
-
-
-def curve(steps: list[StepCompleted], name: str) -> list[list[float]]:
-    return [[step.step, round(step.metrics[name], DIGITS)] for step in steps if name in step.metrics]
-
-
-def collapsed_at(steps: list[StepCompleted]) -> int | None:
-    """The first step from which training success stayed below 5% to the end, if there is one."""
-    gone = None
-    for step in steps:
-        if step.metrics["rollout/success"] >= GONE:
-            gone = None
-        elif gone is None:
-            gone = step.step
-    return gone
+def curve(recording: Recording, name: str) -> list[list[float]]:
+    return [[step, round(metrics[name], DIGITS)] for step, metrics in recording.steps if name in metrics]

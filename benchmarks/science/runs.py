@@ -1,47 +1,50 @@
-"""Trains what an experiment asks for, one run after the other. What is finished is kept, what was cut off goes on."""
+"""Trains what experiments ask for, several runs at a time. What is finished is kept, what was cut off goes on.
+
+Experiments that ask for the same run share it: its directory is named by its configuration.
+"""
 
 from __future__ import annotations
 
-import json
+import hashlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from benchmarks.science.experiment import Arm, Experiment
-from engine.events import Event, RunFinished, parse_event
+from engine.config import RunConfig
+from engine.diagnostics.recordings import read_events
+from engine.events import RunFinished
 
 
-def train_all(experiment: Experiment, place: Path) -> Iterator[tuple[Arm, int, Path]]:
-    """`(arm, seed, run directory)` as each is done; seeds outermost, so that a cut-off sweep has whole seeds."""
-    for seed in experiment.seeds:
-        for arm in experiment.arms:
-            directory = place / experiment.name / f"{slug(arm.label)}-{seed}"
-            if not is_finished(directory):
-                train(experiment, arm, seed, directory)
-            yield arm, seed, directory
+def directory_of(config: RunConfig, place: Path) -> Path:
+    digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
+    return place / digest[:16]
 
 
-def train(experiment: Experiment, arm: Arm, seed: int, directory: Path) -> None:
+def train_all(configs: Iterable[RunConfig], place: Path, *, jobs: int) -> Iterator[RunConfig]:
+    """Each configuration as its run is done; those that are done already come first."""
+    waiting = []
+    for config in {directory_of(config, place): config for config in configs}.values():
+        if is_finished(directory_of(config, place)):
+            yield config
+        else:
+            waiting.append(config)
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(train, config, directory_of(config, place)): config for config in waiting}
+        for future in as_completed(futures):
+            future.result()
+            yield futures[future]
+
+
+def train(config: RunConfig, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    config = directory / "asked.json"
-    asked = experiment.config(arm, seed).model_dump_json(indent=1)
-    if config.exists() and json.loads(config.read_text()) != json.loads(asked):
-        raise SystemExit(f"{directory} was made with another configuration; move it away to train this one.")
     begun = (directory / "events.jsonl").exists()
-    config.write_text(asked)
-    command = [sys.executable, "-m", "engine", "train", str(config), "--run-dir", str(directory), "--quiet"]
+    asked = directory / "asked.json"
+    asked.write_text(config.model_dump_json(indent=1))
+    command = [sys.executable, "-m", "engine", "train", str(asked), "--run-dir", str(directory), "--quiet"]
     subprocess.run([*command, "--resume"] if begun else command, check=True)
 
 
 def is_finished(directory: Path) -> bool:
-    events = directory / "events.jsonl"
-    return events.exists() and isinstance(read_events(directory)[-1], RunFinished)
-
-
-def read_events(directory: Path) -> list[Event]:
-    return [parse_event(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
-
-
-def slug(label: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in label.lower()).strip("-")
+    return (directory / "events.jsonl").exists() and isinstance(read_events(directory)[-1], RunFinished)

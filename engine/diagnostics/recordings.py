@@ -43,25 +43,25 @@ class Firing:
 
 def read_recording(directory: Path) -> Recording:
     """The metrics of a run directory's steps; steps that a later attempt did again count as it did them."""
-    path = directory / "events.jsonl"
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        raise RunDirectoryError(f"There is no {path}.", remedy="Give the directories of runs.") from None
     steps: dict[int, Metrics] = {}
-    for event in _whole(lines, path):
+    for event in read_events(directory):
         if isinstance(event, RunStarted):
             since = event.resumed_from or 0
             steps = {step: metrics for step, metrics in steps.items() if step <= since}
         elif isinstance(event, StepCompleted):
             steps[event.step] = event.metrics
     if not steps:
-        raise RunDirectoryError(f"{path} has no steps.", remedy="Give runs that have made at least one step.")
+        raise RunDirectoryError(f"{directory} has no steps.", remedy="Give runs that have made at least one step.")
     return Recording(name=directory.resolve().name, steps=sorted(steps.items()))
 
 
-def _whole(lines: list[bytes], path: Path) -> list[Event]:
-    """The events; a last line that an engine is still writing is left out."""
+def read_events(directory: Path) -> list[Event]:
+    """All events of a run directory; a last line that an engine is still writing is left out."""
+    path = directory / "events.jsonl"
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        raise RunDirectoryError(f"There is no {path}.", remedy="Give the directories of runs.") from None
     events = []
     for number, line in enumerate(lines, start=1):
         try:

@@ -9,11 +9,10 @@ import pytest
 
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
-from benchmarks.science.measure import collapsed_at, newest_attempts
 from benchmarks.science.plot import mean_curve, plot
+from benchmarks.science.runs import directory_of
 from benchmarks.science.table import table
 from engine.config import RunConfig
-from engine.events import RunStarted, StepCompleted
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -23,25 +22,10 @@ def test_every_arm_is_a_run_of_its_own_that_the_engine_accepts(experiment: Exper
     assert len({config.model_dump_json() for config in configs}) == len(configs)
 
 
-def step(number: int, success: float, attempt: int = 1) -> StepCompleted:
-    return StepCompleted(
-        seq=number, time=0.0, attempt=attempt, epoch=0, step=number, metrics={"rollout/success": success}, tokens=0,
-        seconds=float(number),
-    )  # fmt: skip
-
-
-def test_a_run_collapsed_where_success_left_for_good() -> None:
-    assert collapsed_at([step(1, 0.5), step(2, 0.0), step(3, 0.1), step(4, 0.04), step(5, 0.0)]) == 4
-    assert collapsed_at([step(1, 0.0), step(2, 0.06)]) is None
-
-
-def test_steps_that_a_resumed_attempt_took_again_count_once() -> None:
-    again = RunStarted(
-        seq=9, time=0.0, attempt=2, epoch=0, step=1, total_steps=3, resumed_from=1, pid=1, device="cpu", model="tiny",
-        parameters=1,
-    )  # fmt: skip
-    taken = newest_attempts([step(1, 0.1), step(2, 0.2), step(3, 0.3), again, step(2, 0.7, attempt=2)])
-    assert [(one.step, one.metrics["rollout/success"]) for one in taken] == [(1, 0.1), (2, 0.7)]
+def test_the_same_run_in_two_experiments_is_trained_once(tmp_path: Path) -> None:
+    first, second = (EXPERIMENTS[name] for name in ("filter_mass", "action_budget"))
+    directories = [{directory_of(config, tmp_path) for _, _, config in one.runs()} for one in (first, second)]
+    assert len(directories[0] & directories[1]) == 3  # the starter run, with three seeds
 
 
 def result(arm: str, seed: int, solved: int, *, collapsed: int | None = None) -> dict[str, Any]:
