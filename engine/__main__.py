@@ -84,7 +84,7 @@ def probe_main(argv: list[str]) -> int:
     parser.add_argument("--checkpoint", metavar="STEP_N", help="a folder of its checkpoints; default: the newest good")
     options = parser.parse_args(argv)
 
-    from engine.training.gradient_probe import probe_run
+    from engine.training.probe_command import probe_run
 
     return probe_run(options.run_dir, chosen=options.checkpoint)
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.diagnostics.statistics import wilson_interval
-from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel
-from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
+from engine.training.backend import Backend, never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +46,24 @@ class Evaluation:
 
 
 def evaluate(
-    model: LanguageModel,
-    proxy: AgentProxy,
+    backend: Backend,
     manager: EnvStateManager,
     environment: EnvironmentConfig,
     config: RunConfig,
     *,
     episodes: int,
-    stop_ids: set[int],
-    checkpoint: Callable[[], None] = lambda: None,
+    checkpoint: Callable[[], None] = never,
 ) -> Evaluation:
     """Plays held-out puzzles `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
     settings = config.evaluation
     began = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
-    sampler = BatchedSampler(
-        model, rows=len(specs), stop_ids=stop_ids, temperature=settings.temperature, seeds=[settings.first_seed, 2]
+    trajectories, _ = backend.play(
+        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], checkpoint=checkpoint
     )
     return Evaluation(
         environment=environment.tag,
-        trajectories=proxy.rollout(sampler, specs, checkpoint=checkpoint),
+        trajectories=trajectories,
         first_seed=settings.first_seed,
         temperature=settings.temperature,
         seconds=time.monotonic() - began,

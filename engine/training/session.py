@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import traceback
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from engine.config import RunConfig
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import StarboardError
 from engine.training import checkpoint
+from engine.training.backend import LocalBackend
 from engine.training.control import Control, Interrupted
 from engine.training.heartbeat import Heartbeat
-from engine.training.learner import trainable_parameters
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
 
@@ -48,7 +49,8 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
         try:
             trainer = prepare(config, directory, events, control, resume=resume)
             state["trainer"] = trainer
-            trainer.run()
+            with closing(trainer.backend):
+                trainer.run()
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
@@ -64,25 +66,22 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
     refuse_impossible(config)
     torch.manual_seed(config.seed)
-    torch.set_num_threads(config.threads or os.cpu_count() or 1)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
     directory.write_config(config)
-    tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
-    model = learner.model
+    backend, progress = LocalBackend.open(config, found)
     events.emit(
         "run_started",
         step=progress.step,
         total_steps=config.steps,
         resumed_from=progress.step if found else None,
         pid=os.getpid(),
-        device=device,
+        device=backend.device,
         model=config.model.path,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        trainable_parameters=sum(weight.numel() for weight in trainable_parameters(model)),
+        parameters=backend.parameters,
+        trainable_parameters=backend.trainable_parameters,
         versions=_versions(),
     )
-    return Trainer(config, directory, events, control, model, tokenizer, learner, progress)
+    return Trainer(config, directory, events, control, backend, progress)
 
 
 def _failure(error: Exception) -> dict[str, str]:

@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from engine.config import RunConfig
-from engine.diagnostics.cross_scores import Pairs, cross_score, sample_pairs, sample_turns
+from engine.diagnostics.cross_scores import Pairs, sample_pairs, sample_turns
 from engine.diagnostics.mutual_information import SmoothedZScore, estimate
 from engine.diagnostics.templates import Templates, Thought, find_templates
-from engine.policies.loading import LanguageModel
-from engine.rollout.context_manager import ContextManager
 from engine.rollout.types import Trajectory
+from engine.training.backend import Backend
 from engine.training.run_directory import write_json
 
 CLOSE = "</think>"
@@ -31,8 +30,7 @@ class TokenText(Protocol):
 
 
 def collapse_metrics(
-    model: LanguageModel,
-    context: ContextManager,
+    backend: Backend,
     trajectories: Sequence[Trajectory],
     config: RunConfig,
     *,
@@ -44,13 +42,12 @@ def collapse_metrics(
     Without two contexts and two thoughts there is nothing to contrast, and only the counts are returned. `smoothed`
     moves on by one estimate.
     """
-    turns = [turns_of(trajectory, context) for trajectory in trajectories]
+    turns = [turns_of(trajectory, backend.context) for trajectory in trajectories]
     pairs = sample(turns, config, np.random.default_rng([config.seed, step, 3]))
     metrics = _counts(turns)
     if len(pairs.prompts) < 2 or len(pairs.thoughts) < 2:
         return metrics
-    scores = cross_score(model, pairs.prompts, pairs.thoughts, temperature=config.rollout.temperature)
-    found = estimate(scores.cpu(), [len(ids) for ids in pairs.thoughts], pairs.true_column)
+    found = estimate(backend.cross_scores(pairs), [len(ids) for ids in pairs.thoughts], pairs.true_column)
     return metrics | found.to_metrics() | (smoothed.observe(found) if smoothed else {})
 
 

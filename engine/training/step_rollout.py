@@ -8,11 +8,9 @@ from statistics import fmean
 
 from engine.config import RunConfig
 from engine.errors import ConfigError, EnvironmentFault
-from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel
-from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
+from engine.training.backend import Backend, never
 from engine.training.rollout_metrics import group_spreads
 
 TRAINING_STREAM = 1
@@ -30,22 +28,12 @@ class StepRollout:
 
 
 def roll_out_step(
-    model: LanguageModel,
-    proxy: AgentProxy,
-    manager: EnvStateManager,
-    config: RunConfig,
-    step: int,
-    *,
-    stop_ids: set[int],
-    checkpoint: Callable[[], None],
+    backend: Backend, manager: EnvStateManager, config: RunConfig, step: int, *, checkpoint: Callable[[], None] = never
 ) -> StepRollout:
     """All trajectories of a step; groups have numbers of their own, and none is left out."""
 
     def play(specs: list[EpisodeSpec], seeds: list[int]) -> tuple[list[Trajectory], int]:
-        sampler = BatchedSampler(
-            model, rows=len(specs), stop_ids=stop_ids, temperature=config.rollout.temperature, seeds=seeds
-        )
-        return proxy.rollout(sampler, specs, checkpoint=checkpoint), sampler.sampled_tokens
+        return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, checkpoint=checkpoint)
 
     specs = manager.training_batch(step)
     trajectories, sampled = play(specs, [config.seed, step, TRAINING_STREAM])
@@ -67,22 +55,18 @@ def roll_out_step(
     if config.rollout.refill:
         found.metrics["filter/refilled_groups"] = float(refilled)
     if config.algorithm.estimator == "remax":
-        found.baselines, sampled = greedy_baselines(
-            model, proxy, specs, found.trajectories, stop_ids=stop_ids, checkpoint=checkpoint
-        )
+        found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, checkpoint=checkpoint)
         found.sampled += sampled
         found.metrics["reward/greedy"] = fmean(found.baselines.values()) if found.baselines else 0.0
     return found
 
 
 def greedy_baselines(
-    model: LanguageModel,
-    proxy: AgentProxy,
+    backend: Backend,
     specs: list[EpisodeSpec],
     trajectories: list[Trajectory],
     *,
-    stop_ids: set[int],
-    checkpoint: Callable[[], None] = lambda: None,
+    checkpoint: Callable[[], None] = never,
 ) -> tuple[dict[int, float], int]:
     """Score of one greedy episode for each group of `specs`, and the tokens that were sampled for them.
 
@@ -90,18 +74,17 @@ def greedy_baselines(
     may depend on it. A group whose greedy episode fails has the mean score of its trajectories.
     """
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
-    sampler = BatchedSampler(model, rows=len(chosen), stop_ids=stop_ids, temperature=0.0, seeds=[0])
     try:
-        played = proxy.rollout(sampler, chosen, checkpoint=checkpoint)
+        played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], checkpoint=checkpoint)
     except EnvironmentFault:
-        played = []
+        played, sampled = [], 0
     scores: dict[int, list[float]] = {}
     for trajectory in trajectories:
         if trajectory.has_outcome:
             scores.setdefault(trajectory.group, []).append(trajectory.score)
     baselines = {group: fmean(values) for group, values in scores.items()}
     baselines |= {greedy.group: greedy.score for greedy in played if greedy.has_outcome}
-    return baselines, sampler.sampled_tokens
+    return baselines, sampled
 
 
 def _without_spread(trajectories: list[Trajectory], groups: int) -> list[int]:

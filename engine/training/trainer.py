@@ -17,31 +17,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.algorithms.losses import explained_variance
 from engine.config import RunConfig
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
-from engine.policies.loading import LanguageModel, context_limit, stop_ids
-from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate, trainable
-from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
 from engine.rollout.types import Trajectory
 from engine.training import checkpoint
+from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked
-from engine.training.credit import assign_credit, with_normalized_scores
+from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
-from engine.training.gradient_probe import gradient_metrics
 from engine.training.group_filter import keep_groups
-from engine.training.learner import Learner
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
-from engine.training.step_rollout import StepRollout, roll_out_step
+from engine.training.step_rollout import roll_out_step
 
 Metrics = dict[str, float]
 
@@ -55,19 +50,13 @@ class Trainer:
         directory: RunDirectory,
         events: EventLog,
         control: Control,
-        model: LanguageModel,
-        tokenizer: Any,
-        learner: Learner,
+        backend: Backend,
         progress: Progress,
     ) -> None:
         self.config, self.directory, self.events, self.control = config, directory, events, control
-        self.model, self.tokenizer, self.learner, self.progress = model, tokenizer, learner, progress
+        self.backend, self.progress = backend, progress
         self.phase = "loading"
         self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
-        self.stop_ids = stop_ids(model, tokenizer)
-        self.context = ContextManager(tokenizer, think=config.rollout.think)
-        limit = context_limit(model, config.rollout.max_context_tokens)
-        self.proxy = AgentProxy.of(config.rollout, self.context, max_context_tokens=limit)
         self.manager = EnvStateManager(
             config.environments,
             groups=config.rollout.groups,
@@ -108,7 +97,7 @@ class Trainer:
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
         with self._timed("rollout", times, step):
-            rollout = self._rollout(step)
+            rollout = roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         metrics = rollout_metrics(trajectories) | rollout.metrics
 
@@ -130,15 +119,15 @@ class Trainer:
         if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
             with self._timed("gradients", times, step, announce=False):
-                metrics |= gradient_metrics(self.learner, batch, self.config)
+                metrics |= self.backend.gradients(batch)
 
         # 5. credit and update
         advantages: Tensor | None = None
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
-                advantages, update_metrics = self._update(batch.rows(rows), step, scale=kept.scale)
-                metrics |= update_metrics
+                advantages, learned = self.backend.learn(batch.rows(rows), step=step, scale=kept.scale)
+                metrics |= learned
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
@@ -147,46 +136,21 @@ class Trainer:
         self.progress.step = step
         self.progress.tokens += sampled
         self.progress.seconds += seconds
+        metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
         self._emit_step(step, metrics, skipped)
         self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
 
-    def _rollout(self, step: int) -> StepRollout:
-        return roll_out_step(
-            self.model,
-            self.proxy,
-            self.manager,
-            self.config,
-            step,
-            stop_ids=self.stop_ids,
-            checkpoint=self.control.check,
-        )
-
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
         if not self.config.rollout.think:
             return {}
-        found = collapse_metrics(self.model, self.context, trajectories, self.config, step=step, smoothed=self.smoothed)
+        found = collapse_metrics(self.backend, trajectories, self.config, step=step, smoothed=self.smoothed)
         if self.config.diagnostics.template_similarity:
             found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
         return found
-
-    def _update(self, batch: Batch, step: int, *, scale: float) -> tuple[Tensor, Metrics]:
-        values = self.learner.values(batch) if self.learner.critic is not None else None
-        kl = self.learner.kl_in_reward(batch)
-        credit = assign_credit(self.config.algorithm, batch, values, kl)
-        advantages = credit.advantages * scale
-        shuffle = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
-        metrics = self.learner.update(
-            batch, advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns
-        )
-        if values is not None and credit.returns is not None:
-            metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
-        if kl is not None:
-            metrics["policy/kl_in_reward"] = float(kl.sum() / batch.mask.sum().clamp(min=1))
-        return advantages, metrics
 
     def _detect(self, step: int, metrics: Metrics) -> Verdict:
         """Raises alerts and does what they ask for; ending the run is left to the caller."""
@@ -236,13 +200,11 @@ class Trainer:
         with self._timed("evaluation", self.between, step):
             results = [
                 evaluate(
-                    self.model,
-                    self.proxy,
+                    self.backend,
                     self.manager,
                     environment,
                     self.config,
                     episodes=episodes,
-                    stop_ids=self.stop_ids,
                     checkpoint=self.control.check,
                 )
                 for environment in self.config.environments
@@ -287,7 +249,7 @@ class Trainer:
         if self.saved_step == self.progress.step:
             return
         with self._timed("checkpoint", self.between, self.progress.step):
-            path = checkpoint.save(self.directory.checkpoints, self.model, self.tokenizer, self.learner, self.progress)
+            path = self.backend.save(self.directory.checkpoints, self.progress)
             checkpoint.prune(self.directory.checkpoints, keep=self.config.checkpoint.keep)
         self.saved_step = self.progress.step
         self.events.emit(
@@ -322,7 +284,7 @@ class Trainer:
         }
 
     def _piece(self, token: int) -> str:
-        return self.context.text([token])
+        return self.backend.context.text([token])
 
     @contextmanager
     def _timed(self, phase: str, times: Metrics, step: int, *, announce: bool = True) -> Iterator[None]:

@@ -8,11 +8,12 @@ import pytest
 
 from engine.config import RunConfig, build_config
 from engine.errors import ConfigError
-from engine.policies.loading import stop_ids
 from engine.rollout.env_state_manager import EnvStateManager
+from engine.training.backend import LocalBackend
+from engine.training.learner import Learner
 from engine.training.step_rollout import StepRollout, greedy_baselines, roll_out_step
 from tests.engine.models import words
-from tests.engine.rollout.builders import lake_config, proxy_of
+from tests.engine.rollout.builders import lake_config
 from tests.engine.talker import talking_model
 
 DROPS_EQUAL = {"strategy": "top_p", "value": 1.0}
@@ -27,12 +28,15 @@ def config_of(*, refill: int, **lake: Any) -> RunConfig:
 
 
 def rolled_out(config: RunConfig, step: int = 1) -> StepRollout:
-    model, rollout = talking_model(), config.rollout
+    rollout = config.rollout
     manager = EnvStateManager(
         config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1, refills=rollout.refill
     )
-    stops = stop_ids(model, words())
-    return roll_out_step(model, proxy_of(config), manager, config, step, stop_ids=stops, checkpoint=lambda: None)
+    return roll_out_step(backend_of(config), manager, config, step)
+
+
+def backend_of(config: RunConfig) -> LocalBackend:
+    return LocalBackend(config, Learner(talking_model(), config), words())
 
 
 def test_groups_of_equal_returns_are_followed_by_fresh_puzzles_as_often_as_allowed() -> None:
@@ -57,10 +61,10 @@ def test_when_all_greedy_episodes_fail_trajectories_are_compared_with_their_grou
     data = lake_config(rollout={"groups": 2, "group_size": 2}).model_dump()
     config = build_config({**data, "algorithm": {"estimator": "remax"}})
     manager = EnvStateManager(config.environments, groups=2, group_size=2, seed=1)
-    stops, specs = stop_ids(talking_model(), words()), manager.training_batch(1)
+    specs = manager.training_batch(1)
     trajectories = rolled_out(config).trajectories
     monkeypatch.setattr("engine.rollout.env_state_manager.make_environment", lambda kind, **_: BrokenReset())
-    found, _ = greedy_baselines(talking_model(), proxy_of(config), specs, trajectories, stop_ids=stops)
+    found, _ = greedy_baselines(backend_of(config), specs, trajectories)
     scores = [trajectory.score for trajectory in trajectories]
     assert found == pytest.approx({0: (scores[0] + scores[1]) / 2, 1: (scores[2] + scores[3]) / 2})
 

@@ -1,0 +1,74 @@
+"""`python -m engine probe`: rolls out with a run's checkpoint, decomposes the gradient, and prints. Analysis only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from engine.config import RunConfig, read_config
+from engine.diagnostics.gradients import COMPONENTS
+from engine.errors import CheckpointError, RunDirectoryError
+from engine.rollout.batching import collate, trainable
+from engine.rollout.env_state_manager import EnvStateManager
+from engine.training import checkpoint
+from engine.training.backend import LocalBackend
+from engine.training.credit import with_normalized_scores
+from engine.training.step_rollout import greedy_baselines
+
+PROBE_STREAM = 7
+
+
+def probe_run(directory: Path, *, chosen: str | None = None) -> int:
+    """Rolls out one batch with a run's checkpoint and prints norms by bucket. Writes nothing, and needs no lock."""
+    if not (directory / "config.json").is_file():
+        raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
+    config = read_config(directory / "config.json")
+    path = _checkpoint(directory / "checkpoints", chosen)
+    metrics = probe_checkpoint(config, path)
+    sys.stdout.write(f"{path.name}, {int(metrics['gradient/all/groups'])} groups\n{table(metrics)}\n")
+    return 0
+
+
+def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
+    """The decomposition of a fresh batch of training puzzles under the checkpoint at `path`."""
+    backend, progress = LocalBackend.open(config, path)
+    manager = EnvStateManager(
+        config.environments,
+        groups=config.rollout.groups,
+        group_size=config.rollout.group_size,
+        seed=config.seed,
+        refills=config.rollout.refill,
+    )
+    step = progress.step + 1
+    specs = manager.training_batch(step)
+    trajectories, _ = backend.play(
+        specs, temperature=config.rollout.temperature, seeds=[config.seed, step, PROBE_STREAM]
+    )
+    baselines: dict[int, float] = {}
+    if config.algorithm.estimator == "remax":
+        baselines, _ = greedy_baselines(backend, specs, trajectories)
+    batch = collate([trajectories[place] for place in trainable(trajectories)], baselines=baselines)
+    return backend.gradients(with_normalized_scores(config.algorithm, batch))
+
+
+def _checkpoint(directory: Path, chosen: str | None) -> Path:
+    found = directory / chosen if chosen else checkpoint.newest_good(directory)
+    if found is None or found.parent != directory or not checkpoint.is_good(found):
+        known = ", ".join(path.name for path in checkpoint.checkpoints(directory)) or "none"
+        raise CheckpointError(
+            f"There is no good checkpoint {chosen or ''} in {directory}.".replace("  ", " "),
+            remedy=f"Use one of those that are there: {known}.",
+        )
+    return found
+
+
+COLUMNS = ("groups", "reward_std", *COMPONENTS, "regularizer_share")
+
+
+def table(metrics: dict[str, float]) -> str:
+    """One row for each bucket, in order of spread."""
+    buckets = list(dict.fromkeys(name.split("/")[1] for name in metrics))
+    lines = ["bucket     " + "".join(f"{column:>19}" for column in COLUMNS)]
+    for bucket in [*buckets[1:], *buckets[:1]]:
+        lines.append(f"{bucket:<11}" + "".join(f"{metrics[f'gradient/{bucket}/{name}']:>19.4g}" for name in COLUMNS))
+    return "\n".join(lines)
