@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from engine.config.cluster import ClusterConfig
 from engine.config.learning import (
     WITHIN_GROUP,
     AlgorithmConfig,
@@ -38,7 +39,11 @@ class RunConfig(Section):
     description: str = Field("", max_length=2000, description="What this run is for.")
     seed: int = Field(1, ge=0, lt=1_000_000, description="Decides puzzles, sampling and shuffling.")
     steps: int = Field(60, ge=1, le=1_000_000, description="Training steps.")
-    backend: Literal["local"] = Field("local", description="Where it runs: this machine, CPU or one GPU.")
+    backend: Literal["local", "ray"] = Field(
+        "local",
+        description="Where it runs. local: this machine, its CPU or one GPU. ray: samplers and learners of their own on "
+        "a Ray cluster, or on one that is started here; see the section cluster.",
+    )
     threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores.")
     environments: list[EnvironmentConfig] = Field(
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
@@ -58,6 +63,7 @@ class RunConfig(Section):
     capture: CaptureConfig = CaptureConfig()
     stop: StopConfig = StopConfig()
     detectors: DetectorsConfig = DetectorsConfig()
+    cluster: ClusterConfig = ClusterConfig()
 
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:
@@ -84,6 +90,11 @@ class RunConfig(Section):
             raise ValueError(
                 f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the "
                 f"{self.optimizer.schedule} schedule no step to fall in. Lower it, or use the constant schedule."
+            )
+        if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
+            raise ValueError(
+                "diagnostics.gradients_every: a gradient that is sharded over several learners is not taken apart "
+                "while training. Set it to 0 and use `python -m engine probe` on a checkpoint, or use one learner."
             )
         for environment in self.environments:
             if environment.max_reply_tokens >= self.rollout.max_context_tokens:

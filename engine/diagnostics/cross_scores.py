@@ -81,7 +81,7 @@ def sample_turns(
     return Pairs(prompts=[list(context) for context in columns], thoughts=thoughts, true_column=true_column)
 
 
-@torch.inference_mode()
+@torch.no_grad()  # inference mode would leave sharded weights as tensors that no backward pass may use
 def cross_score(
     model: LanguageModel,
     prompts: Sequence[Ids],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
+from math import isfinite
 from typing import Any
 
 import torch
@@ -23,19 +24,26 @@ from engine.training.forward_size import tokens_per_pass
 from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
+from engine.training.sharding import Alone, Share, gathered, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
 class Learner:
-    """`start` is the model that the run began with, where `model` is no longer that."""
+    """`start` is the model that the run began with, where `model` is no longer that. `share` is what this process has
+    of the update; where there are several, `model` is whole in each of them and is sharded here."""
 
-    def __init__(self, model: LanguageModel, config: RunConfig, *, start: LanguageModel | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        config: RunConfig,
+        *,
+        start: LanguageModel | None = None,
+        share: Share | None = None,
+    ) -> None:
         self.config = config
         self.model = model
+        self.share = share or Alone()
         optimizer = config.optimizer
-        self.optimizer = torch.optim.AdamW(
-            trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
-        )
         compute_in(model, optimizer.precision)
         if optimizer.packing:
             allow_packing(model)
@@ -48,20 +56,26 @@ class Learner:
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.has_critic:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
+            self.share.shard_body(self.critic.body)
             self.critic_optimizer = torch.optim.AdamW(
                 trainable_parameters(self.critic),
                 lr=optimizer.critic_learning_rate,
                 weight_decay=optimizer.weight_decay,
             )
+        self.share.shard_model(model)
+        self.optimizer = torch.optim.AdamW(
+            trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
+        )
 
     def _reference_of(self, start: LanguageModel | None) -> Reference:
         if self.config.model.lora.rank:
             return AdapterOff(self.model)
         if start is None:
-            return FrozenCopy(deepcopy(self.model))
+            start = deepcopy(self.model)
         compute_in(start, self.config.optimizer.precision)
         if self.config.optimizer.packing:
             allow_packing(start)
+        self.share.shard_model(start)
         return FrozenCopy(start)
 
     @torch.no_grad()
@@ -69,10 +83,12 @@ class Learner:
         """The critic's values (B, T) of a batch."""
         critic, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
-        for rows in self._micro_batches(batch, torch.arange(len(batch))):
+        for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
-            values[rows, : part.ids.shape[1]] = critic(part.ids, part.mask, part.contexts)
-        return values
+            found = critic(part.ids, part.mask, part.contexts)
+            if counts:
+                values[rows, : part.ids.shape[1]] = found
+        return self.share.sum(values)
 
     @torch.no_grad()
     def kl_in_reward(self, batch: Batch) -> Tensor | None:
@@ -80,12 +96,12 @@ class Learner:
         if not self.config.algorithm.kl_in_reward:
             return None
         found = torch.zeros_like(batch.mask)
-        for rows in self._micro_batches(batch, torch.arange(len(batch))):
+        for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
             start = self.reference_logprobs(part)
-            if start is not None:
+            if start is not None and counts:
                 found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
-        return found
+        return self.share.sum(found)
 
     def update(
         self,
@@ -122,21 +138,22 @@ class Learner:
         for _ in range(self.config.optimizer.epochs):
             yield from torch.randperm(rows, generator=shuffle).tensor_split(parts)
 
-    def _micro_batches(self, batch: Batch, rows: Tensor) -> list[Tensor]:
+    def _micro_batches(self, batch: Batch, rows: Tensor) -> list[tuple[Tensor, bool]]:
+        """This process's share of `rows`, in parts that have a sampled token, and whether each part counts."""
         optimizer = self.config.optimizer
         most = tokens_per_pass(optimizer, self.model.device)
-        return batch.micro_batches(rows, max_tokens=most, padded=not optimizer.packing)
+        parts = batch.micro_batches(rows, max_tokens=most, padded=not optimizer.packing)
+        some = [part for part in parts if batch.mask[part].any()]
+        return self.share.split(some) if some else []
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
         total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation, length=loss_config.norm_length)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
-        for index in self._micro_batches(batch, rows):
+        for index, counts in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
-            if not part.mask.any():
-                continue
             logprobs, entropies = self._logprobs_and_entropies(self.model, part)
             policy = losses.policy_loss(
                 logprobs,
@@ -154,8 +171,11 @@ class Learner:
             if start is not None:
                 pull = self._kl_to_start(logprobs, start, part, tokens)
                 loss = loss + loss_config.kl_coefficient * pull
+            (loss * self.share.size * counts).backward()
+            if not counts:
+                continue
+            if start is not None:
                 sums["policy/kl_to_start"] += float(pull.detach())
-            loss.backward()
             share = float(part.mask.sum() / tokens)
             sums["policy/loss"] += float(policy.loss.detach())
             sums["policy/kl"] += policy.approx_kl * share
@@ -166,7 +186,7 @@ class Learner:
                 # nothing has been updated yet, so a difference is the sampler's and learner's own
                 sums["policy/sampler_kl"] += float(((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens)
         norm = self._step(self.model, self.optimizer, meter)
-        meter.add({**sums, "optim/grad_norm": norm}, weight=float(tokens))
+        meter.add({**self.share.total(sums), "optim/grad_norm": norm}, weight=float(tokens))
 
     def reference_logprobs(self, part: Batch) -> Tensor | None:
         """Log-probabilities (B, T) under the model that the run began with; None without a KL penalty."""
@@ -188,22 +208,20 @@ class Learner:
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
         critic, optimizer = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
-        total, clipped = 0.0, 0.0
-        for index in self._micro_batches(batch, rows):
+        sums = {"value/loss": 0.0, "value/clip_fraction": 0.0}
+        for index, counts in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
-            if not part.mask.any():
-                continue
             found, clip = critic(part.ids, part.mask, part.contexts), self.config.loss.value_clip
             old, targets = values[index, :wide], returns[index, :wide]
             loss = losses.value_loss(found, old, targets, part.mask, clip=clip, normalizer=tokens)
-            loss.backward()
-            total += float(loss.detach())
-            share = float(part.mask.sum() / tokens)
-            clipped += losses.value_clip_fraction(found, old, targets, part.mask, clip=clip) * share
+            (loss * self.share.size * counts).backward()
+            if counts:
+                sums["value/loss"] += float(loss.detach())
+                clipped = losses.value_clip_fraction(found, old, targets, part.mask, clip=clip)
+                sums["value/clip_fraction"] += clipped * float(part.mask.sum() / tokens)
         norm = self._step(critic, optimizer, meter)
-        metrics = {"value/loss": total, "value/clip_fraction": clipped, "optim/critic_grad_norm": norm}
-        meter.add(metrics, weight=float(tokens))
+        meter.add({**self.share.total(sums), "optim/critic_grad_norm": norm}, weight=float(tokens))
 
     def _with_critic(self) -> tuple[Critic, torch.optim.AdamW]:
         if self.critic is None or self.critic_optimizer is None:
@@ -212,14 +230,13 @@ class Learner:
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
         """Clips and steps; a non-finite gradient is skipped and counted. Returns the norm before clipping."""
-        norm = torch.nn.utils.clip_grad_norm_(module.parameters(), self.config.optimizer.max_grad_norm)
-        finite = bool(torch.isfinite(norm))
-        if finite:
+        norm = self.share.clip(module.parameters(), self.config.optimizer.max_grad_norm)
+        if isfinite(norm):
             optimizer.step()
         else:
             meter.skipped += 1
         optimizer.zero_grad(set_to_none=True)
-        return float(norm)
+        return norm
 
     def _set_learning_rate(self, step: int) -> float:
         rate = learning_rate(self.config.optimizer, step, steps=self.config.steps)
@@ -228,16 +245,17 @@ class Learner:
         return rate
 
     def state_dict(self) -> dict[str, Any]:
+        """Whole, whoever shares in it; where several do, all of them call this."""
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
         if self.critic is not None and self.critic_optimizer is not None:
             state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
-        return state
+        return state if self.share.size == 1 else dict(gathered(state))
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.load_state_dict(scattered_optimizer(state["optimizer"], self.optimizer))
         if self.critic is not None and self.critic_optimizer is not None:
             load_trained_state(self.critic, state["critic"])
-            self.critic_optimizer.load_state_dict(state["critic_optimizer"])
+            self.critic_optimizer.load_state_dict(scattered_optimizer(state["critic_optimizer"], self.critic_optimizer))
 
 
 def trainable_parameters(module: torch.nn.Module) -> list[torch.nn.Parameter]:
@@ -252,10 +270,10 @@ def trained_state(module: torch.nn.Module) -> dict[str, Tensor]:
 
 def load_trained_state(module: torch.nn.Module, state: dict[str, Tensor]) -> None:
     """`KeyError` unless `state` has exactly what `trained_state` has."""
-    expected = trained_state(module).keys()
-    if expected != state.keys():
-        raise KeyError(f"it has not the same weights: {min(expected ^ state.keys())}")
-    module.load_state_dict(state, strict=False)
+    expected = trained_state(module)
+    if expected.keys() != state.keys():
+        raise KeyError(f"it has not the same weights: {min(expected.keys() ^ state.keys())}")
+    module.load_state_dict({name: scattered(value, expected[name]) for name, value in state.items()}, strict=False)
 
 
 def recompute_activations(model: LanguageModel) -> None:

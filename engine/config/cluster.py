@@ -1,0 +1,75 @@
+"""Where a run has its parts when it is more than one process: how many of what, and how they share machines."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from engine.config.section import Section
+
+
+class ClusterConfig(Section):
+    """Only with the ray backend. `RAY_ADDRESS` names the cluster; without it one is started on this machine."""
+
+    sampler: Literal["vllm", "torch"] = Field(
+        "vllm", description="What samples: vllm, or torch, the local backend's own sampler, for models vLLM lacks."
+    )
+    samplers: int = Field(1, ge=1, le=512, description="Sampler processes; each plays its share of the trajectories.")
+    tensor_parallel: int = Field(
+        1, ge=1, le=64, description="GPUs that one vLLM sampler splits the model over. Needs GPUs."
+    )
+    learners: int = Field(
+        1, ge=1, le=1024, description="Learner processes. Weights and optimiser are sharded over them (FSDP2)."
+    )
+    placement: Literal["disaggregated", "colocated"] = Field(
+        "disaggregated",
+        description="disaggregated: samplers and learners have devices of their own. colocated: they take turns on "
+        "the same ones, the sampler asleep while the learner works. Without GPUs there is nothing to share.",
+    )
+    device: Literal["auto", "cpu", "gpu"] = Field(
+        "auto", description="What samplers and learners run on. auto: GPUs where the cluster has any."
+    )
+    memory_share: float = Field(
+        0.5, gt=0, le=0.98, description="Share of a GPU's memory that vLLM takes. Less when colocated, more when alone."
+    )
+    importance_cap: float = Field(
+        2.0,
+        ge=0,
+        le=100,
+        description="A token counts by how much likelier the learner finds it than the sampler did, up to this much "
+        "(truncated importance weights). Corrects what the two compute differently. 0 turns it off.",
+    )
+    overlap: bool = Field(
+        False,
+        description="Sample the next step's trajectories while this step's are learned from: they are one update "
+        "behind. Faster where samplers and learners have devices of their own.",
+    )
+    wait_minutes: float = Field(
+        30.0, ge=0, le=100_000, description="How long to wait for devices before giving up. 0 waits for ever."
+    )
+    phase_minutes: float = Field(
+        30.0,
+        gt=0,
+        le=100_000,
+        description="A phase that takes longer counts as hanging: stacks and the cluster's state are written down, and "
+        "the run goes on from its last checkpoint.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> ClusterConfig:
+        if self.tensor_parallel > 1 and self.sampler == "torch":
+            raise ValueError("tensor_parallel: the torch sampler has one device. Use 1, or the vllm sampler.")
+        if self.tensor_parallel > 1 and self.device == "cpu":
+            raise ValueError("tensor_parallel: it splits a model over GPUs. Use 1, or device gpu.")
+        if self.overlap and self.placement == "colocated":
+            raise ValueError(
+                "overlap: what takes turns on the same devices cannot work at the same time. Use the disaggregated "
+                "placement."
+            )
+        if self.placement == "colocated" and self.learners != self.samplers * self.tensor_parallel:
+            raise ValueError(
+                f"learners: colocated learners and samplers share devices one to one, and {self.learners} learners "
+                f"do not share {self.samplers * self.tensor_parallel} devices of samplers. Make them equal."
+            )
+        return self

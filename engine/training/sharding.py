@@ -1,0 +1,162 @@
+"""How several learner processes make one update: each takes some micro-batches, weights and optimiser are sharded.
+
+Every process has the whole batch and makes the same choices, so all of them call the model equally often, as its
+collective operations need: who has fewer micro-batches repeats one that counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from engine.policies.loading import LanguageModel
+
+
+class Share(Protocol):
+    """What one of the processes does of an update. Gradients are means over processes, so losses are times `size`."""
+
+    rank: int
+    size: int
+
+    def shard_model(self, model: LanguageModel) -> None:
+        """Its weights are shards from now on. Before an optimiser sees them."""
+
+    def shard_body(self, body: nn.Module) -> None:
+        """The same of a model without a head."""
+
+    def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
+        """This process's parts, and whether each counts; equally many in every process."""
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """The sum over processes, in place."""
+
+    def total(self, sums: dict[str, float]) -> dict[str, float]:
+        """Sums over processes; of what ends in `_max` the largest."""
+
+    def clip(self, parameters: Iterable[nn.Parameter], most: float) -> float:
+        """Clips the whole gradient to the norm `most`; returns its norm before."""
+
+
+class Alone:
+    """One process, nothing sharded."""
+
+    rank, size = 0, 1
+
+    def shard_model(self, model: LanguageModel) -> None:
+        pass
+
+    def shard_body(self, body: nn.Module) -> None:
+        pass
+
+    def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
+        return [(part, True) for part in parts]
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        return tensor
+
+    def total(self, sums: dict[str, float]) -> dict[str, float]:
+        return sums
+
+    def clip(self, parameters: Iterable[nn.Parameter], most: float) -> float:
+        return float(torch.nn.utils.clip_grad_norm_(parameters, most))
+
+
+class Sharded:
+    """One of the processes of the default group of torch.distributed, with FSDP2 (`fully_shard`)."""
+
+    def __init__(self) -> None:
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+
+    def shard_model(self, model: LanguageModel) -> None:
+        """Layer by layer. A head that is its embedding stays whole in each process: two places use it."""
+        head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
+        tied = head.weight is embedding.weight
+        self.shard_body(model.base_model, whole={head.weight} if tied else set())
+        if not tied:
+            _shard(head)
+
+    def shard_body(self, body: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
+        for part in body.children():
+            if isinstance(part, nn.ModuleList):
+                for layer in part:
+                    _shard(layer)
+        _shard(body, whole)
+
+    def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
+        rounds = -(-len(parts) // self.size)
+        mine = [(part, True) for part in parts[self.rank :: self.size]]
+        return mine + [(parts[0], False)] * (rounds - len(mine))
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        dist.all_reduce(tensor)
+        return tensor
+
+    def total(self, sums: dict[str, float]) -> dict[str, float]:
+        told: list[Any] = [None] * self.size
+        dist.all_gather_object(told, dict(sums))
+        names = dict.fromkeys(name for one in told for name in one)
+        return {
+            name: (max if name.endswith("_max") else sum)(one[name] for one in told if name in one) for name in names
+        }
+
+    def clip(self, parameters: Iterable[nn.Parameter], most: float) -> float:
+        """Shards' squares are summed over processes; what every process has whole counts once."""
+        gradients = [weight.grad for weight in parameters if weight.grad is not None]
+        whole = [gradient for gradient in gradients if not isinstance(gradient, DTensor)]
+        shards = [gradient.to_local() for gradient in gradients if isinstance(gradient, DTensor)]
+        for gradient in whole:
+            dist.all_reduce(gradient)
+            gradient /= self.size
+        norm = (self.sum(_squares(shards, like=gradients)) + _squares(whole, like=gradients)).sqrt()
+        factor = (most / (norm + 1e-6)).clamp(max=1.0)
+        for gradient in [*whole, *shards]:
+            gradient *= factor
+        return float(norm)
+
+
+def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
+    from torch.distributed.fsdp import fully_shard
+
+    # weights are given back after every forward pass: one without a backward pass must not leave stale ones behind
+    fully_shard(module, reshard_after_forward=True, ignored_params=whole)
+
+
+def _squares(gradients: Sequence[Tensor], *, like: Sequence[Tensor]) -> Tensor:
+    device = like[0].device if like else torch.device("cpu")
+    return sum((gradient.square().sum() for gradient in gradients), torch.zeros((), device=device))
+
+
+def gathered(state: Any) -> Any:
+    """`state` with every shard made whole and on the CPU. All processes call it, and all have the result."""
+    if isinstance(state, dict):
+        return {key: gathered(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [gathered(value) for value in state]
+    if isinstance(state, DTensor):
+        return state.full_tensor().cpu()
+    return state.cpu() if isinstance(state, Tensor) else state
+
+
+def scattered(whole: Tensor, like: Tensor) -> Tensor:
+    """This process's shard of `whole`, laid out as `like` is; `whole` itself where that is no shard."""
+    if not isinstance(like, DTensor):
+        return whole
+    return distribute_tensor(whole.to(like.device), like.device_mesh, like.placements)
+
+
+def scattered_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """An optimiser's whole state as this process's shard of it: what is shaped like its weight is cut like it."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    moments = {
+        place: {
+            name: scattered(value, weights[place]) if value.shape == weights[place].shape else value
+            for name, value in of_weight.items()
+        }
+        for place, of_weight in state["state"].items()
+    }
+    return {**state, "state": moments}

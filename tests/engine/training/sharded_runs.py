@@ -1,0 +1,65 @@
+"""The same updates in one process and in several: what each process of a test runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+
+from engine.policies.adapter import add_adapter
+from engine.training.learner import Learner
+from engine.training.sharding import Alone, Sharded, Share, gathered
+from tests.engine.models import small_model
+from tests.engine.training.builders import advantages_of, learner_config, made_up_batch
+
+STEPS = 20
+LENGTHS = (6, 40, 11, 3, 25, 18, 33)  # seven rows never split evenly
+
+
+def run_in(size: int, folder: Path, **sections: Any) -> dict[str, Any]:
+    """Metrics of each step, final weights and the learner's state, after `STEPS` updates in `size` processes."""
+    (folder / "meet").unlink(missing_ok=True)
+    if size == 1:
+        work(0, 1, folder, sections)
+    else:
+        processes.spawn(work, args=(size, folder, sections), nprocs=size)
+    return dict(torch.load(folder / f"of_{size}.pt", weights_only=True))
+
+
+def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
+    torch.set_num_threads(1)
+    share: Share = Alone()
+    if size > 1:
+        dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=size)
+        share = Sharded()
+    learner = new_learner(share, dict(sections))
+    before = folder / "learner.pt"
+    if before.exists():
+        learner.load_state_dict(torch.load(before, weights_only=True))
+    metrics = [one_update(learner, step) for step in range(1, STEPS + 1)]
+    result = {"metrics": metrics, "weights": gathered(learner.model.state_dict()), "learner": learner.state_dict()}
+    if rank == 0:
+        torch.save(result, folder / f"of_{size}.pt")
+    if size > 1:
+        dist.barrier()
+        os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
+
+
+def new_learner(share: Share, sections: dict[str, Any]) -> Learner:
+    model = small_model(tied=sections.pop("tied", False))
+    config = learner_config(**sections)
+    if config.model.lora.rank:
+        add_adapter(model, config.model.lora)
+    return Learner(model, config, share=share)
+
+
+def one_update(learner: Learner, step: int) -> dict[str, float]:
+    batch = made_up_batch(LENGTHS, seed=step)
+    values = learner.values(batch) if learner.critic is not None else None
+    returns = advantages_of(batch) if values is not None else None
+    shuffle = torch.Generator().manual_seed(step)
+    return learner.update(batch, advantages_of(batch), step=step, shuffle=shuffle, values=values, returns=returns)

@@ -1,0 +1,58 @@
+"""Two learner processes with FSDP2 over gloo do what one process does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from engine.training.sharding import Sharded
+from tests.engine.training.sharded_runs import STEPS, run_in
+
+pytestmark = pytest.mark.slow
+
+CASES: dict[str, dict[str, Any]] = {
+    "grpo": {"optimizer": {"micro_batch_tokens": 60, "updates_per_step": 2, "max_grad_norm": 0.5}},
+    "a critic and a pull to the start": {
+        "algorithm": {"estimator": "gae"},
+        "loss": {"kl_coefficient": 0.1, "entropy_coefficient": 0.01},
+        "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5},
+    },
+    "a head that is its embedding": {"tied": True, "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5}},
+    "an adapter": {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}},
+    "activations computed twice": {"optimizer": {"gradient_checkpointing": True, "micro_batch_tokens": 60}},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: str) -> None:
+    one, two = (run_in(size, tmp_path, **CASES[case]) for size in (1, 2))
+    assert len(one["metrics"]) == len(two["metrics"]) == STEPS
+    for alone, shared in zip(one["metrics"], two["metrics"], strict=True):
+        assert shared == pytest.approx(alone, rel=2e-3, abs=2e-5)
+    assert one["weights"].keys() == two["weights"].keys()
+    for name, weight in one["weights"].items():
+        torch.testing.assert_close(two["weights"][name], weight, atol=5e-5, rtol=1e-3)
+
+
+def test_what_two_processes_saved_one_goes_on_with_and_the_other_way_round(tmp_path: Path) -> None:
+    gae = {"algorithm": {"estimator": "gae"}}
+    states = {size: run_in(size, tmp_path, **gae)["learner"] for size in (1, 2)}
+    torch.save(states[2], tmp_path / "learner.pt")
+    one, two = (run_in(size, tmp_path, **gae) for size in (1, 2))
+    for name, weight in one["learner"]["critic"].items():
+        torch.testing.assert_close(two["learner"]["critic"][name], weight, atol=5e-5, rtol=1e-3)
+    # 20 updates before, 20 since
+    assert {float(of_weight["step"]) for of_weight in two["learner"]["optimizer"]["state"].values()} == {40.0}
+
+
+def test_processes_take_turns_and_who_has_less_to_do_repeats_what_does_not_count() -> None:
+    parts = [torch.tensor([place]) for place in range(3)]
+    shares = []
+    for rank in range(2):
+        share = Sharded.__new__(Sharded)  # as it is without a process group
+        share.rank, share.size = rank, 2
+        shares.append([(int(part), counts) for part, counts in share.split(parts)])
+    assert shares == [[(0, True), (2, True)], [(1, True), (0, False)]]
