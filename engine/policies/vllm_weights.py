@@ -1,0 +1,117 @@
+"""How a learner's weights get into vLLM: which are due, and what vLLM's workers do with them.
+
+vLLM's own way to take weights says nothing of some that are missing, and leaves its CPU build with the old output layer
+when that layer is the input embeddings' twin. Both are dealt with here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.errors import ModelError
+
+Part = list[tuple[str, Tensor]]
+SHOWN = 5  # names in an error
+WHAT_TO_GIVE = (
+    "Give all parameters of the model under the names of its Hugging Face class, as its named_parameters() or "
+    "state_dict() does; merge adapters first."
+)
+
+
+class DueWeights:
+    """Names and shapes of a model's parameters, of its Hugging Face class. Tied ones are due once, and may come twice."""
+
+    def __init__(self, config: Any) -> None:
+        from transformers import AutoModelForCausalLM
+
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+        self.names = {name for name, _ in model.named_parameters()}
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+    def parts(self, weights: Iterable[tuple[str, Tensor]], *, part_bytes: int) -> Iterable[Part]:
+        """`weights` in parts of about `part_bytes` each. `ModelError` at one that is unknown or misshapen, and at the
+        end for what was missing."""
+        missing, part, size = set(self.names), [], 0
+        for name, tensor in weights:
+            self._check(name, tensor)
+            missing.discard(name)
+            part.append((name, tensor.detach()))
+            size += tensor.nbytes
+            if size >= part_bytes:
+                yield part
+                part, size = [], 0
+        if part:
+            yield part
+        if missing:
+            raise ModelError(
+                f"{len(missing)} of {len(self.names)} weights are missing: {_some(missing)}.", remedy=WHAT_TO_GIVE
+            )
+
+    def _check(self, name: str, tensor: Tensor) -> None:
+        if name not in self.shapes:
+            raise ModelError(
+                f"The model has no weight {name!r}; its own are {_some(self.names)}.", remedy=WHAT_TO_GIVE
+            )
+        if tuple(tensor.shape) != self.shapes[name]:
+            raise ModelError(
+                f"The weight {name!r} has shape {tuple(tensor.shape)}, and the model's is {self.shapes[name]}.",
+                remedy="Load the weights of the model that the sampler was started with.",
+            )
+
+
+def _some(names: set[str]) -> str:
+    shown = sorted(names)
+    return ", ".join(shown[:SHOWN]) + (f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
+
+
+class WeightIntake:
+    """Mixed into vLLM's workers by name, so that each takes its share of the weights: begin, some parts, end."""
+
+    model_runner: Any
+    model_config: Any
+    vllm_config: Any
+
+    def begin_weights(self) -> None:
+        from vllm.config import set_current_vllm_config
+        from vllm.model_executor.model_loader.reload import initialize_layerwise_reload
+
+        with set_current_vllm_config(self.vllm_config):
+            initialize_layerwise_reload(self.model_runner.get_model())
+
+    def take_weights(self, part: Part) -> None:
+        from vllm.config import set_current_vllm_config
+
+        with set_current_vllm_config(self.vllm_config):
+            self.model_runner.get_model().load_weights(part)
+
+    def end_weights(self) -> None:
+        """Layers that were given no weights keep what they had. vLLM warns of each, such as of position embeddings,
+        which have none; what is really missing `DueWeights` says."""
+        from vllm.config import set_current_vllm_config
+        from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
+        from vllm.platforms import current_platform
+
+        logging.getLogger(finalize_layerwise_reload.__module__).setLevel(logging.ERROR)
+        model = self.model_runner.get_model()
+        with set_current_vllm_config(self.vllm_config):
+            finalize_layerwise_reload(model, self.model_config)
+            if current_platform.is_cpu():
+                pack_output_layers(model)
+            else:
+                torch.accelerator.synchronize()
+
+
+def pack_output_layers(model: Any) -> None:
+    """The CPU build multiplies with a packed copy of the output layer, made anew only when weights come under that
+    layer's own name. Tied embeddings have none, so their copy would stay the old one."""
+    from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead, UnquantizedEmbeddingMethod
+
+    for layer in model.modules():
+        if isinstance(layer, ParallelLMHead) and isinstance(layer.quant_method, UnquantizedEmbeddingMethod):
+            layer.quant_method.process_weights_after_loading(layer)
