@@ -47,4 +47,5 @@ def train(config: RunConfig, directory: Path) -> None:
 
 
 def is_finished(directory: Path) -> bool:
-    return (directory / "events.jsonl").exists() and isinstance(read_events(directory)[-1], RunFinished)
+    events = read_events(directory) if (directory / "events.jsonl").exists() else []
+    return bool(events) and isinstance(events[-1], RunFinished)

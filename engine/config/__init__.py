@@ -6,6 +6,7 @@ means, in which unit, and what the extremes do: the form shows that text.
 
 from __future__ import annotations
 
+from engine.config.cluster import ClusterConfig
 from engine.config.learning import (
     NEVER_NEGATIVE,
     WITH_CRITIC,
@@ -55,6 +56,7 @@ __all__ = [
     "AlgorithmConfig",
     "CaptureConfig",
     "CheckpointConfig",
+    "ClusterConfig",
     "DetectorsConfig",
     "DiagnosticsConfig",
     "EnvironmentConfig",

@@ -67,9 +67,10 @@ class ClusterConfig(Section):
                 "overlap: what takes turns on the same devices cannot work at the same time. Use the disaggregated "
                 "placement."
             )
-        if self.placement == "colocated" and self.learners != self.samplers * self.tensor_parallel:
+        if self.placement == "colocated" and (self.learners != self.samplers or self.tensor_parallel > 1):
             raise ValueError(
-                f"learners: colocated learners and samplers share devices one to one, and {self.learners} learners "
-                f"do not share {self.samplers * self.tensor_parallel} devices of samplers. Make them equal."
+                f"placement: colocated learners and samplers share devices one to one, and there are {self.learners} "
+                f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Make them equal, with "
+                "tensor_parallel 1, or use the disaggregated placement."
             )
         return self

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.config import RolloutConfig
-from engine.errors import ConfigError, EnvironmentFault
+from engine.errors import ConfigError, EnvironmentFault, StarboardError
 from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedReply, parse_reply
 from engine.rollout.context_manager import ContextManager
@@ -73,14 +73,24 @@ class AgentProxy:
         first prompt that leaves no room for a reply ends its trajectory as `context_full`, without a turn; when no
         trajectory has a turn for want of room, a `ConfigError` says how much is needed.
         """
-        return self.play(sampler, self.players(specs), checkpoint=checkpoint)
+        players = self.players(specs)
+        self.play(sampler, players, checkpoint=checkpoint)
+        return [player.trajectory for player in players]
 
     def players(self, specs: list[EpisodeSpec]) -> list[Player]:
         return [Player(row, spec, self) for row, spec in enumerate(specs)]
 
     def play(
         self, sampler: ReplySampler, players: list[Player], *, checkpoint: Callable[[], None] = lambda: None
-    ) -> list[Trajectory]:
+    ) -> None:
+        """Until every episode is over; raises as `rollout` does."""
+        if refusal := self.play_out(sampler, players, checkpoint=checkpoint):
+            raise refusal
+
+    def play_out(
+        self, sampler: ReplySampler, players: list[Player], *, checkpoint: Callable[[], None] = lambda: None
+    ) -> StarboardError | None:
+        """Until every episode is over; why none of them says anything, if so it is."""
         for player in players:
             player.begin(sampler)
         while replies := sampler.advance():
@@ -88,16 +98,13 @@ class AgentProxy:
                 players[reply.row].receive(reply, sampler)
             checkpoint()
         faults = [player.fault for player in players if player.fault]
-        if len(faults) == len(players):
-            raise faults[0]
-        self._refuse_if_nothing_fits(players)
-        return [player.trajectory for player in players]
+        return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
 
-    def _refuse_if_nothing_fits(self, players: list[Player]) -> None:
+    def _nothing_fits(self, players: list[Player]) -> ConfigError | None:
         if any(player.trajectory.turns or player.fault for player in players):
-            return
+            return None
         shortest = min(players, key=lambda player: player.needed)
-        raise ConfigError(
+        return ConfigError(
             f"No first prompt of {shortest.trajectory.environment!r} leaves room for a reply: the shortest prompt and "
             f"a reply of {shortest.episode.config.max_reply_tokens} tokens make {shortest.needed}, and the limit, "
             f"rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",

@@ -26,7 +26,8 @@ class Batch:
 
     ids: Tensor  # (B, T) int64
     mask: Tensor  # (B, T) float32
-    logprobs: Tensor  # (B, T) float32, the sampler's
+    logprobs: Tensor  # (B, T) float32, of the policy before its update
+    sampler_logprobs: Tensor  # (B, T) float32, of whoever sampled; the same where the learner did
     contexts: Tensor  # (B, T) int64, from 0 in each row; -1 on padding
     lengths: Tensor  # (B,) int64
     scores: Tensor  # (B,) float32: return plus penalties
@@ -66,6 +67,7 @@ class Batch:
             ids=self.ids[index, :longest],
             mask=self.mask[index, :longest],
             logprobs=self.logprobs[index, :longest],
+            sampler_logprobs=self.sampler_logprobs[index, :longest],
             contexts=self.contexts[index, :longest],
             lengths=self.lengths[index],
             scores=self.scores[index],
@@ -99,7 +101,8 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
     greedy = baselines or {}
     longest = max((len(trajectory.ids) for trajectory in trajectories), default=0)
     shape = (len(trajectories), longest)
-    ids, mask, logprobs = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.zeros(shape)
+    ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
+    logprobs, sampler_logprobs = torch.zeros(shape), torch.zeros(shape)
     contexts, rewards = torch.full(shape, -1), torch.zeros(shape)
     tags = list(dict.fromkeys(trajectory.environment for trajectory in trajectories))
     for row, trajectory in enumerate(trajectories):
@@ -107,12 +110,15 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
         contexts[row, :length] = torch.tensor(trajectory.contexts(), dtype=torch.long)
         ids[row, :length] = torch.tensor(trajectory.ids, dtype=torch.long)
         mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
-        logprobs[row, :length] = torch.tensor(trajectory.logprobs)
+        sampler_logprobs[row, :length] = torch.tensor(trajectory.logprobs)
+        known = trajectory.learner_logprobs
+        logprobs[row, :length] = torch.tensor(trajectory.logprobs if known is None else known)
         rewards[row, :length] = torch.tensor(_turn_rewards(trajectory))
     return Batch(
         ids=ids,
         mask=mask,
         logprobs=logprobs,
+        sampler_logprobs=sampler_logprobs,
         contexts=contexts,
         lengths=torch.tensor([len(trajectory.ids) for trajectory in trajectories], dtype=torch.long),
         scores=torch.tensor([trajectory.score for trajectory in trajectories], dtype=torch.float32),

@@ -64,6 +64,7 @@ class Trajectory:
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     context_starts: list[int] = field(default_factory=list)
+    learner_logprobs: list[float] | None = None  # the learner's own of the same tokens, where another program sampled
     turns: list[Turn] = field(default_factory=list)
     initial_observation: str = ""
     initial_drawing: dict[str, Any] = field(default_factory=dict)

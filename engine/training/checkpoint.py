@@ -17,6 +17,7 @@ from engine.errors import CheckpointError
 from engine.policies.adapter import add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import LanguageModel, load_model
 from engine.training.learner import Learner
+from engine.training.sharding import Share
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,7 +32,18 @@ class Progress:
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
-    """Writes `step_<n>` below `directory`; under that name it is always complete.
+    return write(directory, model, tokenizer, learner.config, learner.state_dict(), progress)
+
+
+def write(
+    directory: Path,
+    model: LanguageModel,
+    tokenizer: Any,
+    config: RunConfig,
+    learned: dict[str, Any],
+    progress: Progress,
+) -> Path:
+    """Writes `step_<n>` below `directory`; under that name it is always complete. `learned` is the learner's state.
 
     `model` in it is a whole model for any program. With LoRA that is the model with its update added in, and training
     goes on from `adapter` instead, since adding rounds.
@@ -40,14 +52,13 @@ def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner
     part = directory / f".step_{progress.step}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    config = learner.config
     if config.model.lora.rank:
         model.save_pretrained(part / "model", state_dict=merged_state(model))
         save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
     else:
         model.save_pretrained(part / "model")
     tokenizer.save_pretrained(part / "model")
-    torch.save(learner.state_dict(), part / "learner.pt")
+    torch.save(learned, part / "learner.pt")
     (part / "made_with.json").write_text(json.dumps(_what_must_match(config)))
     (part / "progress.json").write_text(json.dumps(asdict(progress)))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
@@ -86,23 +97,31 @@ def is_good(path: Path) -> bool:
         return False
 
 
-def load_learner(config: RunConfig, found: Path | None, *, device: str) -> tuple[Any, Learner, Progress]:
+def load_learner(
+    config: RunConfig, found: Path | None, *, device: str, share: Share | None = None
+) -> tuple[Any, Learner, Progress]:
     """Tokenizer, learner (and its model) and progress: from the checkpoint `found`, else from `config.model`."""
-    lora = config.model.lora
     if found is not None:
         _check_match(found, config)
+    model, tokenizer = load_policy(config, found, device=device)
+    start = None
+    if found is not None and not config.model.lora.rank and config.loss.kl_coefficient > 0:
+        # the pull is to where the run began, not to where it was interrupted
+        start, _ = load_model(config.model.path, device=device)
+    learner = Learner(model, config, start=start, share=share)
+    return tokenizer, learner, restore(found, learner) if found is not None else Progress()
+
+
+def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[LanguageModel, Any]:
+    """Model, with its adapter where it has one, and tokenizer."""
+    lora = config.model.lora
     whole = found is not None and not lora.rank
     model, tokenizer = load_model(str(found / "model") if found and whole else config.model.path, device=device)
     if lora.rank:
         add_adapter(model, lora)
         if found is not None:
             load_adapter(model, found / "adapter")
-    start = None
-    if whole and config.loss.kl_coefficient > 0:
-        # the pull is to where the run began, not to where it was interrupted
-        start, _ = load_model(config.model.path, device=device)
-    learner = Learner(model, config, start=start)
-    return tokenizer, learner, restore(found, learner) if found is not None else Progress()
+    return model, tokenizer
 
 
 def _what_must_match(config: RunConfig) -> dict[str, str | float]:

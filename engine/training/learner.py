@@ -91,6 +91,18 @@ class Learner:
         return self.share.sum(values)
 
     @torch.no_grad()
+    def score(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Log-probabilities and entropies (B, T) of sampled tokens under the policy as it is now."""
+        logprobs, entropies = torch.zeros_like(batch.mask), torch.zeros_like(batch.mask)
+        for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
+            part = batch.rows(rows)
+            found = self._logprobs_and_entropies(self.model, part)
+            if counts:
+                wide = part.ids.shape[1]
+                logprobs[rows, :wide], entropies[rows, :wide] = found
+        return self.share.sum(logprobs), self.share.sum(entropies)
+
+    @torch.no_grad()
     def kl_in_reward(self, batch: Batch) -> Tensor | None:
         """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
         if not self.config.algorithm.kl_in_reward:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from engine.algorithms.importance import importance_weights
 from engine.algorithms.losses import explained_variance
 from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
@@ -18,10 +19,29 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     kl = learner.kl_in_reward(batch)
     credit = assign_credit(config.algorithm, batch, values, kl)
     advantages = credit.advantages * scale
+    weights = importance_weights(batch.logprobs, batch.sampler_logprobs, batch.mask, cap=config.cluster.importance_cap)
     shuffle = torch.Generator().manual_seed(config.seed * 1_000_003 + step)
-    metrics = learner.update(batch, advantages, step=step, shuffle=shuffle, values=values, returns=credit.returns)
+    metrics = learner.update(
+        batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
+    )
+    if config.backend == "ray":
+        metrics |= disagreement(batch, weights, cap=config.cluster.importance_cap)
     if values is not None and credit.returns is not None:
         metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
     if kl is not None:
         metrics["policy/kl_in_reward"] = float(kl.sum() / batch.mask.sum().clamp(min=1))
     return advantages, metrics
+
+
+def disagreement(batch: Batch, weights: Tensor, *, cap: float) -> dict[str, float]:
+    """How far the learner, before its update, is from whoever sampled: by the token, in nats."""
+    sampled = batch.mask > 0
+    apart = (batch.sampler_logprobs - batch.logprobs)[sampled]
+    if not len(apart):
+        return {}
+    return {
+        "policy/sampler_kl": float(apart.mean()),
+        "policy/sampler_gap": float(apart.abs().mean()),
+        "policy/importance_weight": float(weights[sampled].mean()),
+        "policy/importance_truncated": float((weights[sampled] >= cap).float().mean()) if cap else 0.0,
+    }

@@ -117,4 +117,5 @@ def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajector
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=1024)
     players = proxy.players(specs)
-    return proxy.play(ScriptedSampler(players, context, chance), players)
+    proxy.play(ScriptedSampler(players, context, chance), players)
+    return [player.trajectory for player in players]

@@ -25,6 +25,7 @@ def batch_of(
         ids=torch.zeros_like(mask, dtype=torch.long),
         mask=mask,
         logprobs=torch.zeros_like(mask),
+        sampler_logprobs=torch.zeros_like(mask),
         contexts=torch.zeros_like(mask, dtype=torch.long),
         lengths=torch.full((rows,), mask.shape[1]),
         scores=flat,

@@ -86,6 +86,7 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         ids=torch.randint(0, len(words()), (rows, length), generator=chance),
         mask=mask,
         logprobs=torch.full((rows, length), -6.0) * mask,
+        sampler_logprobs=torch.full((rows, length), -6.0) * mask,
         contexts=torch.zeros(rows, length, dtype=torch.long),
         lengths=torch.full((rows,), length),
         scores=flat,

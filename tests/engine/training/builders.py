@@ -27,10 +27,13 @@ def made_up_batch(lengths: tuple[int, ...] = LENGTHS, *, contexts: int = 1, seed
     first = torch.cat([torch.full((shape[0], 1), -1), numbers[:, :-1]], dim=1) != numbers
     mask = (real & ~first & (places % 5 != 4)).float()
     scores = torch.randn(shape[0], generator=draw)
+    ids = torch.randint(10, 200, shape, generator=draw) * real
+    logprobs = -(4 + torch.rand(shape, generator=draw)) * mask
     return Batch(
-        ids=torch.randint(10, 200, shape, generator=draw) * real,
+        ids=ids,
         mask=mask,
-        logprobs=-(4 + torch.rand(shape, generator=draw)) * mask,
+        logprobs=logprobs,
+        sampler_logprobs=logprobs,
         contexts=torch.where(real, numbers, -1),
         lengths=torch.tensor(lengths),
         scores=scores,

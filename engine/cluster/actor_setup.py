@@ -1,0 +1,29 @@
+"""What every actor does first: threads, where its stacks go when it hangs, and its devices."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+from pathlib import Path
+
+import torch
+
+from engine.cpu_threads import wait_politely
+
+_open_files = []  # faulthandler writes to a file that must stay open
+
+
+def set_up(name: str, stacks: Path, *, threads: int) -> None:
+    """On SIGUSR1 the stacks of all threads go to `stacks/<name>.txt`, whatever Python is doing."""
+    wait_politely()
+    torch.set_num_threads(max(1, threads))
+    stacks.mkdir(parents=True, exist_ok=True)
+    file = (stacks / f"{name}.txt").open("w")
+    _open_files.append(file)
+    faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+
+
+def device() -> str:
+    """The one GPU that Ray gave this actor, or the CPU."""
+    return "cuda" if torch.cuda.is_available() and os.environ.get("CUDA_VISIBLE_DEVICES", "x") != "" else "cpu"

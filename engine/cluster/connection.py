@@ -1,0 +1,73 @@
+"""The cluster: `RAY_ADDRESS`'s, or one that is started on this machine and ends with this process."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from typing import Any
+
+from engine.cluster.faults import NoCluster
+from engine.cluster.needs import Needs
+
+ANSWER_SECONDS = 5.0
+START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
+
+
+def connect(needs: Needs, *, namespace: str) -> str:
+    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address."""
+    ray = import_ray()
+    address = os.environ.get("RAY_ADDRESS", "")
+    common: dict[str, Any] = {
+        "namespace": namespace,
+        "log_to_driver": False,
+        "logging_level": "warning",
+        "ignore_reinit_error": True,
+    }
+    if not address:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # nobody else on this machine is to give it work
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # logical cores: a small machine may have fewer than there are processes, which then share them
+        cores = max(os.cpu_count() or 1, needs.cpus)
+        ray.init(address="local", num_cpus=cores, include_dashboard=False, **common)
+        return "a Ray cluster on this machine"
+    check_answers(address)
+    try:
+        ray.init(address=address, **common)
+    except Exception as error:
+        raise NoCluster(f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START) from error
+    return f"the Ray cluster at {address}"
+
+
+def import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise NoCluster(
+            "The ray backend needs Ray, which is not installed.",
+            remedy="Install requirements/cluster.txt, or set backend to local.",
+        ) from None
+    return ray
+
+
+def check_answers(address: str) -> None:
+    """Ray itself would try for a minute before it says that nobody is there."""
+    host, separator, port = address.rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not separator or not port.isdigit() or "/" in host:
+        raise NoCluster(
+            f"RAY_ADDRESS is {address!r}, which is no address of a cluster.",
+            remedy="Give host:port of the head node, such as 10.0.0.1:6379, or auto.",
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+    except OSError as error:
+        raise NoCluster(
+            f"RAY_ADDRESS is {address!r}, and nothing answers there: {error.strerror or error}.", remedy=START
+        ) from None
+
+
+def first_words(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]

@@ -1,0 +1,115 @@
+"""One learner process: a shard of the policy, its optimiser, and the critic's if there is one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from engine.cluster.actor_setup import device, set_up
+from engine.config import RunConfig
+from engine.diagnostics.cross_scores import Pairs, cross_score
+from engine.policies.adapter import merged_state
+from engine.policies.loading import load_model
+from engine.rollout.batching import Batch
+from engine.training import checkpoint
+from engine.training.checkpoint import Progress
+from engine.training.gradient_probe import gradient_metrics
+from engine.training.learner import trainable_parameters
+from engine.training.sharding import Alone, Share, Sharded, gathered
+from engine.training.step_update import learn
+
+
+class LearnerActor:
+    """All of them get the same calls; what they return is the first one's, and nothing of the others."""
+
+    def __init__(self, config: str, rank: int, size: int, *, name: str, stacks: str, threads: int) -> None:
+        set_up(name, Path(stacks), threads=threads)
+        self.config = RunConfig.model_validate_json(config)
+        self.rank, self.size = rank, size
+        self.device = device()
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def address(self) -> str:
+        """Where the others meet this one."""
+        with socket.socket() as free:
+            free.bind(("", 0))
+            port = free.getsockname()[1]
+        host = socket.gethostbyname(socket.gethostname())
+        return f"tcp://{host}:{port}"
+
+    def open(self, address: str, found: str, minutes: float) -> dict[str, Any]:
+        """Joins the others and loads the model, from the checkpoint `found` where one is named."""
+        torch.manual_seed(self.config.seed)
+        share: Share = Alone()
+        if self.size > 1:
+            kind = "nccl" if self.device == "cuda" else "gloo"
+            limit = timedelta(minutes=minutes)
+            dist.init_process_group(kind, init_method=address, rank=self.rank, world_size=self.size, timeout=limit)
+            share = Sharded()
+        source = Path(found) if found else None
+        self.tokenizer, self.learner, progress = checkpoint.load_learner(
+            self.config, source, device=self.device, share=share
+        )
+        model = self.learner.model
+        self.mold: Any = None  # a whole model on the CPU, which shards are poured into to be saved
+        if self.size > 1 and self.rank == 0:
+            self.mold = checkpoint.load_policy(self.config, source, device="cpu")[0]
+        return {
+            "progress": progress,
+            "device": self.device,
+            "parameters": sum(weight.numel() for weight in model.parameters()),
+            "trainable_parameters": sum(weight.numel() for weight in trainable_parameters(model)),
+        }
+
+    def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]] | None:
+        advantages, metrics = learn(self.learner, batch, step=step, scale=scale)
+        return (advantages.cpu(), metrics) if self.rank == 0 else None
+
+    def score(self, batch: Batch) -> tuple[Tensor, Tensor] | None:
+        """Log-probabilities and entropies of sampled tokens, `(B, T)` each."""
+        found = self.learner.score(batch)
+        return (found[0].cpu(), found[1].cpu()) if self.rank == 0 else None
+
+    def gradients(self, batch: Batch) -> dict[str, float] | None:
+        found = gradient_metrics(self.learner, batch, self.config)
+        return found if self.rank == 0 else None
+
+    def cross_scores(self, pairs: Pairs) -> Tensor | None:
+        found = cross_score(
+            self.learner.model, pairs.prompts, pairs.thoughts, temperature=self.config.rollout.temperature
+        )
+        return found.cpu() if self.rank == 0 else None
+
+    def weights(self) -> dict[str, Tensor] | None:
+        """All of the policy's weights, an adapter's update added in, for the samplers."""
+        model = self._whole()
+        if model is None:
+            return None
+        state = merged_state(model) if self.config.model.lora.rank else model.state_dict()
+        return {name: weight.detach().cpu() for name, weight in state.items()}
+
+    def save(self, directory: str, progress: Progress) -> str:
+        model = self._whole()
+        state = self.learner.state_dict()
+        if model is None:
+            return ""
+        return str(checkpoint.write(Path(directory), model, self.tokenizer, self.config, state, progress))
+
+    def _whole(self) -> Any:
+        """The policy in one piece, for the first learner alone. All of them call it."""
+        if self.size == 1:
+            return self.learner.model
+        state = gathered(self.learner.model.state_dict())
+        if self.mold is None:
+            return None
+        self.mold.load_state_dict(state)
+        return self.mold

@@ -1,0 +1,42 @@
+"""A placement group for a run: all that it needs, at once and near together, or none of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from engine.cluster.connection import import_ray
+from engine.cluster.faults import NoCluster
+from engine.cluster.needs import Needs
+
+LOOK_SECONDS = 1.0
+
+
+def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]) -> Any:
+    """Waits until the cluster has given all of `needs`; `tell` hears what is lacking whenever that changes.
+
+    `checkpoint` is called every second and raises to leave. After `minutes` (0: never) it is a `NoCluster`.
+    """
+    ray = import_ray()
+    from ray.util.placement_group import placement_group, remove_placement_group
+
+    group = placement_group(needs.bundles, strategy="PACK")
+    ready, began, told = group.ready(), time.monotonic(), ""
+    try:
+        while not ray.wait([ready], timeout=LOOK_SECONDS)[0]:
+            checkpoint()
+            lacking = needs.in_words(ray.available_resources(), ray.cluster_resources())
+            if lacking != told:
+                told = lacking
+                tell(lacking)
+            if minutes and time.monotonic() - began > 60 * minutes:
+                raise NoCluster(
+                    f"The cluster had not what the run needs within {minutes:g} minutes: it {lacking}.",
+                    remedy="Add machines, lower cluster.samplers, cluster.learners or cluster.tensor_parallel, or "
+                    "raise cluster.wait_minutes.",
+                )
+    except BaseException:
+        remove_placement_group(group)
+        raise
+    return group

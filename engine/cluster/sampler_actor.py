@@ -1,0 +1,134 @@
+"""One sampler: a model in vLLM (or our own sampler), and the environments of its share of the trajectories."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from engine.cluster.actor_setup import device, set_up
+from engine.config import RunConfig
+from engine.errors import StarboardError
+from engine.policies.loading import context_limit, load_model, stop_ids
+from engine.rollout.agent_proxy import AgentProxy, ReplySampler
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import Trajectory
+
+
+class Host(Protocol):
+    """A model that samples."""
+
+    context_tokens: int
+
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler: ...
+
+    def load(self, weights: Mapping[str, Tensor]) -> None: ...
+
+    def score(self, sequences: list[list[int]]) -> list[list[float]]: ...
+
+
+class TorchHost:
+    def __init__(self, model: Any, config: RunConfig) -> None:
+        self.model = model
+        self.context_tokens = context_limit(model, config.rollout.max_context_tokens)
+
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
+        from engine.policies.batched_sampler import BatchedSampler
+
+        return BatchedSampler(self.model, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        # a head that is its embedding comes once
+        self.model.load_state_dict(dict(weights), strict=not self.model.config.tie_word_embeddings)
+
+    def score(self, sequences: list[list[int]]) -> list[list[float]]:
+        import torch
+
+        with torch.no_grad():
+            return [_scores(self.model, torch.tensor([ids], device=self.model.device)) for ids in sequences]
+
+
+def _scores(model: Any, ids: Tensor) -> list[float]:
+    logprobs = model(input_ids=ids).logits[0, :-1].float().log_softmax(-1)
+    found: list[float] = logprobs.gather(-1, ids[0, 1:, None]).squeeze(-1).tolist()
+    return found
+
+
+class VllmHost:
+    def __init__(self, config: RunConfig, rows: int) -> None:
+        from engine.policies.vllm_engine import VllmEngine
+
+        cluster = config.cluster
+        self.engine = VllmEngine(
+            config.model.path,
+            max_context_tokens=config.rollout.max_context_tokens,
+            rows=min(rows, 256),
+            tensor_parallel=cluster.tensor_parallel,
+            memory_share=cluster.memory_share,
+            seed=config.seed,
+            dtype=config.optimizer.precision,
+        )
+        self.context_tokens = self.engine.context_tokens
+
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
+        from engine.policies.vllm_sampler import VllmSampler
+
+        return VllmSampler(self.engine, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        self.engine.load_weights(weights.items())
+
+    def score(self, sequences: list[list[int]]) -> list[list[float]]:
+        return self.engine.score(sequences)
+
+
+class SamplerActor:
+    def __init__(self, config: str, *, name: str, stacks: str, threads: int, rows: int) -> None:
+        set_up(name, Path(stacks), threads=threads)
+        self.config = RunConfig.model_validate_json(config)
+        model, tokenizer = load_model(self.config.model.path)
+        self.stops = stop_ids(model, tokenizer)
+        if self.config.cluster.sampler == "torch":
+            self.host: Host = TorchHost(model.to(device()), self.config)
+        else:
+            del model
+            self.host = VllmHost(self.config, rows)
+        context = ContextManager(tokenizer, think=self.config.rollout.think)
+        self.proxy = AgentProxy.of(self.config.rollout, context, max_context_tokens=self.host.context_tokens)
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def play(
+        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int]
+    ) -> tuple[list[Trajectory], int, StarboardError | None]:
+        """Trajectories, sampled tokens, and why none of them is of use, if none is."""
+        sampler: Any = self.host.sampler(len(specs), stops=self.stops, temperature=temperature, seeds=seeds)
+        players = self.proxy.players(specs)
+        refusal = self.proxy.play_out(sampler, players)
+        return [player.trajectory for player in players], sampler.sampled_tokens, refusal
+
+    def load(self, weights: Mapping[str, Tensor]) -> float:
+        """Takes the learner's weights; returns the seconds that it took."""
+        began = time.monotonic()
+        self.host.load(weights)
+        return time.monotonic() - began
+
+    def score(self, sequences: list[list[int]]) -> list[list[float]]:
+        return self.host.score(sequences)
+
+    def sleep(self) -> None:
+        """Gives its GPU to whoever shares it."""
+        engine = getattr(self.host, "engine", None)
+        if engine is not None and engine.can_sleep:
+            engine.sleep()
+
+    def wake(self) -> None:
+        engine = getattr(self.host, "engine", None)
+        if engine is not None and engine.can_sleep:
+            engine.wake()
