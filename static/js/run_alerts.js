@@ -21,7 +21,7 @@ function alertRow(alert, trajectories) {
 }
 
 function faultRow(fault) {
-  const then = fault.restart ? `restart ${fault.restart} of ${fault.budget} followed` : "no restart followed";
+  const then = fault.restart ? `queued again: restart ${fault.restart} of ${fault.budget}` : "not queued again";
   const when = new Date(1000 * fault.time).toLocaleString();
   return row(
     chip("crashed", "crashed", "Fault"),
