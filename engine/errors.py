@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class StarboardError(Exception):
-    """Base of every error that is the user's to fix; `remedy` is one imperative sentence."""
+    """Base of every error that a user is told in its own words; `remedy` is one imperative sentence."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -33,6 +33,13 @@ class RunDirectoryError(StarboardError):
 
 class CheckpointError(StarboardError):
     """A checkpoint that is missing, incomplete or from another configuration."""
+
+
+class MendableFault(StarboardError):
+    """What broke under the run, such as a dead actor, a lost node or a phase that hangs, and not by the user's doing.
+
+    A fresh start from the newest checkpoint may go well, so the run's supervisor tries one.
+    """
 
 
 class EndpointError(StarboardError):

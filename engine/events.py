@@ -111,6 +111,7 @@ class RunFailed(EventBase):
     message: str
     remedy: str = ""
     traceback: str = ""
+    mendable: bool = False  # a fresh start from the newest checkpoint may go well
 
 
 Event = Annotated[

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.environments.registry import make_environment
 from engine.metrics import GLOSSARY, describe
-from webapp.runs.states import RunState
+from webapp.runs.states import RESTARTING, RunState
 
 JUDGEMENTS = (
     ("learning", "Learning"),
@@ -27,7 +27,7 @@ def examples() -> dict[str, Any]:
     environment = make_environment("frozen_lake")
     environment.reset(seed=1)
     return {
-        "states": [state.value for state in RunState],
+        "states": [*(state.value for state in RunState), RESTARTING],
         "judgements": JUDGEMENTS,
         "lines": LINES,
         "metric": describe("reward/in_group_std"),

@@ -18,17 +18,24 @@ class Ending:
     state: RunState
     reason: str
     remedy: str = ""
+    mendable: bool = False  # a fresh start from the newest checkpoint may go well
 
 
 def ending_of(
-    last_word: dict[str, Any] | None, exit_status: int | None, *, stop_asked: bool, interrupted: bool, log: str
+    last_word: dict[str, Any] | None,
+    exit_status: int | None,
+    *,
+    begun: bool,
+    stop_asked: bool,
+    interrupted: bool,
+    log: str,
 ) -> Ending:
     """From the attempt's `run_finished` or `run_failed` event, and the exit status as of `Popen` (None: unknown).
 
-    `interrupted`: the machine ended the engine (Starboard was shut down, or the machine restarted). Nobody asked the
-    run to end then, so it is queued again.
+    `begun`: it had said that it started. `interrupted`: the machine ended the engine (Starboard was shut down, or the
+    machine restarted). Nobody asked the run to end then, so it is queued again.
     """
-    if last_word is not None:
+    if last_word is not None and not (interrupted and last_word.get("mendable")):
         return _as_it_said(last_word)
     if stop_asked:
         return Ending(
@@ -44,19 +51,27 @@ def ending_of(
             reason=f"The engine refused to start. It said:\n{log}",
             remedy="Mend what it names and launch a clone.",
         )
-    return _without_a_word(exit_status, log)
+    return _without_a_word(exit_status, log, mendable=begun or _was_killed(exit_status))
+
+
+def _was_killed(exit_status: int | None) -> bool:
+    """Not by its own doing, as far as can be known. An engine that exits before it has begun would only do so again."""
+    return exit_status is None or exit_status < 0 or exit_status == INTERRUPTED_EXIT
 
 
 def _as_it_said(event: dict[str, Any]) -> Ending:
     if event["kind"] == "run_failed":
         return Ending(
-            state=RunState.FAILED, reason=f"{event['error']}: {event['message']}", remedy=event.get("remedy", "")
+            state=RunState.FAILED,
+            reason=f"{event['error']}: {event['message']}",
+            remedy=event.get("remedy", ""),
+            mendable=event.get("mendable", False),
         )
     state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
     return Ending(state=state, reason=event["reason"])
 
 
-def _without_a_word(exit_status: int | None, log: str) -> Ending:
+def _without_a_word(exit_status: int | None, log: str, *, mendable: bool) -> Ending:
     reason = f"The engine ended without a word: it {exit_in_words(exit_status)}."
     remedy = "Read the end of its log, then resume from the newest checkpoint."
     if exit_status == -signal.SIGKILL:
@@ -64,7 +79,7 @@ def _without_a_word(exit_status: int | None, log: str) -> Ending:
         remedy = "Lower rollout.groups or optimizer.micro_batch_tokens, or free memory, and resume."
     if log:
         reason += f"\nThe end of its log:\n{log}"
-    return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy)
+    return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy, mendable=mendable)
 
 
 def exit_in_words(exit_status: int | None) -> str:

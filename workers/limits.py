@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -23,6 +24,7 @@ class Limits:
     term_grace: float = 15.0  # from SIGTERM to SIGKILL
     exit_grace: float = 30.0  # from an engine's last event to its exit
     sweep: float = 60.0  # until a process that survives SIGKILL is reported
+    restart_pauses: Sequence[float] = (5.0, 20.0, 60.0)  # before each restart after a fault; the last for all further
 
 
 def current_limits() -> Limits:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
@@ -28,6 +29,7 @@ from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
 from workers.reaper import Doubt, Evidence, Judgement, Verdict, judge, progress_limit
+from workers.restarts import after_fault
 from workers.suspension import is_interrupted
 from workers.tail import log_tail, mend
 
@@ -251,25 +253,39 @@ class Supervisor:
         return ending_of(
             last_word,
             exit_status,
+            begun=self._has_begun(),
             stop_asked=self.run.requested == Request.STOP,
             interrupted=is_interrupted(self.run) or (exit_status == INTERRUPTED_EXIT and self._has_begun()),
             log=log_tail(self.run.directory / "engine.log"),
         )
 
-    def _last_word(self) -> dict[str, object] | None:
+    def _last_word(self) -> dict[str, Any] | None:
         """This attempt's `run_finished` or `run_failed`."""
-        events = self.run.events.filter(kind__in=TERMINAL_KINDS).order_by("-seq")[:1]
-        return next((event.payload for event in events if event.payload["attempt"] == self.run.attempt), None)
+        return self._said(*TERMINAL_KINDS)
 
     def _has_begun(self) -> bool:
         """Did this attempt say that it started? One that did not would only be interrupted again, for ever."""
-        started = self.run.events.filter(kind="run_started").order_by("-seq").first()
-        return started is not None and started.payload["attempt"] == self.run.attempt
+        return self._said("run_started") is not None
+
+    def _has_progressed(self) -> bool:
+        """Did this attempt complete a step or save a checkpoint?"""
+        stepped = self.run.steps.filter(attempt=self.run.attempt).exists()
+        return stepped or self._said("checkpoint_saved") is not None
+
+    def _said(self, *kinds: str) -> dict[str, Any] | None:
+        """The newest event of these kinds, if this attempt's engine wrote it."""
+        event = self.run.events.filter(kind__in=kinds).order_by("-seq").first()
+        return event.payload if event is not None and event.payload["attempt"] == self.run.attempt else None
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
+        fields: dict[str, Any] = {}
+        if ending.mendable and not swept.left and self.run.requested != Request.STOP:
+            ending, fields = after_fault(
+                self.run, ending, progressed=self._has_progressed(), pauses=self.limits.restart_pauses
+            )
         if ending.state == RunState.QUEUED:
-            if not queue_again(self.run, reason=ending.reason, epoch=self.epoch):
-                raise Fenced(self.run.pk)
+            if not queue_again(self.run, reason=ending.reason, epoch=self.epoch, also=fields):
+                self._end_as_asked(swept, exit_status=exit_status)
             return
         heard = self.run.last_progress
         moved = move(
@@ -280,6 +296,7 @@ class Supervisor:
             epoch=self.epoch,
             attempt=self.run.attempt,
             also={
+                **fields,
                 "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),
                 "stop_proof": proof_of(swept, how=self.ladder.how, exit_status=exit_status, time=time.time()),
             },
@@ -287,6 +304,13 @@ class Supervisor:
         if not moved:
             raise Fenced(self.run.pk)
         log.info("Run %s ended: %s", self.run.pk, ending.state)
+
+    def _end_as_asked(self, swept: Sweep, *, exit_status: int | None) -> None:
+        """The run was to be queued again, but a stop came in between; else it is no longer ours."""
+        self.run.refresh_from_db()
+        if self.run.epoch != self.epoch or self.run.state != RunState.STOPPING:
+            raise Fenced(self.run.pk)
+        self._end(self._ending(exit_status), swept, exit_status=exit_status)
 
     # --- rows ---
 

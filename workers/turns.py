@@ -9,6 +9,8 @@ import uuid
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from webapp.live.publish import publish_run
 from webapp.runs.models import Run
@@ -40,9 +42,17 @@ def take_turn(run_id: str) -> int | None:
 
 def due() -> list[str]:
     """The queued runs that a free slot waits for, oldest first."""
-    free = slots() - Run.objects.filter(state__in=SUPERVISED).count()
-    queue = Run.objects.filter(state=RunState.QUEUED).order_by("queued_at", "pk")
-    return list(queue.values_list("pk", flat=True)[: max(0, free)])
+    free = slots() - Run.objects.filter(_holds_a_slot()).count()
+    return list(_queue().values_list("pk", flat=True)[: max(0, free)])
+
+
+def _holds_a_slot() -> Q:
+    """A run keeps its slot for the moment that it waits between a fault and its next start."""
+    return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_at__gt=timezone.now())
+
+
+def _queue() -> QuerySet[Run]:
+    return Run.objects.filter(state=RunState.QUEUED).exclude(_holds_a_slot()).order_by("queued_at", "pk")
 
 
 def call_next() -> None:
@@ -53,10 +63,9 @@ def call_next() -> None:
 
 
 def tell_waiting() -> None:
-    live = list(Run.objects.filter(state__in=SUPERVISED).order_by("queued_at").values_list("name", flat=True))
+    live = list(Run.objects.filter(_holds_a_slot()).order_by("queued_at").values_list("name", flat=True))
     free = slots() - len(live)
-    queue = Run.objects.filter(state=RunState.QUEUED).order_by("queued_at", "pk").only("pk", "wait_reason", "last_seq")
-    for place, run in enumerate(queue):
+    for place, run in enumerate(_queue().only("pk", "wait_reason", "last_seq")):
         reason = wait_reason(ahead=place - max(0, free), live=live, slots=slots())
         if reason != run.wait_reason:
             Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(wait_reason=reason)

@@ -71,6 +71,13 @@ class EvaluationConfig(Section):
 class CheckpointConfig(Section):
     every: int = Field(20, ge=0, le=100_000, description="Steps between checkpoints; 0: only the last step.")
     keep: int = Field(3, ge=1, le=1000, description="Newest checkpoints kept.")
+    restarts: int = Field(
+        3,
+        ge=0,
+        le=100,
+        description="Times that a run of the site goes on by itself from its newest checkpoint, after a fault that a "
+        "fresh start can mend: a killed engine, a lost node, a phase that hangs. 0: never.",
+    )
 
 
 class CaptureConfig(Section):

@@ -14,7 +14,7 @@ import torch
 
 from engine.config import RunConfig
 from engine.environments.feasibility import refuse_impossible
-from engine.errors import StarboardError
+from engine.errors import MendableFault, StarboardError
 from engine.training import checkpoint
 from engine.training.backend import LocalBackend
 from engine.training.control import Control, Interrupted
@@ -54,7 +54,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # an environment may exit, and that is no end without a word
             step = int(progress()["step"])
             events.emit("run_failed", step=step, **_failure(error))
             return EXIT_FAILED
@@ -84,13 +84,14 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     return Trainer(config, directory, events, control, backend, progress)
 
 
-def _failure(error: Exception) -> dict[str, str]:
+def _failure(error: BaseException) -> dict[str, str | bool]:
     if isinstance(error, StarboardError):
         return {
             "error": type(error).__name__,
             "message": error.message,
             "remedy": error.remedy,
             "traceback": traceback.format_exc(),
+            "mendable": isinstance(error, MendableFault),
         }
     return {
         "error": type(error).__name__,

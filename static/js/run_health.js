@@ -3,6 +3,7 @@
 const RECENT = 10;
 
 export function judge(state, steps, alerts, heldOut) {
+  if (state.shown_as === "restarting") return ["restarting", state.label, state.reason];
   if (["queued", "starting"].includes(state.state))
     return ["queued", "Waiting", state.wait_reason || "The engine is starting."];
   if (["failed", "crashed"].includes(state.state))

@@ -5,6 +5,7 @@ import { ago, bytes, duration } from "./format.js";
 import { Lag } from "./lag.js";
 import { LiveSocket } from "./live_socket.js";
 import { drawPhases } from "./phase_strip.js";
+import { alertRows } from "./run_alerts.js";
 import { prepareControls, showControls } from "./run_controls.js";
 import { judge } from "./run_health.js";
 import { LogView } from "./run_log.js";
@@ -74,8 +75,8 @@ async function draw() {
 
 function showState() {
   const chip = document.querySelector("#state-chip .chip");
-  chip.className = `chip chip--${state.state}`;
-  chip.replaceChildren(icon(state.state), element("span", {}, state.label));
+  chip.className = `chip chip--${state.shown_as}`;
+  chip.replaceChildren(icon(state.shown_as), element("span", {}, state.label));
   const step = store.steps.at(-1)?.step ?? state.step;
   document.getElementById("step").textContent = `${step}/${state.total_steps}`;
   document.getElementById("attempt").textContent = state.attempt;
@@ -89,7 +90,7 @@ function showState() {
     .join(" ");
   notice.hidden = !words || state.state === "running";
   notice.textContent = words;
-  notice.className = `banner${["failed", "crashed"].includes(state.state) ? " banner--error" : ["stalled", "lost"].includes(state.state) ? " banner--warn" : ""}`;
+  notice.className = `banner${["failed", "crashed"].includes(state.state) ? " banner--error" : ["stalled", "lost", "restarting"].includes(state.shown_as) ? " banner--warn" : ""}`;
   showControls(state);
 }
 
@@ -118,12 +119,18 @@ function showHealth() {
   chip.className = `chip chip--${key}`;
   chip.replaceChildren(icon(HEALTH_ICONS[key] ?? key), element("span", {}, word));
   document.getElementById("health-sentence").textContent = text;
+  const restarts = document.getElementById("restarts");
+  restarts.hidden = !state.restarts;
+  restarts.lastElementChild.textContent = `${state.restarts} of ${state.restart_budget} restarts`;
 }
 
 function showLists() {
-  document.getElementById("alert-count").textContent = store.alerts.length ? `(${store.alerts.length})` : "";
-  if (view.tab === "alerts" && store.alerts.length)
-    document.getElementById("alerts").replaceChildren(...store.alerts.toReversed().map(alertRow));
+  const alerts = store.alerts.length + state.faults.length;
+  document.getElementById("alert-count").textContent = alerts ? `(${alerts})` : "";
+  if (view.tab === "alerts" && alerts)
+    document
+      .getElementById("alerts")
+      .replaceChildren(...alertRows(store.alerts, state.faults, root.dataset.trajectories));
   if (view.tab === "checkpoints") {
     const rows = store.checkpoints
       .toReversed()
@@ -152,33 +159,6 @@ function showLists() {
             ]),
       );
   }
-}
-
-const capital = (word) => word[0].toUpperCase() + word.slice(1);
-
-function alertRow(alert) {
-  return element(
-    "li",
-    { class: "panel alert" },
-    element(
-      "span",
-      { class: `chip chip--${alert.severity}` },
-      icon("alert"),
-      element("span", {}, capital(alert.severity)),
-    ),
-    element(
-      "p",
-      {},
-      alert.message,
-      element("br"),
-      element("small", { class: "muted" }, `${alert.rule} · ${alert.metric}`),
-    ),
-    element(
-      "a",
-      { class: "button button--small", href: `${root.dataset.trajectories}?step=${alert.step}` },
-      `Trajectories of step ${alert.step}`,
-    ),
-  );
 }
 
 function receive(events) {

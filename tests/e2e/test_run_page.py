@@ -14,6 +14,10 @@ from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
 from tests.e2e.open_site import needs_chromium, open_site
+from webapp.runs.services import queue_again
+from webapp.runs.states import RunState
+from workers.endings import Ending
+from workers.restarts import after_fault
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -47,6 +51,20 @@ def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
             writer.submit(lambda: (recorded.take_steps(count), recorded.deliver())).result()
 
         yield more
+
+
+@pytest.fixture
+def fall(recorded: RecordedRun) -> Iterator[Callable[[], None]]:
+    """The engine dies, and the run waits to go on."""
+    with ThreadPoolExecutor(1) as writer:
+        ending = Ending(state=RunState.CRASHED, reason="It was killed.", mendable=True)
+
+        def die() -> None:
+            run = recorded.run
+            again, fields = after_fault(run, ending, progressed=True, pauses=[5.0])
+            assert queue_again(run, reason=again.reason, epoch=run.epoch, also=fields)
+
+        yield lambda: writer.submit(die).result()
 
 
 @pytest.fixture
@@ -175,6 +193,23 @@ def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded
     expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
     page.get_by_role("tab", name="Alerts (1)").click()
     expect(page.locator("#alerts")).to_contain_text("Entropy fell to a third of its baseline.")
+
+
+def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
+    page: Page, recorded: RecordedRun, fall: Callable[[], None]
+) -> None:
+    visit(page, recorded)
+    expect(page.locator("#restarts")).to_be_hidden()
+    fall()
+    expect(page.locator("#state-chip")).to_have_text("Restarting")
+    expect(page.locator("#health")).to_contain_text("It was killed.")
+    expect(page.locator("#notice")).to_have_text("Starts again 5 s after the fault: restart 1 of 3")
+    page.get_by_role("link", name="1 of 3 restarts").click()
+    fault = page.locator("#alerts li").first
+    expect(fault).to_contain_text("after step 20 of attempt 1 · queued again: restart 1 of 3")
+    expect(page.locator("#alert-count")).to_have_text("(2)")
+    fault.get_by_role("link", name="Engine's log").click()
+    expect(page.locator("#log")).to_contain_text("step 20 done")
 
 
 def test_a_metric_explains_itself_on_focus(page: Page, recorded: RecordedRun) -> None:

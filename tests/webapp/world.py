@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.rollout.shards import read_records, write_shard
+from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
 from webapp.environments.models import EnvironmentDefinition
 from webapp.environments.services import define
@@ -46,8 +47,9 @@ def _report(run: Run, text: str) -> None:
     """Two steps, an alert, an evaluation and a failure, as the bridge would write them."""
     tag = run.parsed_config().environments[0].tag
     Run.objects.filter(pk=run.pk).update(
-        state=RunState.FAILED, state_reason=text, state_remedy=text, step=2, total_steps=3, last_seq=5, phase="update"
-    )
+        state=RunState.FAILED, state_reason=text, state_remedy=text, step=2, total_steps=3, last_seq=5, phase="update",
+        restarts=1, faults=[fault(reason=text)],
+    )  # fmt: skip
     for step in (1, 2):
         values: dict[str, float] = {"reward/mean": 0.5, "rollout/success": 0.25, f"env/{tag}/success": 0.25}
         StepMetrics.objects.create(

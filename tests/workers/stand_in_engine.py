@@ -1,8 +1,9 @@
 """A real process that speaks the run directory's protocol and learns nothing: fast, and told how to misbehave.
 
 Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
-leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1`. No import of the product: what it writes is
-what the protocol says, independently.
+leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3`. It crashes
+in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many steps (`die_after`). No import
+of the product: what it writes is what the protocol says, independently.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import zstandard
 
@@ -108,16 +110,23 @@ class StandIn:
 
     def _misbehave(self) -> None:
         first = self.attempt == 1
+        if self.step - (self.resumed_from or 0) - 1 == self.manners.get("die_after"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if first and self.step == self.manners.get("fault_at"):
+            self._fail("MendableFault", "A node is gone.", mendable=True)
         if first and self.step == self.manners.get("torn_at"):
             self.events.write(b'{"seq": 999, "kind": "step_com')
             os.kill(os.getpid(), signal.SIGKILL)
         if first and self.step == self.manners.get("crash_at"):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.step == self.manners.get("fail_at"):
-            self.emit("run_failed", error="EnvironmentFault", message="It raised.", remedy="Mend it.", traceback="")
-            sys.exit(1)
+            self._fail("EnvironmentFault", "It raised.")
         if self.step == self.manners.get("hang_at"):
             time.sleep(3600)
+
+    def _fail(self, error: str, message: str, **more: bool) -> NoReturn:
+        self.emit("run_failed", error=error, message=message, remedy="Mend it.", traceback="", **more)
+        sys.exit(1)
 
     def emit(self, kind: str, **fields: object) -> None:
         self.seq += 1

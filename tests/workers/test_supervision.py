@@ -145,7 +145,7 @@ def test_pause_checkpoint_and_resume_reach_the_engine(workplace: Workplace) -> N
 def test_an_engine_killed_by_signal_9_is_crashed_and_resumes_without_a_doubled_step(workplace: Workplace) -> None:
     workplace.start_worker()
     # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are made twice and counted once
-    run = wait_for_state(workplace.submit(steps=15, crash_at=13), "crashed")
+    run = wait_for_state(workplace.submit(steps=15, crash_at=13, restarts=0), "crashed")
     assert "killed by signal 9 (SIGKILL)" in run.state_reason and "memory" in run.state_reason
     assert run.step == 12
     assert services.request_resume(run)
@@ -161,7 +161,7 @@ def test_an_engine_killed_by_signal_9_is_crashed_and_resumes_without_a_doubled_s
 
 def test_a_torn_last_line_is_no_event_and_does_not_spoil_the_next_attempt(workplace: Workplace) -> None:
     workplace.start_worker()
-    run = wait_for_state(workplace.submit(steps=6, torn_at=4), "crashed")
+    run = wait_for_state(workplace.submit(steps=6, torn_at=4, restarts=0), "crashed")
     assert (run.directory / "events.jsonl").read_bytes().endswith(b'"step_com')
     assert run.step == 3
     services.resume_ended(run)
@@ -212,7 +212,7 @@ def test_an_engine_that_exits_without_a_word_is_explained_by_its_log(
     workplace: Workplace, code: int, state: str
 ) -> None:
     workplace.start_worker()
-    run = wait_for_state(workplace.submit(steps=6, exit_code=code), state)
+    run = wait_for_state(workplace.submit(steps=6, exit_code=code, restarts=0), state)
     assert "stand-in: no model at /nowhere" in run.state_reason
     if state == "crashed":
         assert "exited with code 3" in run.state_reason

@@ -42,8 +42,10 @@ def manners(**words: float) -> str:
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 
-def config(*, steps: int = 6, **words: float) -> RunConfig:
-    return RunConfig.model_validate({"steps": steps, "description": manners(**words)})
+def config(*, steps: int = 6, restarts: int = 3, **words: float) -> RunConfig:
+    return RunConfig.model_validate(
+        {"steps": steps, "description": manners(**words), "checkpoint": {"restarts": restarts}}
+    )
 
 
 @dataclass
@@ -51,7 +53,7 @@ class Workplace:
     directory: Path
     redis_url: str
     slots: int = 1
-    limits: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
     engine: list[str] = field(default_factory=lambda: list(STAND_IN))
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 

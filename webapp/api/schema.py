@@ -87,6 +87,10 @@ def _schemas() -> Schema:
         "Event": events,
         "RunConfig": config,
         "Run": _run(),
+        "Fault": _object(
+            dict.fromkeys(("attempt", "step", "restart", "budget", "fruitless"), INTEGER)
+            | {"time": NUMBER, "reason": TEXT}
+        ),
         "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig")})]},
         "RunPage": _object({"runs": {"type": "array", "items": _ref("Run")}, "more": {"type": "boolean"}}),
         "EventPage": _object(
@@ -106,10 +110,10 @@ def _schemas() -> Schema:
 
 def _run() -> Schema:
     maybe_text, maybe_number = {"type": ["string", "null"]}, {"type": ["number", "null"]}
-    texts = ("id", "name", "label", "reason", "remedy", "wait_reason", "phase", "preset", "created_at")
+    texts = ("id", "name", "shown_as", "label", "reason", "remedy", "wait_reason", "phase", "preset", "created_at")
     return _object(
         dict.fromkeys(texts, TEXT)
-        | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "last_seq"), INTEGER)
+        | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "restarts", "restart_budget", "last_seq"), INTEGER)
         | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from"), maybe_text)
         | dict.fromkeys(("eta_seconds", "last_heard"), maybe_number)
         | {
@@ -118,6 +122,7 @@ def _run() -> Schema:
             "requested": {"type": "string", "enum": Request.values},
             "metrics": {"type": "object"},
             "stop_proof": {"type": "object"},
+            "faults": {"type": "array", "items": _ref("Fault")},
         }
     )
 

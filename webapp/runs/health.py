@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webapp.runs.states import RunState
+from webapp.runs.states import RESTARTING, RunState
 
 Metrics = dict[str, float]
 RECENT = 10
@@ -43,7 +43,12 @@ def health_of(
     reason: str = "",
     waits_for: str = "",
 ) -> Health:
-    """Judges by state, then format, then success and open alerts. `steps` and `held_out` are oldest first."""
+    """Judges by state (`Run.shown_as`), then format, then success and open alerts.
+
+    `steps` and `held_out` are oldest first.
+    """
+    if state == RESTARTING:
+        return Health(RESTARTING, "Restarting", reason)
     if state in (RunState.QUEUED, RunState.STARTING):
         return Health("queued", "Waiting", waits_for or "The engine is starting.")
     if state in (RunState.FAILED, RunState.CRASHED):

@@ -10,11 +10,12 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from engine.config import RunConfig
+from engine.config import CheckpointConfig, RunConfig
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState
+from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunState
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+FAULTS_SHOWN = 20
 
 
 def new_run_id() -> str:
@@ -56,6 +57,10 @@ class Run(models.Model):
     process = models.JSONField(default=dict)  # pid, start_time, boot_id, host, cookie: an engine's identity
     stop_proof = models.JSONField(default=dict)  # when no process with the cookie was left, and how it ended
 
+    restarts = models.PositiveIntegerField(default=0)  # after faults, of `restart_budget`
+    restart_at = models.DateTimeField(null=True, blank=True)  # of a queued run that waits before it goes on
+    faults = models.JSONField(default=list)  # oldest first; `workers.restarts` has their fields
+
     created_at = models.DateTimeField(default=timezone.now)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -95,6 +100,16 @@ class Run(models.Model):
     def is_supervised(self) -> bool:
         return self.state in SUPERVISED
 
+    @property
+    def shown_as(self) -> str:
+        """The state as people are told it: a queued run that goes on after a fault is *restarting*."""
+        return RESTARTING if self.state == RunState.QUEUED and self.restart_at else self.state
+
+    @property
+    def restart_budget(self) -> int:
+        """How often it may go on by itself; the default for a run from before there was a choice."""
+        return int(self.config.get("checkpoint", {}).get("restarts", CheckpointConfig().restarts))
+
     def parsed_config(self) -> RunConfig:
         return RunConfig.model_validate(self.config)
 
@@ -110,7 +125,8 @@ class Run(models.Model):
             "id": self.id,
             "name": self.name,
             "state": self.state,
-            "label": RunState(self.state).label,
+            "shown_as": self.shown_as,
+            "label": self.shown_as.capitalize(),
             "reason": self.state_reason,
             "remedy": self.state_remedy,
             "wait_reason": self.wait_reason,
@@ -122,6 +138,9 @@ class Run(models.Model):
             "seconds": self.seconds,
             "eta_seconds": self.eta_seconds(),
             "attempt": self.attempt,
+            "restarts": self.restarts,
+            "restart_budget": self.restart_budget,
+            "faults": self.faults[-FAULTS_SHOWN:],
             "last_seq": self.last_seq,
             "last_heard": self.last_heard.timestamp() if self.last_heard else None,
             "stop_proof": self.stop_proof,

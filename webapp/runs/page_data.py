@@ -39,7 +39,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "toml": as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),
         "checkpoints": run.checkpoints.all(),
-        "alerts": run.alerts.all(),
+        "alerts": run.alerts.count() + len(run.faults),
         "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         "panels": [chart._asdict() for chart in OVERVIEW],
@@ -56,7 +56,7 @@ def latest_trajectories(run: Run) -> QuerySet[Trajectory]:
 
 def health(run: Run) -> dict[str, str]:
     judged = health_of(
-        run.state,
+        run.shown_as,
         recent_steps(run),
         list(run.alerts.values_list("severity", flat=True)[:5]),
         held_out=held_out(run),

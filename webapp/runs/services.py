@@ -97,7 +97,7 @@ def move(
         allowed = allowed.filter(attempt=attempt)
     values: dict[str, Any] = {"state": target, "state_reason": reason, "state_remedy": remedy, **(also or {})}
     if target != RunState.QUEUED:
-        values.setdefault("wait_reason", "")
+        values = {"wait_reason": "", "restart_at": None, **values}
     if target in TERMINAL:
         values |= {"lease_holder": "", "lease_expires": None}
         values.setdefault("finished_at", timezone.now())
@@ -112,8 +112,15 @@ def move(
 def request_stop(run: Run, user: Actor = None) -> bool:
     """Stops the run; a queued one at once. Pressed again it goes one stage faster: asked, terminated, killed."""
     who = _who(user)
-    if move(run, RunState.STOPPED, reason=f"Stopped before it started, by {who}.", sources=[RunState.QUEUED]):
-        return True
+    return _stop_queued(run, who) or _stop_live(run, who) or _stop_queued(run, who)  # it may be queued again meanwhile
+
+
+def _stop_queued(run: Run, who: str) -> bool:
+    again = " again" if run.attempt > 1 else ""
+    return move(run, RunState.STOPPED, reason=f"Stopped before it started{again}, by {who}.", sources=[RunState.QUEUED])
+
+
+def _stop_live(run: Run, who: str) -> bool:
     live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
     if not live.update(
         requested=Request.STOP,
@@ -157,11 +164,14 @@ def resume_ended(run: Run) -> bool:
     return resumed
 
 
-def queue_again(run: Run, *, reason: str, epoch: int) -> bool:
-    """A live run whose engine the machine ended waits for its turn as its next attempt; a paused one stays paused."""
-    also = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
-    also |= {"lease_holder": "", "lease_expires": None}
-    queued = move(run, RunState.QUEUED, reason=reason, epoch=epoch, attempt=run.attempt, also=also)
+def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | None = None) -> bool:
+    """A live run whose engine has ended waits for its turn as its next attempt; a paused one stays paused.
+
+    `also` is written with the state.
+    """
+    values = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
+    values |= {"lease_holder": "", "lease_expires": None, **(also or {})}
+    queued = move(run, RunState.QUEUED, reason=reason, epoch=epoch, attempt=run.attempt, also=values)
     if queued:
         transaction.on_commit(lambda: enqueue(run.pk))
     return queued
@@ -202,6 +212,7 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "stop_proof": {},
         "finished_at": None,
         "archived_at": None,
+        "restart_at": None,
         "wait_reason": NO_WORKER_YET,
     }
 

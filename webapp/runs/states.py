@@ -19,6 +19,10 @@ class RunState(TextChoices):
     CRASHED = "crashed", "Crashed"
 
 
+# how a queued run is shown that goes on by itself after a fault; it is no state of its own
+RESTARTING = "restarting"
+
+
 class Request(TextChoices):
     """What the user asks of a live run; the engine reads it from `control.json`."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from engine.environments.base import Info
 from engine.environments.frozen_lake import FrozenLake
 
@@ -48,3 +50,10 @@ class SpeechlessLake(FrozenLake):
 class NamelessLake(FrozenLake):
     def describe(self) -> str:
         raise LookupError("no words")
+
+
+class LeavingLake(FrozenLake):
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None) -> tuple[str, Info]:
+        if options is not None:
+            sys.exit("the ice broke")
+        return super().reset(seed=seed)

@@ -14,6 +14,12 @@ def a_run(name: str = "calm-otter-12", state: RunState = RunState.RUNNING, *, st
     return Run.objects.create(name=name, state=state, config=config.model_dump(mode="json"), total_steps=steps)
 
 
+def fault(**changes: object) -> dict[str, object]:
+    """One of a run's `faults`, as its supervisor writes it."""
+    known = {"time": time.time(), "attempt": 1, "step": 12, "reason": "It was killed by signal 9 (SIGKILL)."}
+    return {**known, "restart": 1, "budget": 3, "fruitless": 0, **changes}
+
+
 def report(run: Run, *successes: float) -> None:
     """A step for each success, and the run's row as the bridge leaves it."""
     for step, success in enumerate(successes, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.runs.health import Health, HeldOut, Metrics, health_of
-from webapp.runs.states import RunState
+from webapp.runs.states import RESTARTING, RunState
 
 
 def steps(*successes: float, spread: float = 0.4, parse: float = 1.0) -> list[Metrics]:
@@ -27,6 +27,11 @@ def test_a_waiting_run_says_for_what() -> None:
 def test_a_run_that_broke_says_why_whatever_it_had_learned(state: RunState) -> None:
     judged = health_of(state, steps(*[0.9] * 30), [], reason="The disk is full.")
     assert (judged.word, judged.sentence) == (state.capitalize(), "The disk is full.")
+
+
+def test_a_run_that_goes_on_after_a_fault_says_what_happened() -> None:
+    judged = health_of(RESTARTING, steps(*[0.9] * 30), [], reason="It was killed.")
+    assert (judged.word, judged.sentence, judged.icon) == ("Restarting", "It was killed.", "restarting")
 
 
 def test_before_the_first_step_there_is_nothing_to_judge() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from tests.webapp.runs.rows import a_run, report
 from webapp.runs.listing import PAGE, spark_path
@@ -34,6 +35,15 @@ def test_a_row_shows_state_progress_and_a_sparkline(browser: Client) -> None:
     assert 'value="0.5000"' in page
     # two points across 84 pixels; success 0 lies at 21 and success 1 at 1 pixel from the top
     assert 'd="M0.0,21.0 L84.0,1.0"' in page
+
+
+def test_a_row_says_that_a_run_starts_again_after_a_fault(browser: Client) -> None:
+    run = a_run(state=RunState.QUEUED)
+    words = "Starts again 5 s after the fault: restart 1 of 3"
+    Run.objects.filter(pk=run.pk).update(restart_at=timezone.now(), wait_reason=words)
+    page = browser.get(LIST).content.decode()
+    assert "Restarting" in page
+    assert words in page
 
 
 def test_one_point_is_no_sparkline() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from engine.metrics import OVERVIEW
-from tests.webapp.runs.rows import a_run, report
+from tests.webapp.runs.rows import a_run, fault, report
 from webapp.runs.log_tail import MOST
 from webapp.runs.models import Run
 from webapp.runs.states import Request, RunState
@@ -48,6 +50,36 @@ def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
     assert (state["state"], state["step"], state["total_steps"]) == ("running", 1, 4)
     assert [panel["title"] for panel in embedded(page, "panels")] == [chart.title for chart in OVERVIEW]
     assert embedded(page, "glossary")["reward/mean"]["meaning"]
+
+
+def fallen() -> Run:
+    """Queued again after a fault."""
+    run = a_run(state=RunState.QUEUED)
+    Run.objects.filter(pk=run.pk).update(
+        restarts=1, faults=[fault()], state_reason="It was killed.", restart_at=timezone.now() + timedelta(minutes=1)
+    )
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_used(browser: Client) -> None:
+    run = fallen()
+    page = page_of(browser, run)
+    assert page.count("chip--restarting") == 3  # of the state, of the health, and of the restarts
+    assert '<p id="health-sentence">It was killed.</p>' in page
+    assert "1 of 3 restarts" in page
+    state = embedded(page, "live-state")
+    assert (state["state"], state["label"], state["restarts"], state["restart_budget"]) == (
+        "queued",
+        "Restarting",
+        1,
+        3,
+    )
+    assert state["faults"] == run.faults
+
+
+def test_a_run_without_faults_is_silent_about_restarts(browser: Client) -> None:
+    assert re.search(r'id="restarts"[^>]* hidden>', page_of(browser, a_run()))
 
 
 def test_the_config_is_shown_with_the_command_that_repeats_it(browser: Client) -> None:

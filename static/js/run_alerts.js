@@ -1,0 +1,47 @@
+// What went wrong, newest first: alerts of the rules, and faults after which the run was started again, or was not.
+
+import { element, icon } from "./dom.js";
+
+// `trajectories` is the address of the list of trajectories.
+export function alertRows(alerts, faults, trajectories) {
+  const rows = [
+    ...alerts.map((alert) => [alert.time, alertRow(alert, trajectories)]),
+    ...faults.map((fault) => [fault.time, faultRow(fault)]),
+  ];
+  return rows.sort(([one], [other]) => other - one).map(([, row]) => row);
+}
+
+function alertRow(alert, trajectories) {
+  return row(
+    chip(alert.severity, "alert", capital(alert.severity)),
+    alert.message,
+    `${alert.rule} · ${alert.metric}`,
+    link(`${trajectories}?step=${alert.step}`, `Trajectories of step ${alert.step}`),
+  );
+}
+
+function faultRow(fault) {
+  const then = fault.restart ? `queued again: restart ${fault.restart} of ${fault.budget}` : "not queued again";
+  const when = new Date(1000 * fault.time).toLocaleString();
+  return row(
+    chip("crashed", "crashed", "Fault"),
+    fault.reason,
+    `${when} · after step ${fault.step} of attempt ${fault.attempt} · ${then}`,
+    link("#log", "Engine's log"),
+  );
+}
+
+function row(mark, words, details, more) {
+  const small = element("small", { class: "muted" }, details);
+  return element("li", { class: "panel alert" }, mark, element("p", {}, words, element("br"), small), more);
+}
+
+function chip(key, name, word) {
+  return element("span", { class: `chip chip--${key}` }, icon(name), element("span", {}, word));
+}
+
+function link(href, words) {
+  return element("a", { class: "button button--small", href }, words);
+}
+
+const capital = (word) => word[0].toUpperCase() + word.slice(1);

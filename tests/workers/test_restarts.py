@@ -1,0 +1,257 @@
+"""Runs that go on by themselves after a fault: real workers and engines that die, and the judgement alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.workers.workplace import Workplace, config, events_in_file, wait_for, wait_for_state
+from webapp.runs import services
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
+from workers import lease, turns
+from workers.endings import Ending
+from workers.lease import Fenced
+from workers.limits import current_limits
+from workers.process import Sweep, processes_with_cookie
+from workers.restarts import after_fault
+from workers.supervisor import Supervisor
+
+SOON = {"restart_pauses": [0.1]}
+CRASHED = Ending(state=RunState.CRASHED, reason="It was killed.\nThe end of its log:\nBoo", mendable=True)
+
+
+def starts(run: Run) -> list[tuple[int, int | None]]:
+    """Each attempt, with the step that it went on from."""
+    return [(e["attempt"], e["resumed_from"]) for e in events_in_file(run) if e["kind"] == "run_started"]
+
+
+# --- with real processes ---
+
+
+@pytest.mark.slow
+def test_a_killed_engine_goes_on_from_its_checkpoint_and_no_step_counts_twice(workplace: Workplace) -> None:
+    workplace.limits = SOON
+    workplace.start_worker()
+    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are made twice and counted once
+    run = wait_for_state(workplace.submit(steps=15, crash_at=13), "finished")
+    assert starts(run) == [(1, None), (2, 10)]
+    assert list(run.steps.order_by("step").values_list("step", "attempt")) == [
+        (step, 1 if step <= 10 else 2) for step in range(1, 16)
+    ]
+    assert run.trajectories.count() == 15 * 6
+    assert (run.restarts, run.restart_at) == (1, None)
+    (fault,) = run.faults
+    assert "killed by signal 9 (SIGKILL)" in fault["reason"]
+    assert (fault["attempt"], fault["step"], fault["restart"], fault["budget"]) == (1, 12, 1, 3)
+    assert fault["time"] == pytest.approx(time.time(), abs=60)
+
+
+@pytest.mark.slow
+def test_an_engine_killed_from_outside_goes_on_with_nothing_of_the_old_one_left(workplace: Workplace) -> None:
+    workplace.limits = SOON
+    workplace.start_worker()
+    run = workplace.submit(steps=40, step_seconds=0.1, leave_child=1)
+    wait_for(lambda: run.steps.count() >= 6, what="six steps")
+    run.refresh_from_db()
+    os.kill(run.process["pid"], signal.SIGKILL)
+    cookie = run.process["cookie"]
+    run = wait_for_state(run, "finished")
+    assert processes_with_cookie(cookie) == []
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 41))
+    assert len(starts(run)) == 2
+
+
+@pytest.mark.slow
+def test_a_fault_that_the_engine_calls_mendable_is_restarted_and_told(workplace: Workplace) -> None:
+    workplace.limits = SOON
+    workplace.start_worker()
+    run = wait_for_state(workplace.submit(steps=4, fault_at=3), "finished")
+    assert starts(run) == [(1, None), (2, None)]
+    assert run.faults[0]["reason"] == "MendableFault: A node is gone."
+
+
+@pytest.mark.slow
+def test_the_budget_ends(workplace: Workplace) -> None:
+    workplace.limits = SOON
+    workplace.start_worker()
+    # checkpoints at 5, 10: each attempt makes six steps and dies, and gets five further
+    run = wait_for_state(workplace.submit(steps=30, step_seconds=0.01, die_after=6, restarts=2), "crashed")
+    assert starts(run) == [(1, None), (2, 5), (3, 10)]
+    assert [fault["restart"] for fault in run.faults] == [1, 2, 0]
+    assert "It had gone on by itself 2 times, as often as checkpoint.restarts allows." in run.state_reason
+    assert run.stop_proof["proven"]
+
+
+@pytest.mark.slow
+def test_a_crash_loop_ends_before_the_budget_does(workplace: Workplace) -> None:
+    workplace.limits = SOON
+    workplace.start_worker()
+    run = wait_for_state(workplace.submit(steps=30, die_after=0, restarts=50), "crashed")
+    assert run.attempt == 3
+    assert "2 restarts in a row completed no step" in run.state_reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("misdeed", [{"fail_at": 2}, {"exit_code": 2}])  # said by the engine, and by its exit
+def test_what_a_user_caused_is_not_tried_again(workplace: Workplace, misdeed: dict[str, int]) -> None:
+    workplace.start_worker()
+    run = wait_for_state(workplace.submit(steps=6, **misdeed), "failed")
+    assert (run.attempt, run.restarts, run.faults) == (1, 0, [])
+
+
+@pytest.mark.slow
+def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None:
+    workplace.limits = {"restart_pauses": [4.0]}
+    workplace.start_worker()
+    run = workplace.submit(steps=15, crash_at=3)
+    wait_for(lambda: Run.objects.get(pk=run.pk).restart_at, what="a fault")
+    run.refresh_from_db()
+    assert (run.shown_as, run.wait_reason) == ("restarting", "Starts again 4 s after the fault: restart 1 of 3")
+    assert services.request_stop(run)
+    time.sleep(10)  # past the pause and the next look of the clock
+    run.refresh_from_db()
+    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started again, by Starboard.")
+    assert len(starts(run)) == 1
+
+
+# --- the judgement alone ---
+
+
+def a_run(*, restarts: int = 3, **fields: Any) -> Run:
+    given = config(restarts=restarts).model_dump(mode="json")
+    return Run(name="r", config=given, **{"state": "running", "attempt": 1, **fields})
+
+
+def judged(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
+    """And the run as it is in its next attempt."""
+    ending, fields = after_fault(run, CRASHED, progressed=progressed, pauses=pauses)
+    for name, value in fields.items():
+        setattr(run, name, value)
+    run.attempt += 1
+    return ending, fields
+
+
+def test_each_restart_waits_longer_up_to_the_last_pause() -> None:
+    run = a_run()
+    for pause in (5, 20, 20):
+        ending, fields = judged(run, progressed=True)
+        assert (ending.state, ending.reason) == ("queued", "It was killed.")
+        assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
+    ending, fields = judged(run, progressed=True)
+    assert ending.state == "crashed"
+    assert ending.reason.startswith("It was killed. It had gone on by itself 3 times")
+    assert ending.reason.endswith("The end of its log:\nBoo")
+    assert set(fields) == {"faults"}
+
+
+def test_progress_forgives_a_fruitless_restart_but_gives_no_restart_back() -> None:
+    run = a_run(restarts=9)
+    progress = [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]  # the first is no restart; the last is the second fruitless one in a row
+    states = [judged(run, progressed=one)[0].state for one in progress]
+    assert states == ["queued", "queued", "queued", "queued", "crashed"]
+    assert [fault["fruitless"] for fault in run.faults] == [0, 1, 0, 1, 2]
+    assert run.restarts == 4
+
+
+def test_a_users_resume_ends_the_judgement_of_a_loop_and_not_the_count() -> None:
+    run = a_run(restarts=9)
+    for _ in range(3):
+        ending, _ = judged(run, progressed=False)
+    assert ending.state == "crashed"
+    assert judged(run, progressed=False)[0].state == "queued"  # of the attempt that the user asked for
+    assert run.restarts == 3
+
+
+def test_without_a_budget_nothing_is_tried_again_and_the_fault_is_kept_all_the_same() -> None:
+    run = a_run(restarts=0)
+    assert judged(run, progressed=True)[0].state == "crashed"
+    assert [fault["restart"] for fault in run.faults] == [0]
+
+
+def test_a_run_from_before_there_were_budgets_has_the_default() -> None:
+    run = a_run()
+    del run.config["checkpoint"]["restarts"]
+    assert run.restart_budget == 3
+
+
+@pytest.mark.django_db
+def test_a_run_keeps_its_slot_while_it_waits_to_start_again(settings: Any) -> None:
+    settings.STARBOARD_MAX_PARALLEL_RUNS = 1
+    now = timezone.now()
+    fallen = Run.objects.create(
+        name="fallen", config={}, restart_at=now + timedelta(hours=1), wait_reason="Starts again"
+    )
+    other = Run.objects.create(name="other", config={})
+    assert turns.due() == []
+    turns.tell_waiting()
+    other.refresh_from_db()
+    fallen.refresh_from_db()
+    assert other.wait_reason == "Waits for 'fallen' to finish (1 of 1 engine slots in use)"
+    assert fallen.wait_reason == "Starts again"
+    Run.objects.filter(pk=fallen.pk).update(restart_at=now)
+    assert turns.due() == [fallen.pk]
+    assert turns.take_turn(fallen.pk) == 1
+    fallen.refresh_from_db()
+    assert (fallen.state, fallen.restart_at, fallen.shown_as) == ("starting", None, "starting")
+
+
+# --- a stop at the very moment of the fault ---
+
+
+def supervisor_of(run: Run, tmp_path: Path, settings: Any) -> Supervisor:
+    settings.RUNS_DIR = str(tmp_path)
+    epoch = lease.take(run.pk)
+    assert epoch is not None
+    return Supervisor(Run.objects.get(pk=run.pk), epoch, threading.Event(), current_limits())
+
+
+def saved(run: Run) -> Run:
+    run.process = {"cookie": "a cookie that nobody has"}
+    run.save()
+    return run
+
+
+@pytest.mark.django_db
+def test_a_stop_between_the_fault_and_the_queue_wins(tmp_path: Path, settings: Any) -> None:
+    run = saved(a_run())
+    supervisor = supervisor_of(run, tmp_path, settings)
+    assert services.request_stop(run)  # after the supervisor has read the row
+    supervisor._end(CRASHED, Sweep(killed=[], left=[]), exit_status=-9)
+    run.refresh_from_db()
+    assert (run.state, run.restarts, run.lease_holder) == ("stopped", 0, "")
+    assert "Stopped by force" in run.state_reason
+
+
+@pytest.mark.django_db
+def test_a_supervisor_that_was_replaced_restarts_nothing(tmp_path: Path, settings: Any) -> None:
+    run = saved(a_run())
+    supervisor = supervisor_of(run, tmp_path, settings)
+    lease.seize(run.pk)
+    with pytest.raises(Fenced):
+        supervisor._end(CRASHED, Sweep(killed=[], left=[]), exit_status=-9)
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.faults) == ("running", 1, [])
+
+
+@pytest.mark.django_db
+def test_nothing_is_started_beside_a_process_that_cannot_be_killed(tmp_path: Path, settings: Any) -> None:
+    run = saved(a_run())
+    supervisor_of(run, tmp_path, settings)._end(CRASHED, Sweep(killed=[], left=[4711]), exit_status=-9)
+    run.refresh_from_db()
+    assert (run.state, run.attempt) == ("crashed", 1)
+    assert run.stop_proof["left"] == [4711]
