@@ -6,12 +6,13 @@ import faulthandler
 import os
 import signal
 from pathlib import Path
+from typing import IO
 
 import torch
 
 from engine.cpu_threads import wait_politely
 
-_open_files = []  # faulthandler writes to a file that must stay open
+_open_files: list[IO[str]] = []  # faulthandler writes to a file that must stay open
 
 
 def set_up(name: str, stacks: Path, *, threads: int) -> None:
@@ -27,3 +28,10 @@ def set_up(name: str, stacks: Path, *, threads: int) -> None:
 def device() -> str:
     """The one GPU that Ray gave this actor, or the CPU."""
     return "cuda" if torch.cuda.is_available() and os.environ.get("CUDA_VISIBLE_DEVICES", "x") != "" else "cpu"
+
+
+def place() -> tuple[str, int]:
+    """This actor's node and process id."""
+    import ray
+
+    return ray.get_runtime_context().get_node_id(), os.getpid()

@@ -8,16 +8,21 @@ import socket
 from typing import Any
 
 from engine.cluster.faults import NoCluster
-from engine.cluster.needs import Needs
 
 ANSWER_SECONDS = 5.0
 START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
 
 
-def connect(needs: Needs, *, namespace: str) -> str:
-    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address."""
-    ray = import_ray()
+def connect(cores: int, *, namespace: str) -> str:
+    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address.
+
+    A cluster that is started here counts at least `cores` processors: a small machine may have fewer than there are
+    processes, which then share them.
+    """
     address = os.environ.get("RAY_ADDRESS", "")
+    if not address:
+        ask_for_a_token()
+    ray = import_ray()
     common: dict[str, Any] = {
         "namespace": namespace,
         "log_to_driver": False,
@@ -25,18 +30,22 @@ def connect(needs: Needs, *, namespace: str) -> str:
         "ignore_reinit_error": True,
     }
     if not address:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # nobody else on this machine is to give it work
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        # logical cores: a small machine may have fewer than there are processes, which then share them
-        cores = max(os.cpu_count() or 1, needs.cpus)
-        ray.init(address="local", num_cpus=cores, include_dashboard=False, **common)
+        ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
         return "a Ray cluster on this machine"
     check_answers(address)
     try:
         ray.init(address=address, **common)
     except Exception as error:
-        raise NoCluster(f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START) from error
+        raise NoCluster(
+            f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START
+        ) from error
     return f"the Ray cluster at {address}"
+
+
+def ask_for_a_token() -> None:
+    """So that nobody else on this machine can give the cluster work. Ray reads it when it is imported."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 def import_ray() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from datetime import timedelta
 from pathlib import Path
@@ -12,18 +11,18 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from engine.cluster.actor_setup import device, set_up
+from engine.cluster.actor_setup import device, place, set_up
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.adapter import merged_state
-from engine.policies.loading import load_model
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import trainable_parameters
-from engine.training.sharding import Alone, Share, Sharded, gathered
+from engine.training.sharding import Alone, Sharded, Share, gathered
 from engine.training.step_update import learn
+from engine.training.token_values import sequence_logprobs
 
 
 class LearnerActor:
@@ -35,8 +34,9 @@ class LearnerActor:
         self.rank, self.size = rank, size
         self.device = device()
 
-    def pid(self) -> int:
-        return os.getpid()
+    def place(self) -> tuple[str, int]:
+        """Node and process id."""
+        return place()
 
     def address(self) -> str:
         """Where the others meet this one."""
@@ -88,6 +88,11 @@ class LearnerActor:
             self.learner.model, pairs.prompts, pairs.thoughts, temperature=self.config.rollout.temperature
         )
         return found.cpu() if self.rank == 0 else None
+
+    def probe(self, sequences: list[list[int]]) -> list[list[float]] | None:
+        """What a sampler that holds these weights must find as well."""
+        found = [sequence_logprobs(self.learner.model, ids) for ids in sequences]
+        return found if self.rank == 0 else None
 
     def weights(self) -> dict[str, Tensor] | None:
         """All of the policy's weights, an adapter's update added in, for the samplers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from engine.cluster.actor_setup import device, set_up
+from engine.cluster.actor_setup import device, place, set_up
 from engine.config import RunConfig
 from engine.errors import StarboardError
 from engine.policies.loading import context_limit, load_model, stop_ids
@@ -18,6 +17,7 @@ from engine.rollout.agent_proxy import AgentProxy, ReplySampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Trajectory
+from engine.training.token_values import sequence_logprobs
 
 
 class Host(Protocol):
@@ -47,16 +47,7 @@ class TorchHost:
         self.model.load_state_dict(dict(weights), strict=not self.model.config.tie_word_embeddings)
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
-        import torch
-
-        with torch.no_grad():
-            return [_scores(self.model, torch.tensor([ids], device=self.model.device)) for ids in sequences]
-
-
-def _scores(model: Any, ids: Tensor) -> list[float]:
-    logprobs = model(input_ids=ids).logits[0, :-1].float().log_softmax(-1)
-    found: list[float] = logprobs.gather(-1, ids[0, 1:, None]).squeeze(-1).tolist()
-    return found
+        return [sequence_logprobs(self.model, ids) for ids in sequences]
 
 
 class VllmHost:
@@ -101,8 +92,9 @@ class SamplerActor:
         context = ContextManager(tokenizer, think=self.config.rollout.think)
         self.proxy = AgentProxy.of(self.config.rollout, context, max_context_tokens=self.host.context_tokens)
 
-    def pid(self) -> int:
-        return os.getpid()
+    def place(self) -> tuple[str, int]:
+        """Node and process id."""
+        return place()
 
     def play(
         self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int]

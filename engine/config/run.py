@@ -41,8 +41,8 @@ class RunConfig(Section):
     steps: int = Field(60, ge=1, le=1_000_000, description="Training steps.")
     backend: Literal["local", "ray"] = Field(
         "local",
-        description="Where it runs. local: this machine, its CPU or one GPU. ray: samplers and learners of their own on "
-        "a Ray cluster, or on one that is started here; see the section cluster.",
+        description="Where it runs. local: this machine, its CPU or one GPU. ray: samplers and learners of their own "
+        "on a Ray cluster, or on one that is started here; see the section cluster.",
     )
     threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores.")
     environments: list[EnvironmentConfig] = Field(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
@@ -15,24 +17,37 @@ LanguageModel = Any  # transformers' models carry no useful types
 
 def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
     """Model in evaluation mode and tokenizer. Never runs code that comes with a model."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
-    source = model_source(path)
-    check_model_path(path)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    tokenizer = load_tokenizer(path)
+    with _loading(path):
         model = AutoModelForCausalLM.from_pretrained(
-            source, trust_remote_code=False, dtype=torch.float32, attn_implementation="sdpa"
+            model_source(path), trust_remote_code=False, dtype=torch.float32, attn_implementation="sdpa"
         )
+    return model.to(device).eval(), tokenizer
+
+
+def load_tokenizer(path: str) -> Any:
+    from transformers import AutoTokenizer
+
+    check_model_path(path)
+    with _loading(path):
+        tokenizer = AutoTokenizer.from_pretrained(model_source(path), trust_remote_code=False)
+    if getattr(tokenizer, "chat_template", None) is None:
+        raise ModelError(f"{path!r} has no chat template.", remedy="Use an instruct model, or add chat_template.jinja.")
+    return tokenizer
+
+
+@contextmanager
+def _loading(path: str) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",
             remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a model's id "
             "that is in the local Hugging Face cache or can be downloaded.",
         ) from error
-    if getattr(tokenizer, "chat_template", None) is None:
-        raise ModelError(f"{path!r} has no chat template.", remedy="Use an instruct model, or add chat_template.jinja.")
-    return model.to(device).eval(), tokenizer
 
 
 def first_line(error: Exception) -> str:

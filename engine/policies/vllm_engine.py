@@ -113,9 +113,7 @@ class VllmEngine:
             self.close()
             raise refusal(path, error) from error
 
-    def submit(
-        self, ids: list[int], *, max_tokens: int, temperature: float, seed: int, stop_ids: Iterable[int]
-    ) -> str:
+    def submit(self, ids: list[int], *, max_tokens: int, temperature: float, seed: int, stop_ids: Iterable[int]) -> str:
         """Asks for at most `max_tokens` after `ids`, up to the first of `stop_ids`; returns the key of its completion.
 
         `ConfigError` when they could pass the context's limit. `temperature` 0 is greedy.
@@ -343,9 +341,7 @@ def precision_of(dtype: Precision, platform: Any) -> str:
     return "bfloat16" if not platform.is_cpu() and torch.cuda.is_bf16_supported() else "float32"
 
 
-def cpu_arguments(
-    config: Any, *, rows: int, context_tokens: int, precision: str, share: float
-) -> dict[str, Any]:
+def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str, share: float) -> dict[str, Any]:
     """What the CPU build needs to be told.
 
     - A cache for all rows and no more than `share` of the machine's memory: vLLM would take all of that, and in time

@@ -55,9 +55,7 @@ class DueWeights:
 
     def _check(self, name: str, tensor: Tensor) -> None:
         if name not in self.shapes:
-            raise ModelError(
-                f"The model has no weight {name!r}; its own are {_some(self.names)}.", remedy=WHAT_TO_GIVE
-            )
+            raise ModelError(f"The model has no weight {name!r}; its own are {_some(self.names)}.", remedy=WHAT_TO_GIVE)
         if tuple(tensor.shape) != self.shapes[name]:
             raise ModelError(
                 f"The weight {name!r} has shape {tuple(tensor.shape)}, and the model's is {self.shapes[name]}.",

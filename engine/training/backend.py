@@ -55,6 +55,9 @@ class Backend(Protocol):
         `checkpoint` is called now and then while they are played, and raises to break off.
         """
 
+    def score(self, trajectories: Sequence[Trajectory]) -> None:
+        """Gives them the learner's log-probabilities and entropies, where another program sampled them."""
+
     def cross_scores(self, pairs: Pairs) -> Tensor:
         """`(M, N)` log-likelihoods, as `cross_score` has them."""
 
@@ -108,6 +111,9 @@ class LocalBackend:
             self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=temperature, seeds=seeds
         )
         return self.proxy.rollout(sampler, list(specs), checkpoint=checkpoint), sampler.sampled_tokens
+
+    def score(self, trajectories: Sequence[Trajectory]) -> None:
+        """They have them: who sampled is who learns."""
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
         temperature = self.config.rollout.temperature

@@ -16,7 +16,8 @@ from engine.config import RunConfig
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import MendableFault, StarboardError
 from engine.training import checkpoint
-from engine.training.backend import LocalBackend
+from engine.training.backend import Backend, LocalBackend
+from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
@@ -68,7 +69,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     torch.manual_seed(config.seed)
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
     directory.write_config(config)
-    backend, progress = LocalBackend.open(config, found)
+    backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     events.emit(
         "run_started",
         step=progress.step,
@@ -82,6 +83,32 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         versions=_versions(),
     )
     return Trainer(config, directory, events, control, backend, progress)
+
+
+def open_local(
+    config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
+) -> tuple[Backend, Progress]:
+    return LocalBackend.open(config, found)
+
+
+def open_ray(
+    config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
+) -> tuple[Backend, Progress]:
+    """Tells what it waits for as details of the phase, and what it mended as alerts."""
+    from engine.cluster.ray_backend import RayBackend, Voice
+
+    def tell(detail: str) -> None:
+        events.emit("phase_changed", step=0, phase="loading", detail=detail)
+
+    def warn(message: str) -> None:
+        fields = {"rule": "cluster", "severity": "warn", "metric": "cluster/replaced_samplers", "value": 1.0}
+        events.emit("alert_raised", step=0, message=message, **fields)
+
+    voice = Voice(tell=tell, warn=warn, checkpoint=control.check)
+    return RayBackend.open(config, found, directory.path.resolve(), voice)
+
+
+BACKENDS = {"local": open_local, "ray": open_ray}
 
 
 def _failure(error: BaseException) -> dict[str, str | bool]:

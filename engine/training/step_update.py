@@ -24,7 +24,7 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     metrics = learner.update(
         batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
     )
-    if config.backend == "ray":
+    if batch.sampler_logprobs is not batch.logprobs:
         metrics |= disagreement(batch, weights, cap=config.cluster.importance_cap)
     if values is not None and credit.returns is not None:
         metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)

@@ -70,6 +70,16 @@ def logprobs_and_entropies(
     return spread(chosen, mask), spread(entropies, mask)
 
 
+@torch.no_grad()
+def sequence_logprobs(model: LanguageModel, ids: list[int]) -> list[float]:
+    """Log-probability of every token after the first of one sequence, at temperature 1, in nats."""
+    tokens = torch.tensor([ids], device=model.device)
+    hidden = run_body(model.base_model, input_ids=tokens[:, :-1], use_cache=False).last_hidden_state[0]  # (T-1, D)
+    logprobs = torch.log_softmax(logits_of(model, hidden).float(), dim=-1)
+    found: list[float] = logprobs.gather(-1, tokens[0, 1:, None]).squeeze(-1).tolist()
+    return found
+
+
 def spread(values: Tensor, mask: Tensor) -> Tensor:
     """`(N,)` back to the `(B, T)` places where `mask` is 1."""
     return torch.zeros_like(mask).masked_scatter(mask.bool(), values)

@@ -66,9 +66,7 @@ def roll_out(
 
 def ours(*, groups: int, group_size: int, temperature: float = 1.0) -> list[Trajectory]:
     specs = lakes(groups=groups, group_size=group_size)
-    batched = BatchedSampler(
-        tiny()[0], rows=len(specs), stop_ids=tiny_stop_ids(), temperature=temperature, seeds=[1]
-    )
+    batched = BatchedSampler(tiny()[0], rows=len(specs), stop_ids=tiny_stop_ids(), temperature=temperature, seeds=[1])
     return proxy().rollout(batched, specs)
 
 
@@ -79,9 +77,7 @@ def test_kept_log_probabilities_are_those_that_a_learner_computes(
 ) -> None:
     batch = collate(roll_out(engine, temperature=temperature, **window))
     with torch.no_grad():
-        logprobs, _ = logprobs_and_entropies(
-            tiny()[0], batch.ids, batch.mask, batch.contexts, temperature=temperature
-        )
+        logprobs, _ = logprobs_and_entropies(tiny()[0], batch.ids, batch.mask, batch.contexts, temperature=temperature)
     assert batch.mask.sum() > 100
     torch.testing.assert_close(batch.logprobs, logprobs, atol=1e-4, rtol=0)
 
@@ -105,8 +101,10 @@ def test_a_rollout_is_well_formed(engine: VllmEngine) -> None:
         assert trajectory.stop in ("success", "terminated", "max_turns", "max_actions", "context_full")
         assert trajectory.success == (trajectory.stop == "success")
         assert set(trajectory.entropies) == {0.0}
-        assert all((value == 0) == (not on) or value <= 0 for value, on in
-                   zip(trajectory.logprobs, trajectory.sampled, strict=True))
+        assert all(
+            (value == 0) == (not on) or value <= 0
+            for value, on in zip(trajectory.logprobs, trajectory.sampled, strict=True)
+        )
         for turn in trajectory.turns:
             reply = trajectory.ids[turn.reply_start : turn.reply_end]
             assert 1 <= len(reply) <= 16
@@ -181,9 +179,7 @@ def test_new_weights_give_the_learners_log_probabilities(engine: VllmEngine) -> 
     assert max(abs(a - b) for a, b in zip(before[1], after[1], strict=True)) > 0.5
 
 
-def test_weights_that_come_in_many_parts_are_the_same(
-    engine: VllmEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_that_come_in_many_parts_are_the_same(engine: VllmEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.policies.vllm_engine.PART_BYTES", 1)
     learner = changed(seed=2)
     engine.load_weights(iter(list(learner.named_parameters())[::-1]))
