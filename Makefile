@@ -6,7 +6,7 @@ VENV := .venv/bin
 export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := run
-.PHONY: run link test lint bench clean setup setup-dev
+.PHONY: run link test lint bench clean setup setup-dev setup-cluster
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -14,7 +14,7 @@ run: setup  ## start everything, print a link that signs you in; Ctrl-C stops ev
 link: setup  ## print a new sign-in link
 	@$(VENV)/python manage.py sign_in_link
 
-test: lint  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+test: lint setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	OMP_NUM_THREADS=1 $(VENV)/python -m pytest
 	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres
 
@@ -24,8 +24,7 @@ lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
 
-bench: setup-dev  ## how fast this machine does what matters, beside other tools where there are any
-	-@$(PYTHON) -m workers.launch.install cluster
+bench: setup-dev setup-cluster  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
 
 setup:
@@ -33,6 +32,9 @@ setup:
 
 setup-dev:
 	@$(PYTHON) -m workers.launch.install dev
+
+setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of clusters and the benchmarks use
+	@$(PYTHON) -m workers.launch.install cluster
 
 clean:  ## caches only; runs and the database in var/ stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -28,6 +28,7 @@ SECTIONS: tuple[Section, ...] = (
     Section("gradient", "Gradients"),
     Section("time", "Time"),
     Section("perf", "Throughput"),
+    Section("cluster", "Cluster"),
 )
 
 # the six that every run shows first

@@ -186,7 +186,7 @@ class RayBackend:
             for row, right in zip(found, wanted, strict=True)
             for theirs, ours in zip(row, right, strict=True)
         )
-        self.metrics["sync/probe_gap"] = gap
+        self.metrics["cluster/probe_gap"] = gap
         half = self.config.optimizer.precision == "bfloat16" or self.device == "cuda"
         most = PROBE_NATS["bfloat16" if half else "float32"]
         if not gap <= most:

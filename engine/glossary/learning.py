@@ -58,6 +58,24 @@ POLICY = (
         formula="mean of sampler's minus learner's log-probability",
         bad="Above 0.001: what is trained is not what was sampled.",
     ),
+    Metric(
+        name="policy/sampler_gap", section="policy", title="Sampler and learner apart", unit="nats", low=0,
+        better="lower", meaning="Mean distance between the two programs' log-probabilities of the same tokens. Only "
+        "where one samples and another learns.",
+        formula="mean of |sampler's minus learner's log-probability|",
+        bad="Above 0.05 in bfloat16 or 0.001 in float32: they compute different things; look at the sync probe.",
+    ),
+    Metric(
+        name="policy/importance_weight", section="policy", title="Importance weight", low=0,
+        meaning="Mean of what tokens count by, for the learner finding them likelier or less likely than the sampler.",
+        formula="mean of min(exp(learner's minus sampler's log-probability), cluster.importance_cap)",
+        bad="Far from 1: the sampler is behind, or computes something else.",
+    ),
+    Metric(
+        name="policy/importance_truncated", section="policy", title="Truncated weights", unit="share", low=0, high=1,
+        better="lower", meaning="Share of sampled tokens whose importance weight was cut to cluster.importance_cap.",
+        bad="Above a few percent: much of the step is of another policy.",
+    ),
 )  # fmt: skip
 
 VALUE = (

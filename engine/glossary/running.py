@@ -7,6 +7,8 @@ from engine.glossary.types import Metric
 _TIMES = {
     "step": ("Step", "Wall time of the whole step, evaluation and checkpoints left out."),
     "rollout": ("Rollout", "Time to sample replies and step environments."),
+    "score": ("Scoring", "Time for the learner's own log-probabilities of what another program sampled."),
+    "sync": ("Weight sync", "Time to give the samplers the learner's new weights and to prove that they have them."),
     "diagnostics": ("Collapse diagnostics", "Time to score thoughts under prompts, on the steps that do."),
     "gradients": ("Gradient decomposition", "Time to take gradients of the loss's parts, on the steps that do."),
     "update": ("Update", "Time for advantages and gradient steps."),
@@ -41,4 +43,18 @@ PERF = (
     ),
 )  # fmt: skip
 
-ENTRIES = (*TIME, *PERF)
+CLUSTER = (
+    Metric(
+        name="cluster/probe_gap", section="cluster", title="Sync probe", unit="nats", low=0, log=True, better="lower",
+        meaning="After a weight sync: the largest distance between a sampler's and the learner's log-probability of "
+        "the same few tokens. It proves that the sampler holds the learner's weights.",
+        bad="Above 0.01 in float32 the run stops: the sampler kept old weights.",
+    ),
+    Metric(
+        name="cluster/replaced_samplers", section="cluster", title="Replaced samplers", unit="processes", low=0,
+        better="lower", meaning="Samplers that died in the step's rollout and were replaced.",
+        bad="Again and again: look at the memory of their machines.",
+    ),
+)  # fmt: skip
+
+ENTRIES = (*TIME, *PERF, *CLUSTER)

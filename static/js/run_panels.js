@@ -8,7 +8,7 @@ const AREAS = {
   filter: ["filter"],
   optimisation: ["policy", "value", "optim"],
   rollouts: ["rollout", "reward", "env"],
-  throughput: ["time", "perf"],
+  throughput: ["time", "perf", "cluster"],
 };
 const WHY_EMPTY = {
   collapse: "No diagnostics yet: they come every few steps, and need thoughts under several prompts.",

@@ -1,0 +1,102 @@
+"""Engines on Ray clusters, as processes of their own, and what became of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from engine.config import RunConfig, build_config
+from engine.events import Event, parse_event
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed; requirements/cluster.txt has it"
+)
+LIMIT_SECONDS = 240
+
+
+def ray_config(*, steps: int = 3, cluster: dict[str, Any] | None = None, **changes: Any) -> RunConfig:
+    """A short run of the model that ships, sampled by torch unless `cluster` says otherwise."""
+    base: dict[str, Any] = {
+        "backend": "ray",
+        "steps": steps,
+        "threads": 1,
+        "cluster": {"sampler": "torch", "wait_minutes": 2, "phase_minutes": 2, **(cluster or {})},
+        "environments": [{"kind": "frozen_lake", "max_turns": 2}],
+        "rollout": {"groups": 4, "group_size": 4},
+        "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},
+        "evaluation": {"every": 0, "at_start": False, "final_episodes": 4},
+        "checkpoint": {"every": 1},
+        "optimizer": {"updates_per_step": 1},
+    }
+    return build_config({**base, **changes})
+
+
+@contextmanager
+def engine(config: RunConfig, directory: Path, *more: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The engine at work; whatever it leaves is killed at the end."""
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / "asked.json"
+    file.write_text(config.model_dump_json())
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    command = [sys.executable, "-m", "engine", "train", str(file), "--run-dir", str(directory), "--quiet", *more]
+    with (directory / "engine.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, env={**surroundings, **environment}, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        family = descendants(process)
+        for one in [process, *family]:
+            try:
+                one.send_signal(signal.SIGKILL)
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                continue
+        process.wait()
+
+
+def train(config: RunConfig, directory: Path, *more: str, **environment: str) -> int:
+    """To its end; the exit status."""
+    with engine(config, directory, *more, **environment) as process:
+        return process.wait(LIMIT_SECONDS)
+
+
+def events(directory: Path) -> list[Event]:
+    path = directory / "events.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [parse_event(line) for line in lines if line.endswith(b"\n")]
+
+
+def wait_for(directory: Path, wanted: Callable[[Event], bool]) -> None:
+    """Until an event is as `wanted`."""
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not any(wanted(event) for event in events(directory)):
+        assert time.monotonic() < deadline, (directory / "engine.log").read_text()[-3000:]
+        time.sleep(0.02)
+
+
+def rolling_out(step: int) -> Callable[[Event], bool]:
+    return lambda event: event.kind == "phase_changed" and event.phase == "rollout" and event.step == step
+
+
+def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    try:
+        return list(psutil.Process(process.pid).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return []
+
+
+def actors(process: subprocess.Popen[bytes], kind: str) -> list[psutil.Process]:
+    """Processes of actors of a class, of a cluster that the engine itself started."""
+    return [one for one in descendants(process) if one.cmdline()[:1] and one.cmdline()[0].startswith(f"ray::{kind}")]
