@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.statistics.runs import mean_over_runs
 
-COLUMNS = ("arm", "seeds", "held out before", "held out after", "95% over seeds", "collapsed", "s a step")
+COLUMNS = ("arm", "seeds", "held out before", "held out after", "95% over seeds", "collapsed")
 HEADER = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -23,10 +23,9 @@ def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
     spread = mean_over_runs(after)
     interval = f"[{max(0.0, spread[1]):.3f}, {min(1.0, spread[2]):.3f}]" if spread else "one seed"
     collapsed = sum(result["collapsed_at"] is not None for result in results)
-    seconds = sum(result["seconds"] / result["steps"] for result in results) / len(results)
     return (
         f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {interval} "
-        f"| {collapsed} of {len(results)} | {seconds:.2f} |"
+        f"| {collapsed} of {len(results)} |"
     )
 
 
