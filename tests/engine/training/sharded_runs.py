@@ -56,6 +56,7 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
 def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:
     model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     config = learner_config(**sections)
+    torch.manual_seed(0)  # an adapter begins at random, and as the same in all processes
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)
     return Learner(model, config, share=share)
