@@ -153,8 +153,8 @@ def _has_variable(entry: Path, wanted: bytes) -> bool:
 
 
 def find_leader(cookie: str) -> Identity | None:
-    """The engine itself among the processes with the cookie: the leader of its session. What it starts may lead sessions
-    of its own, as Ray's processes do, and is younger."""
+    """The engine itself among the processes with the cookie: the leader of its session. What it starts may lead
+    sessions of its own, as Ray's processes do, and is younger."""
     found = [(identity, read_stat(identity.pid)) for identity in processes_with_cookie(cookie)]
     leaders = [identity for identity, stat in found if stat is not None and stat.session == identity.pid]
     return min(leaders, key=lambda leader: leader.start_time, default=None)

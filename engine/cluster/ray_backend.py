@@ -149,11 +149,13 @@ class RayBackend:
         known = [trajectory for trajectory in trajectories if trajectory.reply_tokens]
         if not known:
             return
+        began = time.monotonic()
         logprobs, entropies = self._of_learners("Scoring", "score", collate(known))[0]
         for row, trajectory in enumerate(known):
             length = len(trajectory.ids)
             trajectory.learner_logprobs = logprobs[row, :length].tolist()
             trajectory.entropies = entropies[row, :length].tolist()
+        self.metrics["time/score"] = time.monotonic() - began
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
         found: Tensor = self._of_learners("Diagnostics", "cross_scores", pairs)[0]

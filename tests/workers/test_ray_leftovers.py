@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -25,4 +26,5 @@ def test_what_a_killed_engine_leaves_of_its_ray_cluster_is_swept(tmp_path: Path)
         found = sweep(cookie, seconds=20.0)
     assert not found.left
     assert processes_with_cookie(cookie) == []
+    time.sleep(1.0)  # a process that was killed may take a moment to go
     assert not [one for one in family if one.is_running() and one.status() != "zombie"]
