@@ -15,7 +15,7 @@ REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
 
 
 def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]) -> Any:
-    """Waits until the cluster has given all of `needs`; `tell` hears what is lacking when that changes, and every minute.
+    """Waits until the cluster has given all of `needs`; `tell` hears what is lacking when it changes, and every minute.
 
     `checkpoint` is called every second and raises to leave. After `minutes` (0: never) it is a `NoCluster`.
     """
