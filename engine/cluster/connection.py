@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -45,6 +46,13 @@ def connect(cores: int, *, namespace: str) -> str:
             f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START
         ) from error
     return f"the Ray cluster at {address}"
+
+
+def disconnect() -> None:
+    """Ends a cluster that was started here. Nothing where there was no connection."""
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        ray.shutdown()
 
 
 @contextmanager

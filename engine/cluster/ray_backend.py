@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from engine.cluster.actors import Troupe
-from engine.cluster.connection import connect, import_ray
+from engine.cluster.connection import connect, disconnect, import_ray
 from engine.cluster.evidence import evidence
 from engine.cluster.faults import ClusterFault
 from engine.cluster.needs import needs_of
@@ -49,6 +49,7 @@ class RayBackend:
     def __init__(self, config: RunConfig, directory: Path, voice: Voice) -> None:
         self.config, self.directory, self.voice = config, directory, voice
         self.context = ContextManager(load_tokenizer(config.model.path), think=config.rollout.think)
+        self.troupe: Troupe | None = None
         self.metrics: Metrics = {}
         self.weights: Any = None  # a reference to the policy's newest weights
         self.probe: list[list[int]] = []
@@ -66,7 +67,6 @@ class RayBackend:
 
     def _open(self, found: Path | None) -> Progress:
         cluster = self.config.cluster
-        self.troupe: Troupe | None = None
         self.voice.tell("connecting to Ray")
         where = connect(needs_of(cluster, gpus=False).cpus, namespace=f"starboard-{os.getpid()}-{time.time_ns()}")
         gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus())
@@ -221,14 +221,9 @@ class RayBackend:
 
     def close(self) -> None:
         """Ends the actors; warns of any that Ray still shows after some seconds."""
-        ray = import_ray()
-        if not ray.is_initialized():
-            return
-        troupe = getattr(self, "troupe", None)
-        left = troupe.dismiss() if troupe is not None else []
-        if left:
+        if self.troupe is not None and (left := self.troupe.dismiss()):
             self.voice.warn(f"Ray still shows {', '.join(sorted(left))} some seconds after they were ended.")
-        ray.shutdown()
+        disconnect()
 
     def _troupe(self) -> Troupe:
         if self.troupe is None:

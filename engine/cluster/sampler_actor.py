@@ -12,7 +12,7 @@ from torch import Tensor
 from engine.cluster.actor_setup import device, place, set_up
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.policies.loading import context_limit, load_model, stop_ids
+from engine.policies.loading import context_limit, load_model, load_tokenizer, stop_ids_of
 from engine.rollout.agent_proxy import AgentProxy, ReplySampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -33,9 +33,9 @@ class Host(Protocol):
 
 
 class TorchHost:
-    def __init__(self, model: Any, config: RunConfig) -> None:
-        self.model = model
-        self.context_tokens = context_limit(model, config.rollout.max_context_tokens)
+    def __init__(self, config: RunConfig) -> None:
+        self.model, _ = load_model(config.model.path, device=device())
+        self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
 
     def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
         from engine.policies.batched_sampler import BatchedSampler
@@ -82,13 +82,12 @@ class SamplerActor:
     def __init__(self, config: str, *, name: str, stacks: str, threads: int, rows: int) -> None:
         set_up(name, Path(stacks), threads=threads)
         self.config = RunConfig.model_validate_json(config)
-        model, tokenizer = load_model(self.config.model.path)
-        self.stops = stop_ids(model, tokenizer)
-        if self.config.cluster.sampler == "torch":
-            self.host: Host = TorchHost(model.to(device()), self.config)
-        else:
-            del model
-            self.host = VllmHost(self.config, rows)
+        path = self.config.model.path
+        self.host: Host = (
+            TorchHost(self.config) if self.config.cluster.sampler == "torch" else VllmHost(self.config, rows)
+        )
+        tokenizer = load_tokenizer(path)
+        self.stops = stop_ids_of(path, tokenizer)
         context = ContextManager(tokenizer, think=self.config.rollout.think)
         self.proxy = AgentProxy.of(self.config.rollout, context, max_context_tokens=self.host.context_tokens)
 

@@ -91,7 +91,22 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
 
 def stop_ids(model: LanguageModel, tokenizer: Any) -> set[int]:
     """Tokens that end a reply: the tokenizer's end of turn and the model's own."""
-    own = model.generation_config.eos_token_id
+    return _stops(model.generation_config, tokenizer)
+
+
+def stop_ids_of(path: str, tokenizer: Any) -> set[int]:
+    """The same without its weights."""
+    from transformers import AutoConfig, GenerationConfig
+
+    source = model_source(path)
+    try:
+        return _stops(GenerationConfig.from_pretrained(source), tokenizer)
+    except OSError:  # a model without generation_config.json
+        return _stops(AutoConfig.from_pretrained(source, trust_remote_code=False), tokenizer)
+
+
+def _stops(config: Any, tokenizer: Any) -> set[int]:
+    own = config.eos_token_id
     return {tokenizer.eos_token_id, *([own] if isinstance(own, int) else own or [])}
 
 
