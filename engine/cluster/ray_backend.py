@@ -81,7 +81,7 @@ class RayBackend:
         told = self._of_learners("Start", "open", meeting, str(found or ""), cluster.phase_minutes)[0]
         self.device, self.parameters = told["device"], told["parameters"]
         self.trainable_parameters = told["trainable_parameters"]
-        self._sync()
+        self.sync()
         progress: Progress = told["progress"]
         return progress
 
@@ -142,8 +142,9 @@ class RayBackend:
         self._results("Weight sync", [troupe.samplers[place].load.remote(self.weights)], [f"sampler {place}"])
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
-        """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise."""
-        if self.config.cluster.sampler == "torch":
+        """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise, and which
+        are of an older policy where rollouts are ahead."""
+        if self.config.cluster.sampler == "torch" and not self.config.cluster.overlap:
             return
         self._let_sleep()
         known = [trajectory for trajectory in trajectories if trajectory.reply_tokens]
@@ -168,10 +169,9 @@ class RayBackend:
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
         self._let_sleep()
         advantages, metrics = self._of_learners("Update", "learn", batch, step=step, scale=scale)[0]
-        self._sync()
         return advantages, metrics
 
-    def _sync(self) -> None:
+    def sync(self) -> None:
         """Gives the samplers the learner's weights, past this process, and asks both what they find of some tokens."""
         began = time.monotonic()
         troupe = self._troupe()

@@ -40,6 +40,11 @@ class ClusterConfig(Section):
         description="A token counts by how much likelier the learner finds it than the sampler did, up to this much "
         "(truncated importance weights). Corrects what the two compute differently. 0 turns it off.",
     )
+    overlap: bool = Field(
+        False,
+        description="Sample the next step's trajectories while this step's are learned from: they are one update "
+        "behind, which importance weights correct. Faster where samplers and learners have devices of their own.",
+    )
     wait_minutes: float = Field(
         30.0, ge=0, le=100_000, description="How long to wait for devices before giving up. 0 waits for ever."
     )
@@ -57,6 +62,11 @@ class ClusterConfig(Section):
             raise ValueError("tensor_parallel: the torch sampler has one device. Use 1, or the vllm sampler.")
         if self.tensor_parallel > 1 and self.device == "cpu":
             raise ValueError("tensor_parallel: it splits a model over GPUs. Use 1, or device gpu.")
+        if self.overlap and self.placement == "colocated":
+            raise ValueError(
+                "overlap: what takes turns on the same devices cannot work at the same time. Use the disaggregated "
+                "placement."
+            )
         if self.placement == "colocated" and (self.learners != self.samplers or self.tensor_parallel > 1):
             raise ValueError(
                 f"placement: colocated learners and samplers share devices one to one, and there are {self.learners} "

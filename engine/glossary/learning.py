@@ -72,6 +72,11 @@ POLICY = (
         bad="Far from 1: the sampler is behind, or computes something else.",
     ),
     Metric(
+        name="policy/staleness", section="policy", title="Updates behind", unit="updates", low=0, better="lower",
+        meaning="Updates by which the policy that sampled is behind the one that learns. Only with cluster.overlap.",
+        bad="It is 1 by design; look at the importance weights for what that costs.",
+    ),
+    Metric(
         name="policy/importance_truncated", section="policy", title="Truncated weights", unit="share", low=0, high=1,
         better="lower", meaning="Share of sampled tokens whose importance weight was cut to cluster.importance_cap.",
         bad="Above a few percent: much of the step is of another policy.",

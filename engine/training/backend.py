@@ -65,7 +65,10 @@ class Backend(Protocol):
         """The gradient by reward variance; nothing is stepped."""
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        """Credit and update; what is played from now on is of the new policy. Advantages are `(B, T)`."""
+        """Credit and update; advantages are `(B, T)`."""
+
+    def sync(self) -> None:
+        """What is played from now on is of the newest policy. Not while something is played."""
 
     def save(self, directory: Path, progress: Progress) -> Path:
         """A checkpoint below `directory`."""
@@ -124,6 +127,9 @@ class LocalBackend:
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
         return learn(self.learner, batch, step=step, scale=scale)
+
+    def sync(self) -> None:
+        """Who samples is who learns."""
 
     def save(self, directory: Path, progress: Progress) -> Path:
         return checkpoint.save(directory, self.model, self.tokenizer, self.learner, progress)

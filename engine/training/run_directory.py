@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,25 +75,27 @@ class EventLog:
         self.sinks = sinks or []
         self.seq = _mend(path)
         self._file = path.open("ab")
+        self._turn = threading.Lock()  # rollouts that are ahead speak from a thread of their own
 
     def emit(self, kind: str, *, step: int, **fields: Any) -> Event:
-        event = EVENT.validate_python(
-            {
-                "kind": kind,
-                "seq": self.seq + 1,
-                "time": time.time(),
-                "attempt": self.attempt,
-                "epoch": self.epoch,
-                "step": step,
-                **fields,
-            }
-        )
-        self._file.write(event.model_dump_json().encode() + b"\n")
-        self._file.flush()
-        self.seq = event.seq
-        for sink in self.sinks:
-            sink(event)
-        return event
+        with self._turn:
+            event = EVENT.validate_python(
+                {
+                    "kind": kind,
+                    "seq": self.seq + 1,
+                    "time": time.time(),
+                    "attempt": self.attempt,
+                    "epoch": self.epoch,
+                    "step": step,
+                    **fields,
+                }
+            )
+            self._file.write(event.model_dump_json().encode() + b"\n")
+            self._file.flush()
+            self.seq = event.seq
+            for sink in self.sinks:
+                sink(event)
+            return event
 
     def close(self) -> None:
         self._file.flush()

@@ -34,9 +34,10 @@ from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
+from engine.training.rollouts import InTurn, OneAhead, Rollouts
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
-from engine.training.step_rollout import roll_out_step
+from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
 
@@ -68,6 +69,9 @@ class Trainer:
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.spreads)
         self.saved_step = progress.step if progress.step else -1
+        self.rollouts: Rollouts = InTurn(backend, self._roll)
+        if config.backend == "ray" and config.cluster.overlap:
+            self.rollouts = OneAhead(backend, self._roll, last=config.steps)
 
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
@@ -89,6 +93,8 @@ class Trainer:
             raise
         except StopAsked:
             self._finish("stopped", "Stopped on request.")
+        finally:
+            self.rollouts.close()
 
     def _train_step(self, step: int) -> Verdict:
         """One step of StarPO. Returns what the detectors say of it, and whether the run must end."""
@@ -97,7 +103,7 @@ class Trainer:
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
         with self._timed("rollout", times, step):
-            rollout = roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
+            rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         self.backend.score(trajectories)
         metrics = rollout_metrics(trajectories) | rollout.metrics
@@ -129,6 +135,7 @@ class Trainer:
             if len(rows):
                 advantages, learned = self.backend.learn(batch.rows(rows), step=step, scale=kept.scale)
                 metrics |= learned
+                self.rollouts.learned()
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
@@ -143,6 +150,9 @@ class Trainer:
         self._emit_step(step, metrics, skipped)
         self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)
+
+    def _roll(self, step: int) -> StepRollout:
+        return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
@@ -198,6 +208,7 @@ class Trainer:
 
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
+        self.rollouts.settle()
         with self._timed("evaluation", self.between, step):
             results = [
                 evaluate(

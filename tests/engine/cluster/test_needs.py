@@ -59,6 +59,7 @@ def test_samplers_have_whole_groups_and_none_has_nothing(count: int, sizes: list
         ({"tensor_parallel": 2, "sampler": "torch"}, "cluster.tensor_parallel"),
         ({"tensor_parallel": 2, "device": "cpu"}, "cluster.tensor_parallel"),
         ({"placement": "colocated", "samplers": 2}, "cluster.placement"),
+        ({"placement": "colocated", "overlap": True}, "cluster.overlap"),
     ],
 )
 def test_what_cannot_be_is_refused_at_its_field(section: dict[str, object], words: str) -> None:

@@ -109,6 +109,17 @@ def test_a_cluster_with_too_few_gpus_is_waited_for_in_words_and_then_given_up(tm
     assert last.kind == "run_failed" and "needs 2 GPUs" in last.message and "cluster.wait_minutes" in last.remedy
 
 
+def test_one_rollout_ahead_each_step_is_one_update_behind_and_corrected_for_it(tmp_path: Path) -> None:
+    config = ray_config(steps=4, cluster={"overlap": True}, evaluation={"every": 2, "episodes": 4})
+    assert train(config, tmp_path) == 0
+    steps = {event.step: event.metrics for event in events(tmp_path) if isinstance(event, StepCompleted)}
+    assert [steps[step]["policy/staleness"] for step in range(1, 5)] == [0.0, 1.0, 1.0, 1.0]
+    assert steps[1]["policy/sampler_gap"] == pytest.approx(0.0, abs=1e-4)
+    assert all(steps[step]["policy/sampler_gap"] > 1e-4 for step in (2, 3, 4))  # an update lies between
+    for step in range(1, 5):
+        assert played(tmp_path, step) == Counter({(group, member): 1 for group in range(4) for member in range(4)})
+
+
 @needs_vllm
 def test_vllm_samples_with_the_learners_weights_of_every_step(tmp_path: Path) -> None:
     config = ray_config(steps=4, cluster={"sampler": "vllm", "learners": 2, "phase_minutes": 4})

@@ -1,0 +1,93 @@
+"""When a step's trajectories are sampled: in its turn, or one step ahead while the step before is learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+from engine.training.backend import Backend
+from engine.training.step_rollout import StepRollout
+
+Roll = Callable[[int], StepRollout]
+
+
+class Rollouts(Protocol):
+    def take(self, step: int) -> StepRollout:
+        """The trajectories of `step`."""
+
+    def learned(self) -> None:
+        """The policy was updated."""
+
+    def settle(self) -> None:
+        """Has the samplers idle and with the newest weights, for whoever else wants to play."""
+
+    def close(self) -> None:
+        """No more are wanted."""
+
+
+class InTurn:
+    """Sampled when asked for, with the newest weights."""
+
+    def __init__(self, backend: Backend, roll: Roll) -> None:
+        self.backend, self.roll = backend, roll
+
+    def take(self, step: int) -> StepRollout:
+        return self.roll(step)
+
+    def learned(self) -> None:
+        self.backend.sync()
+
+    def settle(self) -> None:
+        """They are idle between steps."""
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class OneAhead:
+    """While a step is learned from, the next one's trajectories are sampled with the weights from before that update.
+
+    Samplers get new weights between two rollouts, never within one: `policy/staleness` is the updates that a step's
+    trajectories are behind, 0 for a first one and 1 from then on.
+    """
+
+    def __init__(self, backend: Backend, roll: Roll, *, last: int) -> None:
+        self.backend, self.roll, self.last = backend, roll, last
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="rollout")
+        self.ahead: tuple[int, Future[StepRollout], int] | None = None  # step, trajectories, updates they know of
+        self.updates = 0
+        self.given = 0  # of these, to the samplers
+
+    def take(self, step: int) -> StepRollout:
+        rollout = self._taken(step)
+        self._sync()
+        if step < self.last:
+            self.ahead = (step + 1, self.thread.submit(self.roll, step + 1), self.given)
+        return rollout
+
+    def _taken(self, step: int) -> StepRollout:
+        ahead, self.ahead = self.ahead, None
+        if ahead is not None and ahead[0] == step:
+            rollout = ahead[1].result()
+            rollout.metrics["policy/staleness"] = float(self.updates - ahead[2])
+            return rollout
+        rollout = self.roll(step)
+        rollout.metrics["policy/staleness"] = 0.0
+        return rollout
+
+    def learned(self) -> None:
+        self.updates += 1
+
+    def settle(self) -> None:
+        if self.ahead is not None:
+            self.ahead[1].exception()  # waits; whoever takes it hears of it
+        self._sync()
+
+    def _sync(self) -> None:
+        if self.given < self.updates:
+            self.backend.sync()
+            self.given = self.updates
+
+    def close(self) -> None:
+        self.thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,83 @@
+"""Rollouts in their turn and one step ahead: whose weights they are of, and who waits for whom."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from engine.training.rollouts import InTurn, OneAhead
+from engine.training.step_rollout import StepRollout
+
+
+class Samplers:
+    """Knows how many updates there were and how many of them the samplers have."""
+
+    def __init__(self) -> None:
+        self.updates = 0
+        self.synced = 0
+        self.playing = threading.Lock()
+        self.played: dict[int, int] = {}  # step: the updates that its weights had
+
+    def sync(self) -> None:
+        assert self.playing.acquire(blocking=False), "weights must not change within a rollout"
+        self.synced = self.updates
+        self.playing.release()
+
+    def roll(self, step: int) -> StepRollout:
+        with self.playing:
+            self.played[step] = self.synced
+            return StepRollout(trajectories=[], sampled=step)
+
+
+def train(samplers: Samplers, rollouts: Any, steps: int) -> list[float]:
+    """Staleness of each step."""
+    found = []
+    for step in range(1, steps + 1):
+        rollout = rollouts.take(step)
+        assert rollout.sampled == step
+        found.append(rollout.metrics.get("policy/staleness", 0.0))
+        samplers.updates += 1
+        rollouts.learned()
+    rollouts.close()
+    return found
+
+
+def test_in_turn_each_step_is_of_the_newest_weights() -> None:
+    samplers = Samplers()
+    assert train(samplers, InTurn(samplers, samplers.roll), 4) == [0.0] * 4  # type: ignore[arg-type]
+    assert samplers.played == {1: 0, 2: 1, 3: 2, 4: 3}
+
+
+def test_one_ahead_each_step_but_the_first_is_one_update_behind_and_none_is_played_twice() -> None:
+    samplers = Samplers()
+    assert train(samplers, OneAhead(samplers, samplers.roll, last=4), 4) == [0.0, 1.0, 1.0, 1.0]  # type: ignore[arg-type]
+    # step 2 begins before update 1; step 3 after update 1 has come to the samplers
+    assert samplers.played == {1: 0, 2: 0, 3: 1, 4: 2}
+
+
+def test_whoever_else_wants_to_play_gets_idle_samplers_with_the_newest_weights() -> None:
+    samplers = Samplers()
+    rollouts = OneAhead(samplers, samplers.roll, last=3)  # type: ignore[arg-type]
+    rollouts.take(1)
+    samplers.updates += 1
+    rollouts.learned()
+    rollouts.settle()
+    assert samplers.synced == 1
+    assert rollouts.take(2).metrics["policy/staleness"] == 1.0  # it was played before, with the older ones
+
+
+def test_what_goes_wrong_ahead_is_heard_when_its_step_comes() -> None:
+    samplers = Samplers()
+
+    def roll(step: int) -> StepRollout:
+        if step == 2:
+            raise OSError("the ice broke")
+        return samplers.roll(step)
+
+    rollouts = OneAhead(samplers, roll, last=3)  # type: ignore[arg-type]
+    rollouts.take(1)
+    with pytest.raises(OSError, match="the ice broke"):
+        rollouts.take(2)
+    rollouts.close()
