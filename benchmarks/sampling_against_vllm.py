@@ -94,7 +94,7 @@ def ours() -> float:
 
 
 def with_vllm() -> float:
-    from vllm import LLM, SamplingParams  # type: ignore[import-not-found]
+    from vllm import LLM, SamplingParams
 
     from engine.policies.model_paths import model_source
 

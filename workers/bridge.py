@@ -151,6 +151,8 @@ LIVE_AGAIN = [RunState.STARTING, RunState.STALLED, RunState.LOST]
 def _state_of_phase(event: Event) -> tuple[RunState, list[RunState]]:
     if getattr(event, "phase", "") == "paused":
         return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
+    if getattr(event, "phase", "") == "loading":
+        return RunState.STARTING, [RunState.STALLED, RunState.LOST]
     return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
 
 

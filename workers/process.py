@@ -49,6 +49,7 @@ class Identity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stat:
     state: str
+    parent: int
     session: int
     start_time: int
 
@@ -86,7 +87,7 @@ def read_stat(pid: int) -> Stat | None:
         return None
     # the name in parentheses may itself hold spaces and parentheses
     fields = text[text.rindex(")") + 2 :].split()
-    return Stat(state=fields[0], session=int(fields[3]), start_time=int(fields[19]))
+    return Stat(state=fields[0], parent=int(fields[1]), session=int(fields[3]), start_time=int(fields[19]))
 
 
 def liveness(identity: Identity) -> Liveness:
@@ -119,13 +120,29 @@ def send_signal(identity: Identity, number: signal.Signals) -> bool:
 
 
 def processes_with_cookie(cookie: str) -> list[Identity]:
-    """Every living process of ours whose environment carries the cookie, whoever its parent is now."""
+    """Every living process of ours whose environment carries the cookie, whoever its parent is now, and what those
+    started: Ray's actors write their names over their environment."""
     wanted = f"{COOKIE_VARIABLE}={cookie}".encode()
-    found = []
-    for entry in PROC.iterdir():
-        if entry.name.isdigit() and _has_variable(entry, wanted):
-            found.append(identify(int(entry.name), cookie))
+    everyone = [entry for entry in PROC.iterdir() if entry.name.isdigit()]
+    pids = {int(entry.name) for entry in everyone if _has_variable(entry, wanted)}
+    pids |= _descendants(pids, [int(entry.name) for entry in everyone]) if pids else set()
+    found = [identify(pid, cookie) for pid in sorted(pids)]
     return [identity for identity in found if identity is not None]
+
+
+def _descendants(pids: set[int], everyone: list[int]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid in everyone:
+        if (stat := read_stat(pid)) is not None:
+            children.setdefault(stat.parent, []).append(pid)
+    found: set[int] = set()
+    waiting = [child for pid in pids for child in children.get(pid, [])]
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found.add(pid)
+            waiting += children.get(pid, [])
+    return found
 
 
 def _has_variable(entry: Path, wanted: bytes) -> bool:
@@ -136,12 +153,11 @@ def _has_variable(entry: Path, wanted: bytes) -> bool:
 
 
 def find_leader(cookie: str) -> Identity | None:
-    """The engine itself among the processes with the cookie: the leader of its session."""
-    for identity in processes_with_cookie(cookie):
-        stat = read_stat(identity.pid)
-        if stat is not None and stat.session == identity.pid:
-            return identity
-    return None
+    """The engine itself among the processes with the cookie: the leader of its session. What it starts may lead
+    sessions of its own, as Ray's processes do, and is younger."""
+    found = [(identity, read_stat(identity.pid)) for identity in processes_with_cookie(cookie)]
+    leaders = [identity for identity, stat in found if stat is not None and stat.session == identity.pid]
+    return min(leaders, key=lambda leader: leader.start_time, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

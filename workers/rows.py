@@ -19,6 +19,7 @@ from webapp.trajectories.models import Trajectory
 log = logging.getLogger(__name__)
 
 BEFORE_ALL_STEPS = -1
+WAIT_WORDS = 200  # characters that the row has room for
 
 
 @dataclass(slots=True)
@@ -74,6 +75,7 @@ def _forget_above(rows: Rows, resumed_from: int | None) -> int:
 
 def _phase_changed(rows: Rows, payload: dict[str, Any]) -> None:
     rows.fields["phase"] = payload["phase"]
+    rows.fields["wait_reason"] = payload.get("detail", "")[:WAIT_WORDS]
 
 
 def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from benchmarks.science.experiment import Experiment
 from benchmarks.science.measure import measure
 from benchmarks.science.plot import plot
 from benchmarks.science.runs import directory_of, is_finished, train_all
-from benchmarks.science.table import table
+from benchmarks.science.table import means_table, table
 
 ROOT = Path(__file__).resolve().parents[2]
 FINDINGS = ROOT / "docs" / "findings"
@@ -59,7 +59,7 @@ def report(experiment: Experiment, place: Path) -> None:
     lines = ",\n".join(json.dumps(result) for result in results)
     (FINDINGS / f"{experiment.name}.json").write_text(f"[{lines}]\n")
     plot(experiment, results, FINDINGS / f"{experiment.name}.svg")
-    say(f"\n{experiment.question}\n\n{table(results)}\n")
+    say(f"\n{experiment.question}\n\n{table(results)}\n\n{means_table(results)}\n")
 
 
 def say(text: str) -> None:

@@ -92,6 +92,9 @@ _ALL = (
         changes=SHORT,
         arms=(Arm(label="starter"),),
         curves=("gradient/all/task", "gradient/all/entropy", "rollout/success"),
+        means=tuple(
+            f"gradient/bucket_{place}/{what}" for what in ("reward_std", "task", "entropy") for place in range(1, 7)
+        ),
     ),
     Experiment(
         name="stability_lake",

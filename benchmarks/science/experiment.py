@@ -23,7 +23,8 @@ class Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """`changes` hold for every arm. `curves` are the metrics whose curves are drawn, one panel each."""
+    """`changes` hold for every arm. `curves` are the metrics whose curves are drawn, one panel each; `means` are those
+    whose mean over a run's steps is told, in a table of their own."""
 
     name: str
     question: str
@@ -31,6 +32,7 @@ class Experiment:
     changes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     curves: tuple[str, ...] = ("rollout/success", "policy/entropy", "collapse/mi_ratio")
+    means: tuple[str, ...] = ()
 
     def config(self, arm: Arm, seed: int) -> RunConfig:
         """The run of one arm with one seed; a `ConfigError` if the catalogue asks for what the engine refuses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from benchmarks.science.experiment import Arm, Experiment
@@ -25,6 +26,7 @@ def measure(experiment: Experiment, arm: Arm, seed: int, directory: Path) -> dic
             for event in evaluations
         ],
         "curves": {name: curve(recording, name) for name in experiment.curves},
+        "means": {name: fmean(value for _, value in curve(recording, name)) for name in experiment.means},
         "collapsed_at": recording.collapsed_at,
         "alerts": [[event.step, event.severity, event.rule] for event in events if isinstance(event, AlertRaised)],
         "seconds": round(seconds, 1),

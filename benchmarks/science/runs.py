@@ -18,7 +18,8 @@ from engine.events import RunFinished
 
 
 def directory_of(config: RunConfig, place: Path) -> Path:
-    digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
+    """Named by what differs from the defaults, so that a field that is added to the engine makes no run another one."""
+    digest = hashlib.sha256(config.model_dump_json(exclude_defaults=True).encode()).hexdigest()
     return place / digest[:16]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.statistics.runs import mean_over_runs
 
-COLUMNS = ("arm", "seeds", "held out before", "held out after", "95% over seeds", "collapsed", "s a step")
+COLUMNS = ("arm", "seeds", "held out before", "held out after", "95% over seeds", "collapsed")
 HEADER = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -17,16 +17,31 @@ def table(results: Sequence[dict[str, Any]]) -> str:
     return "\n".join([HEADER, *(row(arm, [result for result in results if result["arm"] == arm]) for arm in arms)])
 
 
+def means_table(results: Sequence[dict[str, Any]]) -> str:
+    """Means over a run's steps, as mean over seeds with a t interval: a row a metric, a column an arm."""
+    arms = list(dict.fromkeys(result["arm"] for result in results))
+    names = list(results[0]["means"]) if results else []
+    lines = [f"| mean over steps | {' | '.join(arms)} |", f"{'|---' * (len(arms) + 1)}|"]
+    for name in names:
+        cells = [_cell([result["means"][name] for result in results if result["arm"] == arm]) for arm in arms]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) if names else ""
+
+
+def _cell(values: Sequence[float]) -> str:
+    spread = mean_over_runs(values)
+    return f"{spread[0]:.3g} [{spread[1]:.3g}, {spread[2]:.3g}]" if spread else f"{values[0]:.3g}"
+
+
 def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
     before = [success(result, final=False) for result in results]
     after = [success(result, final=True) for result in results]
     spread = mean_over_runs(after)
     interval = f"[{max(0.0, spread[1]):.3f}, {min(1.0, spread[2]):.3f}]" if spread else "one seed"
     collapsed = sum(result["collapsed_at"] is not None for result in results)
-    seconds = sum(result["seconds"] / result["steps"] for result in results) / len(results)
     return (
         f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {interval} "
-        f"| {collapsed} of {len(results)} | {seconds:.2f} |"
+        f"| {collapsed} of {len(results)} |"
     )
 
 

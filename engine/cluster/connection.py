@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from engine.cluster.faults import NoCluster
@@ -30,16 +33,29 @@ def connect(cores: int, *, namespace: str) -> str:
         "ignore_reinit_error": True,
     }
     if not address:
-        ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
+        with own_signals():
+            ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
         return "a Ray cluster on this machine"
     check_answers(address)
     try:
-        ray.init(address=address, **common)
+        with own_signals():
+            ray.init(address=address, **common)
     except Exception as error:
         raise NoCluster(
             f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START
         ) from error
     return f"the Ray cluster at {address}"
+
+
+@contextmanager
+def own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself, which would end the run without a checkpoint."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def ask_for_a_token() -> None:

@@ -11,10 +11,11 @@ from engine.cluster.faults import NoCluster
 from engine.cluster.needs import Needs
 
 LOOK_SECONDS = 1.0
+REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
 
 
 def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]) -> Any:
-    """Waits until the cluster has given all of `needs`; `tell` hears what is lacking whenever that changes.
+    """Waits until the cluster has given all of `needs`; `tell` hears what is lacking when it changes, and every minute.
 
     `checkpoint` is called every second and raises to leave. After `minutes` (0: never) it is a `NoCluster`.
     """
@@ -22,13 +23,13 @@ def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkp
     from ray.util.placement_group import placement_group, remove_placement_group
 
     group = placement_group(needs.bundles, strategy="PACK")
-    ready, began, told = group.ready(), time.monotonic(), ""
+    ready, began, told, told_at = group.ready(), time.monotonic(), "", 0.0
     try:
         while not ray.wait([ready], timeout=LOOK_SECONDS)[0]:
             checkpoint()
             lacking = needs.in_words(ray.available_resources(), ray.cluster_resources())
-            if lacking != told:
-                told = lacking
+            if lacking != told or time.monotonic() - told_at > REPEAT_SECONDS:
+                told, told_at = lacking, time.monotonic()
                 tell(lacking)
             if minutes and time.monotonic() - began > 60 * minutes:
                 raise NoCluster(

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from engine.cluster.actors import Troupe
 from engine.cluster.connection import connect, import_ray
+from engine.cluster.evidence import evidence
 from engine.cluster.faults import ClusterFault
 from engine.cluster.needs import needs_of
 from engine.cluster.placement import reserve
@@ -51,6 +52,7 @@ class RayBackend:
         self.metrics: Metrics = {}
         self.weights: Any = None  # a reference to the policy's newest weights
         self.probe: list[list[int]] = []
+        self.asleep = False
 
     @classmethod
     def open(cls, config: RunConfig, found: Path | None, directory: Path, voice: Voice) -> tuple[RayBackend, Progress]:
@@ -96,6 +98,7 @@ class RayBackend:
     ) -> tuple[list[Trajectory], int]:
         """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start."""
         troupe = self._troupe()
+        self._wake()
         shards = shards_of(specs, len(troupe.samplers))
         found: list[Any] = [None] * len(shards)
         waiting = list(range(len(shards)))
@@ -142,14 +145,17 @@ class RayBackend:
         """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise."""
         if self.config.cluster.sampler == "torch":
             return
+        self._let_sleep()
         known = [trajectory for trajectory in trajectories if trajectory.reply_tokens]
         if not known:
             return
+        began = time.monotonic()
         logprobs, entropies = self._of_learners("Scoring", "score", collate(known))[0]
         for row, trajectory in enumerate(known):
             length = len(trajectory.ids)
             trajectory.learner_logprobs = logprobs[row, :length].tolist()
             trajectory.entropies = entropies[row, :length].tolist()
+        self.metrics["time/score"] = time.monotonic() - began
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
         found: Tensor = self._of_learners("Diagnostics", "cross_scores", pairs)[0]
@@ -160,6 +166,7 @@ class RayBackend:
         return found
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
+        self._let_sleep()
         advantages, metrics = self._of_learners("Update", "learn", batch, step=step, scale=scale)[0]
         self._sync()
         return advantages, metrics
@@ -168,21 +175,30 @@ class RayBackend:
         """Gives the samplers the learner's weights, past this process, and asks both what they find of some tokens."""
         began = time.monotonic()
         troupe = self._troupe()
+        self._wake()
         self.weights, *others = [learner.weights.remote() for learner in troupe.learners]
-        names = [f"sampler {place}" for place in range(len(troupe.samplers))]
-        self._results("Weight sync", [sampler.load.remote(self.weights) for sampler in troupe.samplers], names)
+        self._of_samplers("Weight sync", "load", self.weights)
         self._results("Weight sync", others, [f"learner {place + 1}" for place in range(len(others))])
         if self.probe:
-            self._prove(names)
+            self._prove()
         self.metrics["time/sync"] = self.metrics.get("time/sync", 0.0) + time.monotonic() - began
 
-    def _prove(self, names: list[str]) -> None:
-        troupe = self._troupe()
+    def _let_sleep(self) -> None:
+        """Colocated samplers give their memory to the learners they share devices with."""
+        if self.config.cluster.placement == "colocated" and not self.asleep:
+            self._of_samplers("Going to sleep", "sleep")
+            self.asleep = True
+
+    def _wake(self) -> None:
+        if self.asleep:
+            self._of_samplers("Waking up", "wake")
+            self.asleep = False
+
+    def _prove(self) -> None:
         wanted = self._of_learners("Weight sync", "probe", self.probe)[0]
-        asked = [sampler.score.remote(self.probe) for sampler in troupe.samplers]
         gap = max(
             abs(theirs - ours)
-            for found in self._results("Weight sync", asked, names)
+            for found in self._of_samplers("Weight sync", "score", self.probe)
             for row, right in zip(found, wanted, strict=True)
             for theirs, ours in zip(row, right, strict=True)
         )
@@ -223,6 +239,11 @@ class RayBackend:
         names = [f"actor {place}" for place in range(len(actors))]
         self._troupe().note(self._results(what, [actor.place.remote() for actor in actors], names))
 
+    def _of_samplers(self, what: str, method: str, *given: Any) -> list[Any]:
+        samplers = self._troupe().samplers
+        asked = [getattr(sampler, method).remote(*given) for sampler in samplers]
+        return self._results(what, asked, [f"sampler {place}" for place in range(len(samplers))])
+
     def _of_learners(self, what: str, method: str, *given: Any, **named: Any) -> list[Any]:
         """The same call to all of them; what is large travels once."""
         ray = import_ray()
@@ -242,6 +263,7 @@ class RayBackend:
                 checkpoint=checkpoint or self.voice.checkpoint,
                 names=names,
             )
-        except PhaseHangs:
+        except PhaseHangs as hang:
             self._troupe().write_stacks()
+            self.voice.warn(f"{hang.message} {evidence(self.directory / 'stacks', self.directory / 'engine.log')}")
             raise

@@ -132,6 +132,13 @@ class RolloutConfig(Section):
         "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
         "Needs a filter that drops the equal ones.",
     )
+    environment_workers: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="Threads that step environments while sampling goes on, for environments that wait on something, "
+        "such as a server. 0 steps them in turn, which is fastest for those that only compute.",
+    )
     overlong_buffer: float = Field(
         0.0,
         ge=0,

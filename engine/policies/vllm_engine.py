@@ -1,33 +1,28 @@
 """A model in vLLM for as long as a run lasts: decodes what is asked, takes the learner's weights, scores, sleeps.
 
-Token ids in and out: vLLM never sees a tokenizer here. vLLM's scheduler runs in this process, and so does the model unless
-`tensor_parallel` asks for workers. vLLM and torch.distributed meet in this process: a learner with process groups of
-its own belongs into another one.
+Token ids in and out: vLLM never sees a tokenizer here. Its scheduler runs in this process, and so does the model unless
+`tensor_parallel` asks for workers. It sets up torch.distributed for itself, so a learner with process groups belongs
+into another process.
 """
 
 from __future__ import annotations
 
 import gc
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import multiprocessing
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import psutil
-import torch
 from torch import Tensor
 
 from engine.errors import ConfigError, ModelError
-from engine.policies.loading import context_limit_of, first_line
-from engine.policies.model_paths import check_model_path, model_source
-from engine.policies.vllm_installation import INSTALL, check_installation, set_up_environment
+from engine.policies.loading import context_limit_of
+from engine.policies.model_paths import check_model_path
+from engine.policies.vllm_installation import check_installation, set_up_environment
+from engine.policies.vllm_start import Precision, import_platform, read_config, refusal, start
 from engine.policies.vllm_weights import DueWeights
 
-Precision = Literal["auto", "float32", "bfloat16"]
-CPU_BLOCK = 32  # tokens; what the prefix cache reuses is whole blocks, and vLLM's own 128 is more than a turn
-CPU_BATCH = 4096  # tokens of one forward pass
 PART_BYTES = 256 * 1024**2
 DRAIN_STEPS = 8
 WARM_UP = [0, 0]
@@ -71,44 +66,34 @@ class VllmEngine:
         set_up_environment()
         platform = import_platform()
         config = read_config(path)
-        self.path = path
         self.rows = rows
+        self.tensor_parallel = tensor_parallel
         self.context_tokens = context_limit_of(config, max_context_tokens)
         self.can_sleep: bool = not platform.is_cpu() and platform.is_sleep_mode_available()
-        self._due = due_weights(path, config)
         self._asked = 0
         self._open: set[str] = set()
         self._whole = True  # False after weights came that were not all of them
-        precision = precision_of(dtype, platform)
-        arguments: dict[str, Any] = dict(
-            model=model_source(path),
-            skip_tokenizer_init=True,
-            trust_remote_code=False,
-            load_format="safetensors",
-            use_tqdm_on_load=False,
-            runner="generate",
-            generation_config="vllm",
-            dtype=precision,
-            seed=seed,
-            max_model_len=self.context_tokens,
-            max_num_seqs=rows,
-            tensor_parallel_size=tensor_parallel,
-            distributed_executor_backend="uni" if tensor_parallel == 1 else "mp",
-            gpu_memory_utilization=memory_share,
-            enable_prefix_caching=True,
-            logprobs_mode="processed_logprobs",
-            enforce_eager=platform.is_cpu() if enforce_eager is None else enforce_eager,
-            enable_sleep_mode=self.can_sleep,
-            worker_extension_cls="engine.policies.vllm_weights.WeightIntake",
-            disable_log_stats=True,
-        )
-        if platform.is_cpu():
-            arguments |= cpu_arguments(
-                config, rows=rows, context_tokens=self.context_tokens, precision=precision, share=memory_share
-            )
-        self._engine: Any = start(path, arguments)
+        self._awake = True
+        self._engine: Any = None
         try:
-            self.score([WARM_UP])
+            self._due = DueWeights(config)
+        except Exception as error:
+            raise refusal(path, error) from error
+        self._engine = start(
+            path,
+            config,
+            platform,
+            context_tokens=self.context_tokens,
+            rows=rows,
+            workers=tensor_parallel,
+            memory_share=memory_share,
+            seed=seed,
+            dtype=dtype,
+            enforce_eager=enforce_eager,
+            sleeps=self.can_sleep,
+        )
+        try:
+            self.score([WARM_UP])  # some of what a machine lacks shows only at work
         except Exception as error:
             self.close()
             raise refusal(path, error) from error
@@ -159,12 +144,12 @@ class VllmEngine:
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         """For each sequence the natural-log probability of every token after its first, at temperature 1.
 
-        Computed afresh under the weights that the engine holds now, past the prefix cache. A sequence may have one token
-        less than the context holds. Not while requests are open.
+        Computed afresh under the weights that the engine holds now, past the prefix cache. A sequence may have one
+        token less than the context holds. Not while requests are open.
         """
         from vllm import SamplingParams
 
-        assert not self._open, "score() between rollouts, not during one"
+        self._check_idle()
         for ids in sequences:
             if not 0 < len(ids) < self.context_tokens:
                 raise ConfigError(
@@ -195,7 +180,7 @@ class VllmEngine:
         `ModelError` when one is missing, unknown or misshapen; the engine then refuses to work until a later call
         brings all of them. Not while requests are open.
         """
-        assert not self._open, "load_weights() between rollouts, not during one"
+        self._check_idle()
         self._whole = False
         self._engine.collective_rpc("begin_weights")
         try:
@@ -207,15 +192,21 @@ class VllmEngine:
         self._whole = True
 
     def sleep(self) -> None:
-        """Gives the GPU's memory back until `wake`: weights wait in the machine's memory, cached prefixes are dropped."""
+        """Gives the GPU's memory back until `wake`. Weights wait in the machine's memory; cached prefixes and open
+        requests are dropped."""
         self._check_sleep()
+        if not self._awake:
+            return
         self.abort()
         self._forget_prefixes()
         self._engine.sleep(level=1)
+        self._awake = False
 
     def wake(self) -> None:
         self._check_sleep()
-        self._engine.wake_up()
+        if not self._awake:
+            self._engine.wake_up()
+            self._awake = True
 
     def close(self) -> None:
         """Ends its workers and frees its memory. Once closed it stays so; closing twice does nothing."""
@@ -225,6 +216,7 @@ class VllmEngine:
         self._open.clear()
         engine.engine_core.shutdown()
         engine.renderer.shutdown()
+        multiprocessing.active_children()  # reaps workers that have ended
         del engine
         gc.collect()
 
@@ -239,6 +231,7 @@ class VllmEngine:
     def _add(self, ids: list[int], parameters: Any) -> str:
         from vllm.inputs import tokens_input
 
+        self._check_awake()
         if not self._whole:
             raise ModelError(
                 "The sampler holds some weights of one version and some of another, since the last ones that it was "
@@ -266,15 +259,22 @@ class VllmEngine:
                 return
             self._engine.step()
         raise ModelError(
-            "vLLM's prefix cache could not be emptied, so it would mix the new weights with what the old ones computed.",
+            "vLLM's prefix cache could not be emptied, so it would mix new weights with what the old ones computed.",
             remedy="Start the sampler anew.",
         )
 
     def _for_workers(self, part: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
         """In this process as they are; to workers they travel by way of the machine's memory."""
-        if self._engine.vllm_config.parallel_config.world_size == 1:
-            return part
-        return [(name, tensor.cpu()) for name, tensor in part]
+        return part if self.tensor_parallel == 1 else [(name, tensor.cpu()) for name, tensor in part]
+
+    def _check_awake(self) -> None:
+        if self._engine is None or not self._awake:
+            raise RuntimeError("This engine is closed." if self._engine is None else "Wake the engine before it works.")
+
+    def _check_idle(self) -> None:
+        self._check_awake()
+        if self._open:
+            raise RuntimeError(f"{len(self._open)} requests are under way; finish or abort them first.")
 
     def _check_sleep(self) -> None:
         if not self.can_sleep:
@@ -303,109 +303,3 @@ def _final_only() -> Any:
     from vllm.sampling_params import RequestOutputKind
 
     return RequestOutputKind.FINAL_ONLY
-
-
-def import_platform() -> Any:
-    """vLLM's view of the machine. `ModelError` when vLLM does not load."""
-    try:
-        with undoing_what_vllm_changes():
-            from vllm.platforms import current_platform
-    except Exception as error:
-        raise ModelError(f"vLLM is installed but does not load: {first_line(error)}", remedy=INSTALL) from error
-    return current_platform
-
-
-def read_config(path: str) -> Any:
-    from transformers import AutoConfig
-
-    try:
-        return AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
-    except Exception as error:
-        raise ModelError(
-            f"{path!r} has no configuration that can be read: {first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json and safetensors weights, or a model's id that is in the "
-            "local Hugging Face cache or can be downloaded.",
-        ) from error
-
-
-def due_weights(path: str, config: Any) -> DueWeights:
-    try:
-        return DueWeights(config)
-    except Exception as error:
-        raise refusal(path, error) from error
-
-
-def precision_of(dtype: Precision, platform: Any) -> str:
-    if dtype != "auto":
-        return dtype
-    return "bfloat16" if not platform.is_cpu() and torch.cuda.is_bf16_supported() else "float32"
-
-
-def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str, share: float) -> dict[str, Any]:
-    """What the CPU build needs to be told.
-
-    - A cache for all rows and no more than `share` of the machine's memory: vLLM would take all of that, and in time
-      use it, for prefixes that no one asks for again.
-    - Prompts in one piece: with a seed of its own, one that is read in pieces ends the engine (a generator on a CPU
-      has no offset to turn back).
-    """
-    most = int(share * psutil.virtual_memory().total)
-    blocks = rows * -(-context_tokens // CPU_BLOCK) + 1
-    return {
-        "block_size": CPU_BLOCK,
-        "kv_cache_memory_bytes": min(most, blocks * CPU_BLOCK * cache_bytes_per_token(config, precision) or most),
-        "enable_chunked_prefill": False,
-        "max_num_batched_tokens": max(context_tokens, CPU_BATCH, rows),
-    }
-
-
-def cache_bytes_per_token(config: Any, precision: str) -> int:
-    """Keys and values of one token in all layers; 0 where the model's configuration does not tell."""
-    text = config.get_text_config()
-    layers, heads = getattr(text, "num_hidden_layers", 0), getattr(text, "num_attention_heads", 0)
-    kept = getattr(text, "num_key_value_heads", None) or heads
-    width = getattr(text, "head_dim", None) or getattr(text, "hidden_size", 0) // max(heads, 1)
-    return int(2 * layers * kept * width * (2 if precision == "bfloat16" else 4))
-
-
-def start(path: str, arguments: dict[str, Any]) -> Any:
-    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
-    from vllm.engine.arg_utils import EngineArgs
-    from vllm.v1.engine.llm_engine import LLMEngine
-
-    with undoing_what_vllm_changes():
-        try:
-            return LLMEngine.from_engine_args(EngineArgs(**arguments))
-        except Exception as error:
-            cleanup_dist_env_and_memory()
-            raise refusal(path, error) from error
-
-
-def refusal(path: str, error: Exception) -> ModelError:
-    """`error`, from vLLM, as one that says what to do."""
-    reason = first_line(error)
-    if "memory" in str(error).lower():
-        return ModelError(
-            f"vLLM has too little memory for {path!r}: {reason}",
-            remedy="Give the sampler a larger share of memory, lower rollout.max_context_tokens, free memory that "
-            "others hold, or take a smaller model or more GPUs.",
-        )
-    return ModelError(
-        f"vLLM cannot run {path!r} here: {reason}",
-        remedy="Take a decoder-only language model that vLLM supports on this machine, a number of GPUs that divides "
-        "its attention heads, or the local backend.",
-    )
-
-
-@contextmanager
-def undoing_what_vllm_changes() -> Iterator[None]:
-    """Its CPU build preloads its own libraries into every program that this process will start, and forbids the
-    process to choose its number of threads."""
-    preload, set_num_threads = os.environ.get("LD_PRELOAD"), torch.set_num_threads
-    try:
-        yield
-    finally:
-        torch.set_num_threads = set_num_threads
-        os.environ.pop("LD_PRELOAD", None)
-        if preload is not None:
-            os.environ["LD_PRELOAD"] = preload

@@ -60,8 +60,8 @@ def installed_version(distribution: str) -> str | None:
 def set_up_environment() -> None:
     """What vLLM reads from the environment, before it is imported.
 
-    Its engine core runs in this process. Nothing is pickled between its parts, it reports nothing to anyone, and
-    standard output stays ours; of these last two and of how much it logs the user's own environment decides.
+    Its engine core runs in this process, and it unpickles nothing that comes from another machine. It reports its use
+    to no one, logs warnings, and leaves standard output alone, unless the user's own environment says otherwise.
     """
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     os.environ.pop("VLLM_ALLOW_INSECURE_SERIALIZATION", None)

@@ -1,8 +1,8 @@
 """Samples replies for many trajectories at once with vLLM, whose scheduler mixes prompts with decoding.
 
-Rows wait for nobody: a row that has a reply gets its next prompt while others go on decoding. Each reply is drawn with a
-seed of its own, from its row's stream, so what a row samples does not depend on who else is in the batch, but for the
-last digits of a matrix product, which do.
+Rows wait for nobody: a row that has a reply gets its next prompt while others go on decoding. Each reply is drawn with
+a seed of its own, from its row's stream, so what a row samples does not depend on who else is in the batch (save for
+the last digits of logits, which can decide between two tokens that are as good as equal).
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class VllmSampler:
 
     Replies have log-probabilities under the distribution that was sampled from, temperature included, and entropies of
     0: vLLM tells none without the whole distribution, so the learner has them from scoring the batch again. An engine
-    serves one rollout at a time; what an earlier sampler left under way is aborted. Call `abort` when a rollout is broken
-    off. `sampled_tokens` counts those of complete replies, `cached_tokens` those of prompts that were not computed again.
+    serves one rollout at a time; what an earlier sampler left under way is aborted. Call `abort` when a rollout is
+    broken off. `sampled_tokens` counts those of complete replies, `cached_tokens` those of all `prompt_tokens` that the
+    prefix cache spared.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class VllmSampler:
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         """`ConfigError` when context, `ids` and reply could pass the engine's context."""
         state = self.rows[row]
-        state.context += ids
+        state.context = state.context + ids
         state.key = self.engine.submit(
             state.context,
             max_tokens=max_tokens,

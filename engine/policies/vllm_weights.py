@@ -24,7 +24,7 @@ WHAT_TO_GIVE = (
 
 
 class DueWeights:
-    """Names and shapes of a model's parameters, of its Hugging Face class. Tied ones are due once, and may come twice."""
+    """Names and shapes of a model's parameters in its Hugging Face class. Tied ones are due once and may come twice."""
 
     def __init__(self, config: Any) -> None:
         from transformers import AutoModelForCausalLM

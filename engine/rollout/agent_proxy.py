@@ -6,6 +6,7 @@ No trajectory waits for another: whoever has a reply steps its environment and a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.config import RolloutConfig
@@ -15,6 +16,7 @@ from engine.rollout.action_parser import ParsedReply, parse_reply
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window, window_of
 from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
+from engine.rollout.environment_crew import crew_of
 from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
 from engine.rollout.types import Reply, Trajectory, Turn
 
@@ -46,12 +48,14 @@ class AgentProxy:
         max_context_tokens: int,
         window: Window | None = None,
         length_penalty: LengthPenalty = any_length,
+        environment_workers: int = 0,
     ) -> None:
         self.context = context
         self.think = think
         self.max_context_tokens = max_context_tokens
         self.window = window or FullContext()
         self.length_penalty = length_penalty
+        self.environment_workers = environment_workers
 
     @classmethod
     def of(cls, config: RolloutConfig, context: ContextManager, *, max_context_tokens: int) -> AgentProxy:
@@ -62,6 +66,7 @@ class AgentProxy:
             max_context_tokens=max_context_tokens,
             window=window_of(config),
             length_penalty=length_penalty_of(config),
+            environment_workers=config.environment_workers,
         )
 
     def rollout(
@@ -93,10 +98,13 @@ class AgentProxy:
         """Until every episode is over; why none of them says anything, if so it is."""
         for player in players:
             player.begin(sampler)
-        while replies := sampler.advance():
-            for reply in replies:
-                players[reply.row].receive(reply, sampler)
-            checkpoint()
+        with crew_of(self.environment_workers) as crew:
+            while (replies := sampler.advance()) or crew.busy:
+                for reply in replies:
+                    crew.give(players[reply.row], reply)
+                for player, answered, outcome in crew.take(patient=not replies):
+                    player.follow(answered, outcome, sampler)
+                checkpoint()
         faults = [player.fault for player in players if player.fault]
         return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
 
@@ -111,6 +119,16 @@ class AgentProxy:
             remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_reply_tokens, or take a "
             "model with a longer context.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What became of a reply: the state that it answered, its text, and what its actions did."""
+
+    state: State
+    text: str
+    outcome: TurnOutcome
+    fault: EnvironmentFault | None = None
 
 
 class Player:
@@ -147,12 +165,9 @@ class Player:
         trajectory.optimal_length = len(solution) if solution is not None else None
         self._ask(sampler)
 
-    def receive(self, reply: Reply, sampler: ReplySampler) -> None:
-        """Appends the sampled tokens, plays the actions, and asks for the next reply or ends."""
-        trajectory, episode = self.trajectory, self.episode
-        state = self._state()
-        start = len(trajectory.ids)
-        trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
+    def play(self, reply: Reply) -> Played:
+        """Reads the reply and plays its actions. Of this player alone, so it may go on beside others' plays."""
+        episode, state = self.episode, self._state()
         text = self.proxy.context.reply_text(reply.ids)
         parsed = parse_reply(text, think=self.proxy.think, max_actions=episode.config.max_actions_per_turn)
         if self.proxy.context.says_nothing(reply.ids):
@@ -160,24 +175,28 @@ class Player:
         elif not reply.ended and not parsed.well_formed:
             parsed = ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
         try:
-            outcome = episode.play(parsed)
+            return Played(state=state, text=text, outcome=episode.play(parsed))
         except EnvironmentFault as fault:
-            self._record(
-                start,
-                text,
-                TurnOutcome(executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault"),
-            )
-            self._end_by_fault(fault, sampler)
+            nothing = TurnOutcome(executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault")
+            return Played(state=state, text=text, outcome=nothing, fault=fault)
+
+    def follow(self, reply: Reply, played: Played, sampler: ReplySampler) -> None:
+        """Records the turn, and asks for the next reply or ends."""
+        trajectory, outcome = self.trajectory, played.outcome
+        start = len(trajectory.ids)
+        trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
+        self._record(start, played.text, outcome)
+        if played.fault is not None:
+            self._end_by_fault(played.fault, sampler)
             return
-        self._record(start, text, outcome)
-        trajectory.success = episode.success
+        trajectory.success = self.episode.success
         if outcome.stop is not None:
             trajectory.stop = outcome.stop
             sampler.release(self.row)
             return
         self.past.append(
             Past(
-                state=state,
+                state=played.state,
                 reply=reply.ids,
                 ended=reply.ended,
                 executed=outcome.executed,

@@ -99,8 +99,7 @@ class Trainer:
         with self._timed("rollout", times, step):
             rollout = roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
         trajectories, sampled = rollout.trajectories, rollout.sampled
-        with self._timed("score", times, step, announce=False):
-            self.backend.score(trajectories)
+        self.backend.score(trajectories)
         metrics = rollout_metrics(trajectories) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled

@@ -10,7 +10,7 @@ export function judge(state, steps, alerts, heldOut) {
     return ["failed", state.label, [state.reason, state.remedy].filter(Boolean).join(" ") || "See the log."];
   if (["stalled", "lost"].includes(state.state))
     return ["stalled", state.label, state.reason || "Nothing has been heard for a while."];
-  if (!steps.length) return ["queued", "Waiting", "No step is done yet."];
+  if (!steps.length) return ["queued", "Waiting", state.wait_reason || "No step is done yet."];
   const metrics = steps.map((one) => one.metrics);
   const recent = metrics.slice(-RECENT);
   const success = mean(recent, "rollout/success");

@@ -11,7 +11,7 @@ from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
 from benchmarks.science.plot import mean_curve, plot
 from benchmarks.science.runs import directory_of
-from benchmarks.science.table import table
+from benchmarks.science.table import means_table, table
 from engine.config import RunConfig
 
 
@@ -35,7 +35,8 @@ def result(arm: str, seed: int, solved: int, *, collapsed: int | None = None) ->
     ]
     curves = {"rollout/success": [[1, 0.5], [2, solved / 10]], "policy/entropy": [], "collapse/mi_ratio": []}
     return {
-        "arm": arm, "seed": seed, "evaluations": evaluations, "curves": curves, "collapsed_at": collapsed, "alerts": [],
+        "arm": arm, "seed": seed, "means": {"policy/entropy": float(seed)},
+        "evaluations": evaluations, "curves": curves, "collapsed_at": collapsed, "alerts": [],
         "seconds": 3.0, "steps": 2,
     }  # fmt: skip
 
@@ -43,7 +44,14 @@ def result(arm: str, seed: int, solved: int, *, collapsed: int | None = None) ->
 def test_the_table_has_the_mean_over_seeds_with_its_t_interval() -> None:
     # 0.6, 0.7, 0.8: mean 0.7, standard error 0.1 / sqrt(3), t(2) = 4.303: 0.7 +- 0.248
     lines = table([result("a", seed, solved) for seed, solved in ((1, 6), (2, 7), (3, 8))]).splitlines()
-    assert lines[2:] == ["| a | 3 | 0.500 | 0.700 | [0.452, 0.948] | 0 of 3 | 1.50 |"]
+    assert lines[2:] == ["| a | 3 | 0.500 | 0.700 | [0.452, 0.948] | 0 of 3 |"]
+
+
+def test_means_over_steps_have_a_row_each_and_a_column_an_arm() -> None:
+    # 1, 2, 3: mean 2, standard error 1 / sqrt(3), t(2) = 4.303: 2 +- 2.48
+    lines = means_table([result(arm, seed, 6) for arm in "ab" for seed in (1, 2, 3)]).splitlines()
+    assert lines[0] == "| mean over steps | a | b |"
+    assert lines[2] == "| policy/entropy | 2 [-0.484, 4.48] | 2 [-0.484, 4.48] |"
 
 
 def test_one_seed_says_nothing_of_the_method() -> None:

@@ -137,6 +137,19 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
 
 
+def test_what_a_loading_run_waits_for_is_said_until_it_waits_no_more(run: Run) -> None:
+    record = Record(run)
+    record.event("phase_changed", phase="loading", detail="needs 4 GPUs, 2 free of 8")
+    Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert run.wait_reason == "needs 4 GPUs, 2 free of 8"
+    record.started()
+    record.event("phase_changed", phase="rollout", detail="")
+    Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert run.wait_reason == ""
+
+
 def test_reading_again_changes_nothing(run: Run) -> None:
     record = Record(run)
     record.started()

@@ -56,7 +56,7 @@ def health_of(
     if state in (RunState.STALLED, RunState.LOST):
         return Health("stalled", state.capitalize(), reason or "Nothing has been heard for a while.")
     if not steps:
-        return Health("queued", "Waiting", "No step is done yet.")
+        return Health("queued", "Waiting", waits_for or "No step is done yet.")
     return _judge_metrics(steps, severities, held_out)
 
 

@@ -44,7 +44,7 @@ class Run(models.Model):
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     state_reason = models.TextField(blank=True, default="")
     state_remedy = models.TextField(blank=True, default="")
-    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued run waits for
+    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a run waits for, queued or loading
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
     checkpoints_asked = models.PositiveIntegerField(default=0)
     stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on

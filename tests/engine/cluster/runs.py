@@ -81,8 +81,12 @@ def events(directory: Path) -> list[Event]:
 def wait_for(directory: Path, wanted: Callable[[Event], bool]) -> None:
     """Until an event is as `wanted`."""
     deadline = time.monotonic() + LIMIT_SECONDS
-    while not any(wanted(event) for event in events(directory)):
-        assert time.monotonic() < deadline, (directory / "engine.log").read_text()[-3000:]
+    while True:
+        told = events(directory)
+        if any(wanted(event) for event in told):
+            return
+        over = time.monotonic() > deadline or any(event.kind == "run_failed" for event in told)
+        assert not over, f"{told[-1:]}\n{(directory / 'engine.log').read_text()[-3000:]}"
         time.sleep(0.02)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
+from transformers import AutoModelForCausalLM
 
 from engine.policies.adapter import add_adapter
 from engine.training.learner import Learner
@@ -23,6 +24,9 @@ LENGTHS = (6, 40, 11, 3, 25, 18, 33)  # seven rows never split evenly
 def run_in(size: int, folder: Path, **sections: Any) -> dict[str, Any]:
     """Metrics of each step, final weights and the learner's state, after `STEPS` updates in `size` processes."""
     (folder / "meet").unlink(missing_ok=True)
+    if not (folder / "model").exists():  # made once: processes that load it start faster than such that build it
+        small_model(tied=bool(sections.pop("tied", False))).save_pretrained(folder / "model")
+    sections = {name: section for name, section in sections.items() if name != "tied"}
     if size == 1:
         work(0, 1, folder, sections)
     else:
@@ -36,7 +40,7 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
     if size > 1:
         dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=size)
         share = Sharded()
-    learner = new_learner(share, dict(sections))
+    learner = new_learner(share, folder / "model", sections)
     before = folder / "learner.pt"
     if before.exists():
         learner.load_state_dict(torch.load(before, weights_only=True))
@@ -49,9 +53,10 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
         os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
 
 
-def new_learner(share: Share, sections: dict[str, Any]) -> Learner:
-    model = small_model(tied=sections.pop("tied", False))
+def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:
+    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     config = learner_config(**sections)
+    torch.manual_seed(0)  # an adapter begins at random, and as the same in all processes
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)
     return Learner(model, config, share=share)

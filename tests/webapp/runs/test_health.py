@@ -23,6 +23,11 @@ def test_a_waiting_run_says_for_what() -> None:
     assert (judged.word, judged.sentence) == ("Waiting", "Second in line.")
 
 
+def test_a_run_that_loads_says_what_it_waits_for() -> None:
+    judged = health_of(RunState.RUNNING, [], [], waits_for="needs 4 GPUs, 2 free of 8")
+    assert (judged.word, judged.sentence) == ("Waiting", "needs 4 GPUs, 2 free of 8")
+
+
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CRASHED])
 def test_a_run_that_broke_says_why_whatever_it_had_learned(state: RunState) -> None:
     judged = health_of(state, steps(*[0.9] * 30), [], reason="The disk is full.")

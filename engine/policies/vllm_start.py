@@ -1,0 +1,176 @@
+"""Starts vLLM for one model: what it is told, what it must not change in this process, and why it would not start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+from pydantic import ValidationError
+
+from engine.errors import ModelError
+from engine.policies.loading import first_line
+from engine.policies.model_paths import model_source
+from engine.policies.vllm_installation import INSTALL
+
+Precision = Literal["auto", "float32", "bfloat16"]
+CPU_BLOCK = 32  # tokens; what the prefix cache reuses is whole blocks, and vLLM's own 128 is more than a turn
+CPU_BATCH = 4096  # tokens of one forward pass
+CORES = "VLLM_CPU_OMP_THREADS_BIND"
+
+
+def import_platform() -> Any:
+    """vLLM's view of the machine. `ModelError` when vLLM does not load."""
+    try:
+        with undoing_what_vllm_changes():
+            from vllm.platforms import current_platform
+    except Exception as error:
+        raise ModelError(f"vLLM is installed but does not load: {first_line(error)}", remedy=INSTALL) from error
+    return current_platform
+
+
+def read_config(path: str) -> Any:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
+    except Exception as error:
+        raise ModelError(
+            f"{path!r} has no configuration that can be read: {first_line(error)}",
+            remedy="Give `tiny`, a directory with config.json and safetensors weights, or a model's id that is in the "
+            "local Hugging Face cache or can be downloaded.",
+        ) from error
+
+
+def start(
+    path: str,
+    config: Any,
+    platform: Any,
+    *,
+    context_tokens: int,
+    rows: int,
+    workers: int,
+    memory_share: float,
+    seed: int,
+    dtype: Precision,
+    enforce_eager: bool | None,
+    sleeps: bool,
+) -> Any:
+    """vLLM's engine, whose scheduler runs in this process. `ModelError` with what to do when it does not start."""
+    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    precision = precision_of(dtype, platform)
+    arguments: dict[str, Any] = {
+        "model": model_source(path),
+        "trust_remote_code": False,
+        "load_format": "safetensors",
+        "skip_tokenizer_init": True,
+        "generation_config": "vllm",
+        "runner": "generate",
+        "dtype": precision,
+        "seed": seed,
+        "max_model_len": context_tokens,
+        "max_num_seqs": rows,
+        "tensor_parallel_size": workers,
+        "distributed_executor_backend": "uni" if workers == 1 else "mp",
+        "gpu_memory_utilization": memory_share,
+        "enable_prefix_caching": True,
+        "logprobs_mode": "processed_logprobs",  # temperature included
+        "enforce_eager": platform.is_cpu() if enforce_eager is None else enforce_eager,
+        "enable_sleep_mode": sleeps,
+        "worker_extension_cls": "engine.policies.vllm_weights.WeightIntake",
+        "disable_log_stats": True,
+        "use_tqdm_on_load": False,
+    }
+    if platform.is_cpu():
+        arguments |= cpu_arguments(
+            config, rows=rows, context_tokens=context_tokens, precision=precision, share=memory_share
+        )
+    with undoing_what_vllm_changes():
+        bind_cores(workers)
+        try:
+            return LLMEngine.from_engine_args(EngineArgs(**arguments))
+        except Exception as error:
+            cleanup_dist_env_and_memory()
+            raise refusal(path, error) from error
+
+
+def precision_of(dtype: Precision, platform: Any) -> str:
+    if dtype != "auto":
+        return dtype
+    return "bfloat16" if not platform.is_cpu() and torch.cuda.is_bf16_supported() else "float32"
+
+
+def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str, share: float) -> dict[str, Any]:
+    """What the CPU build needs to be told.
+
+    - A cache for all rows and no more than `share` of the machine's memory: vLLM would take all of that, and in time
+      use it, for prefixes that no one asks for again.
+    - Prompts in one piece: with a seed of its own, one that is read in pieces ends the engine (a generator on a CPU
+      has no offset to turn back).
+    """
+    most = int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    blocks = rows * -(-context_tokens // CPU_BLOCK) + 1
+    return {
+        "block_size": CPU_BLOCK,
+        "kv_cache_memory_bytes": min(most, blocks * CPU_BLOCK * cache_bytes_per_token(config, precision) or most),
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(context_tokens, CPU_BATCH, rows),
+    }
+
+
+def cache_bytes_per_token(config: Any, precision: str) -> int:
+    """Keys and values of one token in all layers; 0 where the model's configuration does not tell."""
+    text = config.get_text_config()
+    layers, heads = getattr(text, "num_hidden_layers", 0), getattr(text, "num_attention_heads", 0)
+    kept = getattr(text, "num_key_value_heads", None) or heads
+    width = getattr(text, "head_dim", None) or getattr(text, "hidden_size", 0) // max(heads, 1)
+    return int(2 * layers * kept * width * (2 if precision == "bfloat16" else 4))
+
+
+def refusal(path: str, error: Exception) -> ModelError:
+    """`error`, from vLLM, as one that says what to do."""
+    reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else first_line(error)
+    said = str(error).lower()
+    if "memory" in said and "illegal memory" not in said:
+        return ModelError(
+            f"vLLM has too little memory for {path!r}: {reason}",
+            remedy="Give the sampler a larger share of memory, lower rollout.max_context_tokens, free memory that "
+            "others hold, or take a smaller model or more GPUs.",
+        )
+    return ModelError(
+        f"vLLM cannot run {path!r} here: {reason}",
+        remedy="Take a decoder-only language model that vLLM supports on this machine, a number of GPUs that divides "
+        "its attention heads, or the local backend.",
+    )
+
+
+def bind_cores(workers: int) -> None:
+    """An even share of this process's cores for each of several workers, which the CPU build finds by itself only for
+    one that has a memory node of its own. A GPU's workers ignore it."""
+    if workers > 1 and hasattr(os, "sched_getaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        each = max(len(cores) // workers, 1)
+        shares = [cores[worker * each : (worker + 1) * each] for worker in range(workers)]
+        if all(shares):
+            os.environ.setdefault(CORES, "|".join(",".join(map(str, share)) for share in shares))
+
+
+@contextmanager
+def undoing_what_vllm_changes() -> Iterator[None]:
+    """Its CPU build preloads its own libraries into every program that this process will start, and forbids the
+    process to choose its number of threads."""
+    before = {name: os.environ.get(name) for name in ("LD_PRELOAD", CORES)}
+    set_num_threads = torch.set_num_threads
+    try:
+        yield
+    finally:
+        torch.set_num_threads = set_num_threads
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
