@@ -118,7 +118,9 @@ def test_weights_that_are_none_are_refused(tmp_path: Path, header: bytes) -> Non
         model_shape(str(tmp_path))
 
 
-@pytest.mark.parametrize("path", ["/nowhere", "nobody/has-such-a-model", "a--b/..", "../..", "~nobody/x", "a b", "x" * 500])
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "nobody/has-such-a-model", "a--b/..", "../..", "~nobody/x", "a b", "x" * 500]
+)
 def test_what_is_not_on_this_machine_is_said_to_be_so(path: str) -> None:
     with pytest.raises(ModelError, match="not on this machine"):
         model_shape(path)
