@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from engine.config.section import Section
 
+COLDEST, HOTTEST = 0.01, 2.0  # vLLM refuses what is above and silently raises what is below, but for 0
+
 
 class ClusterConfig(Section):
     """Only with the ray backend. `RAY_ADDRESS` names the cluster; without it one is started on this machine."""

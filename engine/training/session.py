@@ -95,7 +95,10 @@ def open_ray(
     config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
 ) -> tuple[Backend, Progress]:
     """Tells what it waits for as details of the phase, and what it mended as alerts."""
+    from engine.cluster.checks import refuse_what_cannot_work
     from engine.cluster.ray_backend import RayBackend, Voice
+
+    refuse_what_cannot_work(config)
 
     def tell(detail: str) -> None:
         events.emit("phase_changed", step=0, phase="loading", detail=detail)

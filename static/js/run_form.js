@@ -17,7 +17,7 @@ async function check() {
   show(await answer.json());
 }
 
-function show({ errors, warnings, summary, toml, command }) {
+function show({ errors, warnings, memory, summary, toml, command }) {
   form.querySelectorAll("[data-error]").forEach((place) => {
     const text = errors[place.dataset.error] ?? "";
     place.textContent = text;
@@ -44,8 +44,17 @@ function show({ errors, warnings, summary, toml, command }) {
     document
       .getElementById("summary")
       .replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]));
+  if (memory.length)
+    document.getElementById("memory-words").replaceChildren(...memory.map((words) => element("p", {}, words)));
   if (toml) document.getElementById("toml").textContent = toml;
   if (command) document.getElementById("command").textContent = command;
+}
+
+// what concerns a cluster is folded away where there is none
+function unfold() {
+  const there = form.elements.backend.value === "ray";
+  document.getElementById("cluster-section").open = there;
+  document.getElementById("memory").hidden = !there;
 }
 
 function mark(field) {
@@ -60,6 +69,7 @@ form.addEventListener("input", (event) => {
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
+form.elements.backend.addEventListener("change", unfold);
 // another preset keeps the name and the environment that were chosen
 form.querySelectorAll("[data-preset-card]").forEach((card) =>
   card.addEventListener("click", () => {

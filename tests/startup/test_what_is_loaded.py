@@ -47,6 +47,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.play",
         "engine.rollout.shards",
         "engine.statistics.clusters",
+        "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )

@@ -28,6 +28,7 @@ SECTION_TITLES = {
     "capture": "Recorded trajectories",
     "stop": "Early stops",
     "detectors": "What follows an alert",
+    "cluster": "Cluster",
 }
 
 

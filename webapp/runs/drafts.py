@@ -12,6 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
+from engine.cluster.checks import look_at, this_machine
 from engine.config import DetectorsConfig, RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
@@ -23,11 +24,15 @@ from webapp.runs.models import Run
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """`config` is None while there are `errors` (by dotted field; `environment` is the choice of environment)."""
+    """`config` is None while there are `errors` (by dotted field; `environment` is the choice of environment).
+
+    `memory` says in sentences what a run on a cluster needs of it; nothing for one on this machine.
+    """
 
     config: RunConfig | None
     errors: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    memory: list[str] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -56,8 +61,17 @@ def draft(
     except ModelError as error:
         made.errors["model.path"] = str(error)
     _check_budget(made, config)
+    if config.backend == "ray":
+        _look_at_cluster(made, config)
     _warn(made, config)
     return made
+
+
+def _look_at_cluster(made: Draft, config: RunConfig) -> None:
+    found = look_at(config, this_machine())
+    made.errors = {**found.problems, **made.errors}
+    made.warnings += found.warnings
+    made.memory = found.memory.sentences() if found.memory else [f"Memory cannot be estimated. {found.unknown}"]
 
 
 def _errors(error: ValidationError) -> dict[str, str]:

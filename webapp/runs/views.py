@@ -111,6 +111,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "source": source,
         "errors": errors,
         "name": request.POST.get("name") or request.GET.get("name", ""),
+        "on_cluster": values.get("backend", base["backend"]) == "ray",
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
 
@@ -134,7 +135,7 @@ def check(request: HttpRequest) -> HttpResponse:
         preset=preset.title if preset else "custom",
         rules=_rules(source, preset),
     )
-    answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings}
+    answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
         answer |= {
             "summary": drafts.summary(made.config),

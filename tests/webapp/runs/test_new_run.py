@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from engine.cluster.checks import Machine
 from engine.config import EnvironmentConfig, RunConfig
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
@@ -70,6 +71,15 @@ def test_a_wrong_field_keeps_its_value_beside_its_error_and_launches_nothing(
 def test_a_model_that_is_not_there_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
     assert "/nowhere/at/all" in field_of(answer, "model.path").error
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/model", "/etc/passwd"])
+def test_a_path_that_can_be_no_directory_is_said_at_its_field_or_left_to_the_hub(
+    browser: Client, lake: EnvironmentVersion, path: str
+) -> None:
+    answer = browser.post(CHECK, filled_in(lake, model__path=path))
+    assert answer.status_code == 200
+    assert ("model.path" in answer.json()["errors"]) == path.startswith(("~", "/"))
 
 
 def test_an_environment_must_be_chosen_where_there_is_none(browser: Client) -> None:
@@ -148,3 +158,63 @@ def test_the_wrong_verb_is_refused(browser: Client) -> None:
 def test_a_stranger_launches_nothing(client: Client, path: str, lake: EnvironmentVersion) -> None:
     client.post(path, filled_in(lake))
     assert not Run.objects.exists()
+
+
+def test_a_run_on_a_cluster_is_told_its_memory_before_it_is_launched(browser: Client, lake: EnvironmentVersion) -> None:
+    sampler, learner, *_ = browser.post(CHECK, filled_in(lake, backend="ray", cluster__device="cpu")).json()["memory"]
+    assert sampler.startswith("The sampler needs about ")
+    # 609,920 parameters of 4 bytes
+    assert "weights 2.3 MiB" in learner
+    small = filled_in(lake, backend="ray", cluster__device="cpu", optimizer__micro_batch_tokens="1024")
+    assert "with 1,024 tokens at once" in browser.post(CHECK, small).json()["memory"][1]
+    assert browser.post(CHECK, filled_in(lake)).json()["memory"] == []
+
+
+def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(CHECK, filled_in(lake, backend="ray", model__path="someone/far-away")).json()
+    assert answer["errors"] == {}
+    assert answer["memory"] == [
+        "Memory cannot be estimated. 'someone/far-away' is not on this machine yet, so its shape is not known. "
+        "Give a directory, or download the model into the local Hugging Face cache."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"cluster__tensor_parallel": "3"}, "cluster.tensor_parallel", "it has 4 attention heads"),
+        ({"rollout__temperature": "2.5"}, "rollout.temperature", "vLLM samples at 0 and from 0.01 to 2"),
+        ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM samples"),
+    ],
+)
+def test_what_cannot_work_on_a_cluster_is_said_at_its_field_and_launches_nothing(
+    browser: Client, lake: EnvironmentVersion, changes: dict[str, str], field: str, words: str
+) -> None:
+    asked = filled_in(lake, backend="ray", **changes)
+    assert words in browser.post(CHECK, asked).json()["errors"][field]
+    answer = browser.post(NEW, asked)
+    assert answer.status_code == 422
+    assert words in field_of(answer, field).error
+    assert not Run.objects.exists()
+    browser.post(NEW, {**asked, "backend": "local"})
+    assert Run.objects.count() == 1
+
+
+def test_gpus_that_are_too_few_are_said_where_they_are_known(
+    browser: Client, lake: EnvironmentVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Machine(gpus=(80 * 1024**3,) * 2, memory=2**40)
+    monkeypatch.setattr("webapp.runs.drafts.this_machine", lambda: here)
+    asked = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
+    answer = browser.post(CHECK, {**asked, "diagnostics.gradients_every": "0"}).json()
+    assert "need 4 GPUs together, and this machine has 2" in answer["errors"]["cluster.samplers"]
+    assert "of a GPU" in answer["memory"][0]
+
+
+def test_the_section_of_the_cluster_is_open_only_for_a_run_on_one(browser: Client, lake: EnvironmentVersion) -> None:
+    page = browser.get(NEW).content.decode()
+    assert '<details class="panel config-section" id="cluster-section">' in page
+    assert '<section class="panel" id="memory" hidden>' in page
+    wrong = browser.post(NEW, filled_in(lake, backend="ray", steps="0")).content.decode()
+    assert '<details class="panel config-section" id="cluster-section" open>' in wrong
+    assert '<section class="panel" id="memory">' in wrong

@@ -1,0 +1,174 @@
+"""What a run on a cluster cannot do, told before anything is started: by the form, and again at launch.
+
+Only what is certain is refused; what may be too much is a warning. No torch and no Ray.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import psutil
+
+from engine.cluster.local_gpus import gpus_here
+from engine.cluster.memory import MemoryEstimate, estimate, in_words
+from engine.cluster.needs import needs_of
+from engine.config import RunConfig
+from engine.errors import ConfigError, ModelError
+from engine.policies.model_shape import ModelShape, model_shape
+from engine.policies.vllm_models import why_vllm_cannot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where a cluster is started that nobody named. Bytes of memory: of each GPU that is known, and its own."""
+
+    gpus: tuple[int, ...]
+    memory: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """`problems` by dotted field. `memory` is None, with the reason in `unknown`, where the model is not here."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    memory: MemoryEstimate | None = None
+    unknown: str = ""
+
+
+def this_machine() -> Machine | None:
+    """None where `RAY_ADDRESS` names a cluster, whose machines are not known."""
+    if os.environ.get("RAY_ADDRESS", "local") not in ("", "local"):
+        return None
+    return Machine(gpus=gpus_here(), memory=psutil.virtual_memory().total)
+
+
+def look_at(config: RunConfig, machine: Machine | None) -> Findings:
+    """At a run of the ray backend, to be started on `machine`, or on a cluster of which nothing is known."""
+    found = Findings()
+    gpu = _on_gpus(config, machine)
+    if machine is not None and gpu and machine.gpus:
+        _check_number_of_gpus(found, config, machine)
+    try:
+        shape = model_shape(config.model.path)
+    except ModelError as error:
+        found.unknown = str(error)
+        return found
+    found.memory = estimate(config, shape, gpu=gpu)
+    if config.cluster.sampler == "vllm":
+        _check_vllm(found, config, shape)
+    if machine is not None and gpu and machine.gpus:
+        _check_gpu(found, config, found.memory, max(machine.gpus))
+    elif machine is not None and not gpu:
+        _check_own_memory(found, found.memory, machine.memory)
+    return found
+
+
+def refuse_what_cannot_work(config: RunConfig) -> None:
+    """`ConfigError` for the first problem that is certain."""
+    for name, why in look_at(config, this_machine()).problems.items():
+        raise ConfigError(f"{name}: {why}")
+
+
+def _on_gpus(config: RunConfig, machine: Machine | None) -> bool:
+    """A cluster that is named is taken to have GPUs."""
+    if config.cluster.device == "auto":
+        return machine is None or bool(machine.gpus)
+    return config.cluster.device == "gpu"
+
+
+def _check_number_of_gpus(found: Findings, config: RunConfig, machine: Machine) -> None:
+    wanted = needs_of(config.cluster, gpus=True).gpus
+    if wanted > len(machine.gpus):
+        found.problems["cluster.samplers"] = (
+            f"Samplers and learners need {_gpus(wanted)} together, and this machine has {len(machine.gpus)}. Lower "
+            "samplers, learners or tensor_parallel, choose the colocated placement, or name a cluster in RAY_ADDRESS."
+        )
+
+
+def _check_vllm(found: Findings, config: RunConfig, shape: ModelShape) -> None:
+    """Heads as vLLM splits them: evenly, or each of keys and values on several GPUs (its `ModelConfig` and models)."""
+    if why := why_vllm_cannot(shape.architecture, shape.model_type):
+        found.problems["cluster.sampler"] = f"{why} Use torch, or another model."
+    size = config.cluster.tensor_parallel
+    if not splits(shape, size):
+        able = [str(count) for count in range(1, shape.heads + 1) if splits(shape, count)]
+        found.problems["cluster.tensor_parallel"] = (
+            f"vLLM cannot split this model over {size} GPUs: it has {shape.heads} attention heads, {shape.kv_heads} of "
+            f"keys and values, and {shape.intermediate} feed-forward units. Use {' or '.join(able)}."
+        )
+
+
+def splits(shape: ModelShape, size: int) -> bool:
+    """Whether vLLM can have the model on `size` GPUs."""
+    dense = any(shape.intermediate in sizes for sizes in shape.matrices.values())  # of experts it asks something else
+    if shape.heads % size or (dense and shape.intermediate % size):
+        return False
+    return shape.kv_heads % size == 0 or size % shape.kv_heads == 0
+
+
+def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: int) -> None:
+    cluster, sampler, learner = config.cluster, memory.sampler, memory.learner
+    vllm = cluster.sampler == "vllm"
+    share = cluster.memory_share if vllm else 1.0
+    room = int(share * gpu)
+    if sampler.certain > room:
+        found.problems["cluster.memory_share" if vllm else "cluster.sampler"] = (
+            f"A sampler needs {in_words(sampler.certain)} for its weights and one context of {memory.context:,} "
+            f"tokens, and has {in_words(room)}, {share:.0%} of a GPU. "
+            + ("Raise memory_share or tensor_parallel, lower" if vllm else "Use vllm with tensor_parallel, lower")
+            + " rollout.max_context_tokens, or take a smaller model."
+        )
+    elif sampler.total > room and vllm:
+        held = max(0, room - sampler.weights - sampler.work) // max(1, sampler.sequence)
+        found.warnings.append(
+            f"A sampler's share of its GPU, {in_words(room)}, holds about {held:,} full contexts at once of "
+            f"{memory.rows:,}; the others wait their turn."
+        )
+    if learner.certain > gpu:
+        found.problems["cluster.learners"] = (
+            f"A learner needs at least {in_words(learner.certain)}, and a GPU has {in_words(gpu)}: "
+            + (
+                "each loads the whole model, and those that the loss needs beside it, before they are sharded. "
+                "Take a smaller model."
+                if learner.loading == learner.certain
+                else "weights, gradients and the optimiser. Use more learners or LoRA, or take a smaller model."
+            )
+        )
+    elif learner.total > gpu:
+        found.warnings.append(
+            f"A learner may need up to {in_words(learner.total)}, and a GPU has {in_words(gpu)}. Lower "
+            f"optimizer.micro_batch_tokens, which is {memory.tokens:,}, or turn optimizer.gradient_checkpointing on."
+        )
+    if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
+        _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
+
+
+def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room: int) -> None:
+    """What a learner keeps between updates stays on the GPU while the sampler is awake."""
+    if room + memory.learner.lasting > gpu:
+        found.problems["cluster.memory_share"] = (
+            f"Colocated, a GPU of {in_words(gpu)} has the sampler's {in_words(room)} and the "
+            f"{in_words(memory.learner.lasting)} that a learner keeps between updates. Lower memory_share, use more "
+            "learners or LoRA, or choose the disaggregated placement."
+        )
+
+
+def _check_own_memory(found: Findings, memory: MemoryEstimate, there: int) -> None:
+    certain = memory.samplers * memory.sampler.certain + memory.learners * memory.learner.certain
+    total = memory.samplers * memory.sampler.total + memory.learners * (memory.learner.total + memory.learner.host)
+    if certain > there:
+        found.problems["cluster.learners"] = (
+            f"All samplers and learners need at least {in_words(certain)} together, and this machine has "
+            f"{in_words(there)}. Use fewer of them, LoRA or a smaller model, or name a cluster in RAY_ADDRESS."
+        )
+    elif total > there:
+        found.warnings.append(
+            f"All samplers and learners may need up to {in_words(total)} together, and this machine has "
+            f"{in_words(there)}. Lower rollout.max_context_tokens or optimizer.micro_batch_tokens."
+        )
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU{'s' if count != 1 else ''}"

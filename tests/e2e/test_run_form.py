@@ -1,0 +1,56 @@
+"""The form of a new run in a browser: what concerns a cluster unfolds with it, and its memory follows the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from engine.config import EnvironmentConfig
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.environments.services import define
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(transactional_db: None, settings: Settings) -> Iterator[Page]:
+    define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
+    with open_site(settings) as opened:
+        opened.goto("/runs/new/")
+        yield opened
+
+
+def test_the_cluster_unfolds_with_its_backend_and_folds_away_with_the_other(page: Page) -> None:
+    samplers, memory = page.locator("[name='cluster.samplers']"), page.locator("#memory")
+    expect(samplers).to_be_hidden()
+    expect(memory).to_be_hidden()
+    page.select_option("[name=backend]", "ray")
+    expect(samplers).to_be_visible()
+    expect(memory).to_contain_text("The sampler needs about")
+    page.select_option("[name=backend]", "local")
+    expect(samplers).to_be_hidden()
+    expect(memory).to_be_hidden()
+
+
+def test_the_memory_follows_the_fields(page: Page) -> None:
+    page.select_option("[name=backend]", "ray")
+    page.select_option("[name='cluster.device']", "cpu")
+    words = page.locator("#memory-words")
+    expect(words).to_contain_text("with 2,048 tokens at once")
+    page.locator("details:has([name='optimizer.micro_batch_tokens'])").evaluate("section => section.open = true")
+    page.fill("[name='optimizer.micro_batch_tokens']", "1200")
+    expect(words).to_contain_text("with 1,200 tokens at once")
+    page.fill("[name='cluster.samplers']", "2")
+    expect(words).to_contain_text("Each of 2 samplers needs about")
+
+
+def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> None:
+    page.select_option("[name=backend]", "ray")
+    page.fill("[name='cluster.tensor_parallel']", "3")
+    expect(page.locator("[data-error='cluster.tensor_parallel']")).to_contain_text("4 attention heads")
+    expect(page.locator("[name='cluster.tensor_parallel']")).to_have_attribute("aria-invalid", "true")
+    page.fill("[name='cluster.tensor_parallel']", "2")
+    expect(page.locator("[data-error='cluster.tensor_parallel']")).to_be_empty()

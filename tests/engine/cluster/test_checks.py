@@ -1,0 +1,211 @@
+"""What cannot work on a cluster is refused before it starts, field by field; what may be too much is a warning."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cluster import local_gpus
+from engine.cluster.checks import Machine, look_at, refuse_what_cannot_work, splits, this_machine
+from engine.cluster.local_gpus import gpus_here
+from engine.cluster.memory import estimate
+from engine.config import RunConfig, build_config
+from engine.errors import ConfigError
+from engine.policies.model_shape import model_shape
+from engine.training.session import train
+from tests.engine.policies.vllm_builders import needs_vllm
+
+GIB = 1024**3
+SEVENTY_BILLION = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "model_type": "qwen2",
+    "hidden_size": 8192,
+    "intermediate_size": 29568,
+    "num_hidden_layers": 80,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "vocab_size": 152064,
+    "max_position_embeddings": 32768,
+    "tie_word_embeddings": False,
+}
+
+
+def run(**sections: Any) -> RunConfig:
+    return build_config({"backend": "ray", "diagnostics": {"gradients_every": 0}, **sections})
+
+
+def machine(gpus: int = 8, *, gib: float = 80, memory: float = 512) -> Machine:
+    return Machine(gpus=(int(gib * GIB),) * gpus, memory=int(memory * GIB))
+
+
+def model(folder: Path, **changes: Any) -> dict[str, str]:
+    """The section of a model whose configuration is here, and whose weights are not."""
+    (folder / "config.json").write_text(json.dumps({**SEVENTY_BILLION, **changes}))
+    return {"path": str(folder)}
+
+
+def test_a_run_of_the_small_model_is_in_order() -> None:
+    for place in (None, machine(), machine(0)):
+        found = look_at(run(), place)
+        assert (found.problems, found.warnings, found.unknown) == ({}, [], "")
+        assert found.memory is not None
+
+
+def test_gpus_are_counted_where_they_are_known() -> None:
+    many = run(cluster={"samplers": 2, "tensor_parallel": 2, "learners": 3})
+    problem = look_at(many, machine(4)).problems["cluster.samplers"]
+    assert "need 7 GPUs together, and this machine has 4" in problem
+    assert "cluster.samplers" not in look_at(many, machine(7)).problems
+    assert "cluster.samplers" not in look_at(many, None).problems
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "units", "able"),
+    [
+        (14, 2, 4864, [1, 2]),  # 7 and 14 split the heads, and not the 2^8 x 19 units
+        (14, 2, 7 * 64, [1, 2, 14]),  # 2 heads of keys and values do not split over 7 GPUs, nor 7 over 2
+        (64, 8, 29568, [1, 2, 4, 8, 16, 32, 64]),
+        (12, 4, 100, [1, 2, 4]),  # 12 would split the heads, and not 100 units
+    ],
+)
+def test_what_splits_over_gpus_is_what_vllm_asks(
+    tmp_path: Path, heads: int, kv_heads: int, units: int, able: list[int]
+) -> None:
+    sizes = {"num_attention_heads": heads, "num_key_value_heads": kv_heads, "intermediate_size": units}
+    shape = model_shape(model(tmp_path, hidden_size=64 * heads, **sizes)["path"])
+    assert [size for size in range(1, 65) if splits(shape, size)] == able
+
+
+def test_a_number_of_gpus_that_does_not_divide_the_heads_is_refused_with_those_that_do(tmp_path: Path) -> None:
+    few = model(tmp_path, num_attention_heads=14, num_key_value_heads=2, hidden_size=896, intermediate_size=4864)
+    found = look_at(run(model=few, cluster={"tensor_parallel": 4}), None)
+    problem = found.problems["cluster.tensor_parallel"]
+    assert "over 4 GPUs: it has 14 attention heads, 2 of keys and values" in problem
+    assert problem.endswith("Use 1 or 2.")
+
+
+@needs_vllm
+def test_a_model_that_vllm_has_not_is_refused_unless_our_own_sampler_is_chosen(tmp_path: Path) -> None:
+    old = model(tmp_path, architectures=["GPTNeoForCausalLM"], model_type="gpt_neo")
+    assert "GPTNeoForCausalLM" in look_at(run(model=old), None).problems["cluster.sampler"]
+    assert "cluster.sampler" not in look_at(run(model=old, cluster={"sampler": "torch"}), None).problems
+
+
+def test_a_model_too_large_for_its_gpus_is_refused_at_the_fields_that_decide_it(tmp_path: Path) -> None:
+    found = look_at(run(model=model(tmp_path)), machine())
+    # 72.7 billion parameters, 2 bytes each for the sampler; the learner loads 4 bytes each
+    assert "A sampler needs 136 GiB" in found.problems["cluster.memory_share"]
+    assert "A learner needs at least 1.1 TiB" in found.problems["cluster.learners"]
+    many = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 4}), machine())
+    assert "cluster.memory_share" not in many.problems
+    assert (
+        "A learner needs at least 271 GiB, and a GPU has 80.0 GiB: each loads the whole model"
+        in (many.problems["cluster.learners"])
+    )
+
+
+def test_what_may_be_too_much_is_a_warning_that_names_what_to_lower() -> None:
+    shape = model_shape("tiny")
+    need = estimate(run(), shape, gpu=True)
+    tight = Machine(gpus=(need.learner.total - 1, need.learner.total - 1), memory=GIB)
+    found = look_at(run(), tight)
+    assert found.problems == {}
+    assert any("optimizer.micro_batch_tokens, which is 16,384" in words for words in found.warnings)
+    assert look_at(run(), Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
+
+
+def test_a_small_share_holds_fewer_contexts_and_says_how_many() -> None:
+    need = estimate(run(), model_shape("tiny"), gpu=True).sampler
+    # room for the weights, the work, and 32 of 128 contexts
+    share = (need.weights + need.work + 32 * need.sequence) / GIB
+    found = look_at(run(cluster={"memory_share": share + 1e-6}), Machine(gpus=(GIB, GIB), memory=GIB))
+    assert found.problems == {}
+    assert any("holds about 32 full contexts at once of 128" in words for words in found.warnings)
+
+
+def test_colocated_the_sleeping_learner_stays_on_the_gpu() -> None:
+    together = {"placement": "colocated", "memory_share": 0.98}
+    lasting = estimate(run(), model_shape("tiny"), gpu=True).learner.lasting
+    gpu = 40 * lasting  # 2% of which is less than the learner keeps
+    found = look_at(run(cluster=together), Machine(gpus=(gpu,), memory=GIB))
+    assert "Colocated" in found.problems["cluster.memory_share"]
+    assert "cluster.memory_share" not in look_at(run(cluster=together), Machine(gpus=(gpu * 2,), memory=GIB)).problems
+
+
+def test_without_gpus_all_of_it_is_this_machines_own_memory() -> None:
+    assert look_at(run(), Machine(gpus=(), memory=GIB)).problems == {}
+    few = look_at(run(cluster={"learners": 4}), Machine(gpus=(), memory=1024**2))
+    assert "this machine has 1.0 MiB" in few.problems["cluster.learners"]
+    some = look_at(run(cluster={"learners": 4}), Machine(gpus=(), memory=128 * 1024**2))
+    assert some.problems == {}
+    assert any("may need up to" in words for words in some.warnings)
+
+
+def test_a_model_that_is_not_here_yet_is_not_judged() -> None:
+    found = look_at(run(model={"path": "someone/far-away"}, cluster={"tensor_parallel": 3}), machine(64))
+    assert found.problems == {}
+    assert found.memory is None
+    assert "not on this machine" in found.unknown
+
+
+@pytest.mark.parametrize(("address", "known"), [("", True), ("local", True), ("auto", False), ("head:6379", False)])
+def test_a_cluster_that_is_named_is_not_this_machine(
+    monkeypatch: pytest.MonkeyPatch, address: str, known: bool
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    assert (this_machine() is not None) == known
+
+
+@pytest.mark.parametrize("section", ["rollout", "evaluation"])
+@pytest.mark.parametrize("temperature", [0.005, 2.5])
+def test_temperatures_that_vllm_does_not_take_are_refused(section: str, temperature: float) -> None:
+    with pytest.raises(ConfigError, match=rf"{section}.temperature: vLLM samples at 0 and from 0.01 to 2"):
+        run(**{section: {"temperature": temperature}})
+    run(**{section: {"temperature": temperature}}, cluster={"sampler": "torch"})
+    build_config({section: {"temperature": temperature}})
+    run(evaluation={"temperature": 0.0}, rollout={"temperature": 2.0})
+
+
+def test_a_launch_fails_with_the_reason_before_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere.invalid:1")
+    (tmp_path / "model").mkdir()
+    config = run(model=model(tmp_path / "model"), cluster={"tensor_parallel": 3})
+    with pytest.raises(ConfigError, match=r"cluster.tensor_parallel: vLLM cannot split this model over 3 GPUs"):
+        refuse_what_cannot_work(config)
+    assert train(config, tmp_path / "run") == 1
+    last = json.loads((tmp_path / "run" / "events.jsonl").read_text().splitlines()[-1])
+    assert (last["kind"], last["error"]) == ("run_failed", "ConfigError")
+    assert last["message"].startswith("cluster.tensor_parallel: ")
+
+
+def tool(folder: Path, script: str) -> None:
+    """A program that stands where NVIDIA's does."""
+    file = folder / "nvidia-smi"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+
+
+@pytest.fixture
+def in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    local_gpus._told_by.cache_clear()
+    return tmp_path
+
+
+def test_gpus_are_those_that_nvidias_tool_lists(in_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool(in_path, "echo '0, GPU-aa11, 81559'; echo '1, GPU-bb22, 40960'")
+    assert gpus_here() == (81559 * 1024**2, 40960 * 1024**2)
+    for visible, found in {"1": (40960,), "GPU-aa": (81559,), "": (), "-1": (), "1,0": (40960, 81559)}.items():
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert gpus_here() == tuple(size * 1024**2 for size in found), visible
+
+
+@pytest.mark.parametrize("script", ["exit 9", "echo 'No devices were found'", "echo '0, GPU-aa11, [N/A]'"])
+def test_a_tool_that_fails_knows_no_gpus(in_path: Path, script: str) -> None:
+    tool(in_path, script)
+    assert gpus_here() == ()
