@@ -30,7 +30,7 @@ from engine.policies.adapter import add_adapter
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.model_paths import TINY
 from engine.policies.model_shape import ModelShape, gated_decoder, model_shape
-from engine.policies.vllm_engine import cpu_arguments
+from engine.policies.vllm_start import cpu_arguments
 from engine.training.learner import Learner
 from engine.training.reference import FrozenCopy
 from engine.training.sharding import Sharded
