@@ -117,7 +117,8 @@ def play_step(
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
     players = proxy.players(manager.training_batch(step))
     sampler = ScriptedSampler(tokenizer, players, skill=skill, faults=faults, seed=seed * 1000 + step)
-    played = proxy.play(sampler, players)
+    proxy.play(sampler, players)
+    played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
 
 
