@@ -65,6 +65,7 @@ class Installation:
     def children(self) -> dict[str, int]:
         """The pids of what the launcher runs, by name."""
         names = {"redis": "redis", "workers.launch.web": "web", "-m\0workers\0": "worker"}
+        names["celeryd"] = "worker"  # its title where setproctitle is installed, as vLLM wants it
         found: dict[str, int] = {}
         for entry in Path("/proc").glob("[0-9]*"):
             try:
