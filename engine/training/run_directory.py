@@ -28,9 +28,14 @@ class RunDirectory:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._lock.close()
             raise RunDirectoryError(
                 f"Another engine is working in {path}.", remedy="Wait for it, stop it, or give another --run-dir."
             ) from None
+
+    def close(self) -> None:
+        """Lets the next engine in."""
+        self._lock.close()
 
     @property
     def events(self) -> Path:

@@ -61,6 +61,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_FAILED
         finally:
             events.close()
+            directory.close()
 
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
