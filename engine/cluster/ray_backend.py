@@ -165,6 +165,7 @@ class RayBackend:
             length = len(trajectory.ids)
             trajectory.learner_logprobs = logprobs[row, :length].tolist()
             trajectory.entropies = entropies[row, :length].tolist()
+            trajectory.knows_entropies = True
         self.metrics["time/score"] = time.monotonic() - began
 
     def cross_scores(self, pairs: Pairs) -> Tensor:

@@ -101,6 +101,13 @@ def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
         return []
 
 
-def actors(process: subprocess.Popen[bytes], kind: str) -> list[psutil.Process]:
-    """Processes of actors of a class, of a cluster that the engine itself started."""
-    return [one for one in descendants(process) if one.cmdline()[:1] and one.cmdline()[0].startswith(f"ray::{kind}")]
+def actors(kind: str) -> list[psutil.Process]:
+    """Processes of actors of a class, whether the engine started their cluster or this process did."""
+    return [one for one in psutil.Process().children(recursive=True) if title(one).startswith(f"ray::{kind}")]
+
+
+def title(process: psutil.Process) -> str:
+    try:
+        return "".join(process.cmdline()[:1])
+    except psutil.NoSuchProcess:
+        return ""
