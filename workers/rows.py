@@ -137,6 +137,7 @@ EVALUATION_VALUES = (
     "low",
     "high",
     "mean_return",
+    "faults",
     "first_seed",
     "temperature",
 )

@@ -68,6 +68,7 @@ class Record:
             first_seed=10**9,
             temperature=1.0,
             seconds=1.0,
+            faults=2,
             final=final,
         )
 
@@ -238,7 +239,7 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
     bridge.drain()
     assert list(run.steps.values_list("step", "attempt")) == [(1, 1), (2, 1), (3, 2)]
     assert set(run.trajectories.values_list("step", flat=True)) == {1, 2}
-    assert list(run.evaluations.values_list("step", "final")) == [(1, False), (2, False)]
+    assert list(run.evaluations.values_list("step", "final", "faults")) == [(1, False, 2), (2, False, 2)]
 
 
 def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
