@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs import config_form, drafts, services
+from webapp.runs import config_form, drafts, more_environments, services
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
@@ -87,10 +87,12 @@ def new(request: HttpRequest) -> HttpResponse:
     base = config_form.flatten(preset.config().model_dump(mode="json"))
     values = config_form.flatten(source.config) if source else {}
     chosen = _chosen_version(request, source)
+    more = more_environments.posted(request.GET) or (more_environments.of_run(source) if source else [])
     made: drafts.Draft | None = None
     if request.method == "POST":
-        values = _posted(request.POST)
-        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(source, preset))
+        values, more = _posted(request.POST), more_environments.posted(request.POST)
+        rules = _rules(source, preset)
+        made = drafts.draft(values, chosen, preset=preset.title, rules=rules, more=more, source=source)
         if made.good and made.config is not None:
             run = services.submit_run(
                 owner=_user(request),
@@ -108,12 +110,27 @@ def new(request: HttpRequest) -> HttpResponse:
         "preset": preset,
         "versions": _versions(),
         "chosen": chosen,
+        "first_groups": _first_groups(request, source),
+        "more": _with_errors(more, errors),
+        "kept": more_environments.kept_choices(source),
         "source": source,
         "errors": errors,
         "name": request.POST.get("name") or request.GET.get("name", ""),
         "on_cluster": values.get("backend", base["backend"]) == "ray",
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
+
+
+def _first_groups(request: HttpRequest, source: Run | None) -> str:
+    """Puzzles of the first environment, which are asked for only where there are others."""
+    given = request.POST.get("environment-groups") or request.GET.get("environment-groups")
+    return given or (str(source.config["environments"][0].get("groups", 0)) if source else "0")
+
+
+def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
+    for place, row in enumerate(more, 1):
+        row.error = errors.get(f"environments.{place}", "")
+    return more
 
 
 def _rules(source: Run | None, preset: RunPreset | None) -> list[Any] | None:
@@ -134,6 +151,8 @@ def check(request: HttpRequest) -> HttpResponse:
         _chosen_version(request, None),
         preset=preset.title if preset else "custom",
         rules=_rules(source, preset),
+        more=more_environments.posted(request.POST),
+        source=source,
     )
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:

@@ -103,7 +103,8 @@ def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def actors(kind: str) -> list[psutil.Process]:
     """Processes of actors of a class, whether the engine started their cluster or this process did."""
-    return [one for one in psutil.Process().children(recursive=True) if title(one).startswith(f"ray::{kind}")]
+    found = psutil.Process().children(recursive=True)
+    return [one for one in found if title(one).startswith("ray::") and kind in title(one)]
 
 
 def title(process: psutil.Process) -> str:
