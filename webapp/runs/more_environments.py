@@ -17,11 +17,12 @@ KEPT = "kept-"  # an environment that the run has which is cloned, by its place 
 
 @dataclass(slots=True, kw_only=True)
 class Row:
-    """As text; `choice` is a version's number in the database or names what a cloned run has, `tag` may be empty."""
+    """As text; `choice` is a version's number in the database or names what a cloned run has. An empty `tag` is the
+    environment's own; empty `groups` are an even share."""
 
     choice: str
     tag: str = ""
-    groups: str = "0"
+    groups: str = ""
     error: str = ""
 
 
@@ -37,9 +38,13 @@ def of_run(source: Run) -> list[Row]:
     """Those of a run that is cloned, as they are there."""
     further = source.config.get("environments", [])[1:]
     return [
-        Row(choice=f"{KEPT}{place}", tag=one.get("tag", ""), groups=str(one.get("groups", 0)))
+        Row(choice=f"{KEPT}{place}", tag=one.get("tag", ""), groups=groups_of(one))
         for place, one in enumerate(further, 1)
     ]
+
+
+def groups_of(environment: dict[str, Any]) -> str:
+    return str(environment.get("groups") or "")
 
 
 def kept_choices(source: Run | None) -> list[tuple[str, str]]:

@@ -124,7 +124,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def _first_groups(request: HttpRequest, source: Run | None) -> str:
     """Puzzles of the first environment, which are asked for only where there are others."""
     given = request.POST.get("environment-groups") or request.GET.get("environment-groups")
-    return given or (str(source.config["environments"][0].get("groups", 0)) if source else "0")
+    return given or (more_environments.groups_of(source.config["environments"][0]) if source else "")
 
 
 def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
