@@ -31,7 +31,7 @@ def ray_config(*, steps: int = 3, cluster: dict[str, Any] | None = None, **chang
         "backend": "ray",
         "steps": steps,
         "threads": 1,
-        "cluster": {"sampler": "torch", "wait_minutes": 2, "phase_minutes": 2, **(cluster or {})},
+        "cluster": {"sampler": "torch", "wait_minutes": 2, "phase_minutes": 4, **(cluster or {})},
         "environments": [{"kind": "frozen_lake", "max_turns": 2}],
         "rollout": {"groups": 4, "group_size": 4},
         "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},

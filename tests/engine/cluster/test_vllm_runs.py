@@ -45,7 +45,7 @@ class Played:
 def config(backend: str, *, temperature: float = 1.0) -> RunConfig:
     made = ray_config(
         steps=STEPS,
-        cluster={"sampler": "vllm", "learners": 2, "phase_minutes": 4},
+        cluster={"sampler": "vllm", "learners": 2},
         rollout={"groups": GROUPS, "group_size": MEMBERS, "temperature": temperature},
         environments=[{"kind": "frozen_lake", "max_turns": 4}],
     )
