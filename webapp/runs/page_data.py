@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,19 +14,29 @@ from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 
 HEALTH_STEPS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A view of the run page: its key in the address, its word, and the template of what it holds."""
+
+    key: str
+    word: str
+    template: str
+
+
 TABS = (
-    ("overview", "Overview"),
-    ("collapse", "Collapse"),
-    ("filter", "Filter"),
-    ("optimisation", "Optimisation"),
-    ("rollouts", "Rollouts"),
-    ("throughput", "Throughput"),
-    ("config", "Config"),
-    ("log", "Log"),
-    ("checkpoints", "Checkpoints"),
-    ("alerts", "Alerts"),
+    Tab("overview", "Overview", "runs/tabs/_overview.html"),
+    Tab("collapse", "Collapse", "runs/tabs/_charts.html"),
+    Tab("filter", "Filter", "runs/tabs/_charts.html"),
+    Tab("optimisation", "Optimisation", "runs/tabs/_charts.html"),
+    Tab("rollouts", "Rollouts", "runs/tabs/_charts.html"),
+    Tab("throughput", "Throughput", "runs/tabs/_charts.html"),
+    Tab("config", "Config", "runs/tabs/_config.html"),
+    Tab("log", "Log", "runs/tabs/_log.html"),
+    Tab("checkpoints", "Checkpoints", "runs/tabs/_checkpoints.html"),
+    Tab("alerts", "Alerts", "runs/tabs/_alerts.html"),
 )
-CHART_TABS = ("collapse", "filter", "optimisation", "rollouts", "throughput")
 
 
 def run_page(run: Run) -> dict[str, Any]:
@@ -45,7 +55,6 @@ def run_page(run: Run) -> dict[str, Any]:
         "panels": [chart._asdict() for chart in OVERVIEW],
         "section_list": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
-        "chart_tabs": CHART_TABS,
         "tags": [environment.tag for environment in config.environments],
     }
 
