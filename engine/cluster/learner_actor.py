@@ -59,7 +59,8 @@ class LearnerActor:
         torch.manual_seed(self.config.seed)
         share: Share = Alone()
         if self.size > 1:
-            kind = "nccl" if self.device == "cuda" else "gloo"
+            # weights are on GPUs, and what is found of a batch on the CPU; both are added up
+            kind = "cpu:gloo,cuda:nccl" if self.device == "cuda" else "gloo"
             limit = timedelta(minutes=minutes)
             dist.init_process_group(kind, init_method=address, rank=self.rank, world_size=self.size, timeout=limit)
             share = Sharded()
