@@ -13,12 +13,12 @@ from django.db import transaction
 from engine.events import Event
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import Trajectory
 from workers.lease import Fenced, seize
-from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
+from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
 STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
@@ -87,6 +87,13 @@ def _save(rows: Rows) -> None:
         unique_fields=["run", "step"],
         update_fields=STEP_FIELDS,
     )
+    StepGroups.objects.bulk_create(
+        rows.groups.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", "step"],
+        update_fields=[*GROUP_FIELDS, "detail"],
+    )
     for shard, trajectories in rows.trajectories.items():
         Trajectory.objects.filter(run=rows.run, shard=shard).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
@@ -123,6 +130,7 @@ def drop_lost_checkpoints(run: Run) -> int:
 def _forget(run: Run, step: int) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
+    StepGroups.objects.filter(run=run, step__gt=step).delete()
     Trajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()

@@ -33,6 +33,7 @@ from engine.training.control import Control, Interrupted, StopAsked
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
+from engine.training.group_record import group_record
 from engine.training.rollout_metrics import group_spreads, rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
 from engine.training.run_directory import EventLog, RunDirectory
@@ -65,6 +66,7 @@ class Trainer:
             seed=config.seed,
             refills=config.rollout.refill,
         )
+        self.max_turns = {environment.tag: environment.max_turns for environment in config.environments}
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.spreads)
@@ -106,7 +108,7 @@ class Trainer:
             rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         self.backend.score(trajectories)
-        metrics = rollout_metrics(trajectories) | rollout.metrics
+        metrics = rollout_metrics(trajectories, max_turns=self.max_turns) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
@@ -147,6 +149,7 @@ class Trainer:
         metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
+        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept))
         self._emit_step(step, metrics, skipped)
         self._tell_of(shard, "train", step, len(trajectories))
         return self._detect(step, metrics)

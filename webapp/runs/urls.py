@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.runs import views
+from webapp.runs import views, watching_views
 
 app_name = "runs"
 urlpatterns = [
@@ -18,4 +18,7 @@ urlpatterns = [
     path("<str:run_id>/control/", views.control, name="control"),
     path("<str:run_id>/latest/", views.latest, name="latest"),
     path("<str:run_id>/log/", views.log, name="log"),
+    path("<str:run_id>/groups/", watching_views.groups, name="groups"),
+    path("<str:run_id>/groups/what-if/", watching_views.what_if, name="what_if"),
+    path("<str:run_id>/templates/", watching_views.templates, name="templates"),
 ]
