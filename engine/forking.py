@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from itertools import chain
 from pathlib import Path
 
 from engine.config import RunConfig
@@ -33,8 +34,7 @@ def pin_start(config: RunConfig, directory: Path) -> Path | None:
 def find_checkpoint(runs: Path, run: str, step: int) -> Path:
     """Step `step` of the run directory `run` below `runs`, or what a fork has kept of it."""
     name = f"step_{step}"
-    kept = sorted(runs.glob(f"*/start/{run}/{name}"))
-    for path in (runs / run / "checkpoints" / name, *kept):
+    for path in chain([runs / run / "checkpoints" / name], runs.glob(f"*/start/{run}/{name}")):
         if (path / "manifest.json").is_file() and path.resolve().is_relative_to(runs.resolve()):
             return path
     there = sorted((runs / run / "checkpoints").glob("step_*"), key=lambda path: int(path.name.removeprefix("step_")))

@@ -19,6 +19,7 @@ from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.config_form import nested
+from webapp.runs.forks import why_not
 from webapp.runs.models import Run
 
 
@@ -60,6 +61,8 @@ def draft(
         check_model_path(config.model.path)
     except ModelError as error:
         made.errors["model.path"] = str(error)
+    if reason := why_not(config):
+        made.errors["model.start_from.step"] = reason
     _check_budget(made, config)
     if config.backend == "ray":
         _look_at_cluster(made, config)

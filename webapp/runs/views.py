@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs import config_form, drafts, services
+from webapp.runs import config_form, drafts, forks, services
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
@@ -85,7 +85,8 @@ def new(request: HttpRequest) -> HttpResponse:
     source = Run.objects.filter(pk=request.GET.get("clone") or request.POST.get("clone") or "").first()
     preset = presets.get(request.POST.get("preset") or request.GET.get("preset") or "") or presets["starter"]
     base = config_form.flatten(preset.config().model_dump(mode="json"))
-    values = config_form.flatten(source.config) if source else {}
+    step = _step(request.GET.get("step", ""))
+    values = _of_source(source, step)
     chosen = _chosen_version(request, source)
     made: drafts.Draft | None = None
     if request.method == "POST":
@@ -109,11 +110,33 @@ def new(request: HttpRequest) -> HttpResponse:
         "versions": _versions(),
         "chosen": chosen,
         "source": source,
+        "fork": _fork(values),
         "errors": errors,
-        "name": request.POST.get("name") or request.GET.get("name", ""),
+        "name": request.POST.get("name") or request.GET.get("name") or _fork_name(source, step),
         "on_cluster": values.get("backend", base["backend"]) == "ray",
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
+
+
+def _of_source(source: Run | None, step: int | None) -> dict[str, str]:
+    """What the form begins with: nothing, a run's configuration, or that of a fork from its checkpoint."""
+    if source is None:
+        return {}
+    return config_form.flatten(source.config) if step is None else forks.form_values(source, step)
+
+
+def _step(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _fork_name(source: Run | None, step: int | None) -> str:
+    return f"{source.name[:60]} from step {step}" if source and step is not None else ""
+
+
+def _fork(values: dict[str, str]) -> dict[str, Any] | None:
+    """The run and step that the form starts from, for its heading."""
+    run = Run.objects.filter(pk=values.get("model.start_from.run") or "").first()
+    return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
 
 
 def _rules(source: Run | None, preset: RunPreset | None) -> list[Any] | None:

@@ -4,6 +4,8 @@
 import { AlertsTab } from "./alerts.js";
 import { ChartsTab } from "./charts.js";
 import { CheckpointsTab } from "./checkpoints.js";
+import { ConfigTab } from "./config.js";
+import { ControlTab } from "./control.js";
 import { LogTab } from "./log.js";
 import { OverviewTab } from "./overview.js";
 
@@ -15,9 +17,10 @@ export function makeTabs(root, panels) {
     optimisation: new ChartsTab(panels, "optimisation"),
     rollouts: new ChartsTab(panels, "rollouts"),
     throughput: new ChartsTab(panels, "throughput"),
-    config: { draw() {} }, // as the server wrote it
+    config: new ConfigTab(),
     log: new LogTab(root.dataset.log),
     checkpoints: new CheckpointsTab(),
+    control: new ControlTab(),
     alerts: new AlertsTab(root.dataset.trajectories),
   };
 }
