@@ -40,12 +40,10 @@ class Draft:
         return self.config is not None and not self.errors
 
 
-def draft(
-    values: Mapping[str, str], version: EnvironmentVersion | None, *, preset: str, rules: list[Any] | None = None
-) -> Draft:
+def draft(values: Mapping[str, str], version: EnvironmentVersion | None, *, preset: str, rules: Any = None) -> Draft:
     """Checks what a form posted: the engine's rules, the model's directory, and whether the budget can do.
 
-    `rules` are the alert rules of what the run is made from, which the form does not show; None: a new run's.
+    `rules` are its alert rules, as the editor sent them or of what the run is made from; None: a new run's.
     """
     if version is None:
         return Draft(config=None, errors={"environment": "Choose an environment."})

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.metrics import GLOSSARY, OVERVIEW, SECTIONS
+from webapp.alerts.rules import rules_of
 from webapp.runs.drafts import as_toml, shell_command
 from webapp.runs.forks import origin
 from webapp.runs.health import HeldOut, health_of
@@ -53,6 +54,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "command": shell_command(f"runs/{run.pk}"),
         "live_fields": fields_with_values(run),
         "origin": origin(run),
+        **rules_of(run),
         "alerts": run.alerts.count() + len(run.faults),
         "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},

@@ -10,9 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, services
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
+from webapp.runs.live_settings import current
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
@@ -91,7 +93,7 @@ def new(request: HttpRequest) -> HttpResponse:
     made: drafts.Draft | None = None
     if request.method == "POST":
         values = _posted(request.POST)
-        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(source, preset))
+        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(request, source, preset))
         if made.good and made.config is not None:
             run = services.submit_run(
                 owner=_user(request),
@@ -111,6 +113,8 @@ def new(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "source": source,
         "fork": _fork(values),
+        "rule_editor": editor_data(),
+        "rules": shown_rules(_rules(request, source, preset)),
         "errors": errors,
         "name": request.POST.get("name") or request.GET.get("name") or _fork_name(source, step),
         "on_cluster": values.get("backend", base["backend"]) == "ray",
@@ -139,11 +143,12 @@ def _fork(values: dict[str, str]) -> dict[str, Any] | None:
     return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
 
 
-def _rules(source: Run | None, preset: RunPreset | None) -> list[Any] | None:
-    """The alert rules of the run that is cloned, or else of the preset."""
+def _rules(request: HttpRequest, source: Run | None, preset: RunPreset | None) -> Any:
+    """The alert rules of the form's editor, or of the run that is cloned, or else of the preset."""
+    if text := request.POST.get("detectors.rules"):
+        return parsed(text)
     if source is not None:
-        rules: list[Any] | None = source.config.get("detectors", {}).get("rules")
-        return rules
+        return current(source).model_dump(mode="json")["detectors"]["rules"]
     return preset.config().model_dump(mode="json")["detectors"]["rules"] if preset else None
 
 
@@ -156,7 +161,7 @@ def check(request: HttpRequest) -> HttpResponse:
         _posted(request.POST),
         _chosen_version(request, None),
         preset=preset.title if preset else "custom",
-        rules=_rules(source, preset),
+        rules=_rules(request, source, preset),
     )
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
