@@ -32,6 +32,7 @@ class RunStarted(EventBase):
     kind: Literal["run_started"] = "run_started"
     total_steps: int
     resumed_from: int | None = None
+    start: str = ""  # of a fork: what it took from which checkpoint
     pid: int
     device: str
     model: str
@@ -84,6 +85,13 @@ class TrajectoriesRecorded(EventBase):
     count: int
 
 
+class Change(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    old: Any
+    new: Any
+
+
 class EvaluationCompleted(EventBase):
     """Held-out episodes of one environment; the interval is Wilson's, 95%."""
 
@@ -107,6 +115,15 @@ class CheckpointSaved(EventBase):
     path: str  # relative to the run directory
     bytes: int
     reason: Literal["schedule", "request", "final", "alert"]
+
+
+class SettingsChanged(EventBase):
+    """From the next step on other settings hold; or a change was refused, and why."""
+
+    kind: Literal["settings_changed"] = "settings_changed"
+    revision: int
+    changes: dict[str, Change]  # by dotted field of the configuration
+    refused: str = ""
 
 
 class AlertRaised(EventBase):
@@ -143,6 +160,7 @@ Event = Annotated[
     | TrajectoriesRecorded
     | EvaluationCompleted
     | CheckpointSaved
+    | SettingsChanged
     | AlertRaised
     | RunFinished
     | RunFailed,

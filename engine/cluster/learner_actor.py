@@ -79,6 +79,14 @@ class LearnerActor:
             "trainable_parameters": sum(weight.numel() for weight in trainable_parameters(model)),
         }
 
+    def change(self, config: str) -> None:
+        """Other settings from the next update on."""
+        self.config = self.learner.config = RunConfig.model_validate_json(config)
+
+    def adopt(self, learned: str) -> None:
+        """The optimiser's and critic's state of another run's checkpoint."""
+        checkpoint.adopt(Path(learned), self.learner)
+
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]] | None:
         advantages, metrics = learn(self.learner, batch, step=step, scale=scale)
         return (advantages.cpu(), metrics) if self.rank == 0 else None

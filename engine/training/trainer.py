@@ -18,9 +18,11 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig
+from engine.config.live import differences, with_changes
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
+from engine.errors import ConfigError
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.records import record_of
@@ -29,7 +31,7 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.control import Control, Interrupted, StopAsked, Wanted
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
@@ -245,15 +247,44 @@ class Trainer:
             self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=count)
 
     def _obey(self) -> None:
-        """Between steps: waits while paused, saves when asked, leaves when asked."""
-        if self.control.take_checkpoint_request():
-            self._save("request")
+        """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
+        self._heed()
         if self.control.paused:
             self._announce("paused", self.progress.step)
             while self.control.paused:
-                if self.control.take_checkpoint_request():
-                    self._save("request")
+                self._heed()
                 time.sleep(0.1)
+            self._heed()
+
+    def _heed(self) -> None:
+        if self.control.take_checkpoint_request():
+            self._save("request")
+        self.control.look()
+        if self.control.wanted.revision > self.progress.settings.get("revision", 0):
+            self._change_settings(self.control.wanted)
+
+    def _change_settings(self, wanted: Wanted) -> None:
+        """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
+        before = self.config
+        try:
+            after, refused = with_changes(before, wanted.changes), ""
+        except ConfigError as error:
+            after, refused = before, str(error)
+        held = self.progress.settings.get("changes", {}) if refused else wanted.changes
+        self.progress.settings = {"revision": wanted.revision, "changes": held}
+        changes = differences(before, after)
+        if changes:
+            self.backend.change(after)
+            self.config = after
+            self.detectors = self.detectors.under(after.detectors)
+        if changes or refused:
+            self.events.emit(
+                "settings_changed",
+                step=self.progress.step,
+                revision=wanted.revision,
+                changes=changes,
+                refused=refused,
+            )
 
     def _save_if_due(self) -> None:
         every = self.config.checkpoint.every

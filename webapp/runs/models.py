@@ -50,6 +50,9 @@ class Run(models.Model):
     stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
     stop_asked_at = models.DateTimeField(null=True, blank=True)
 
+    settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
+    settings_revision = models.PositiveIntegerField(default=0)
+
     attempt = models.PositiveIntegerField(default=1)
     epoch = models.PositiveIntegerField(default=0)
     lease_holder = models.CharField(max_length=120, blank=True, default="")
@@ -144,6 +147,7 @@ class Run(models.Model):
             "last_seq": self.last_seq,
             "last_heard": self.last_heard.timestamp() if self.last_heard else None,
             "stop_proof": self.stop_proof,
+            "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
         }
 
