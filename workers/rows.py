@@ -30,6 +30,7 @@ class Rows:
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
     trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
+    removed: set[str] = field(default_factory=set)  # shards that are no more
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -86,11 +87,16 @@ def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:
 
 def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
     shard = payload["path"]
+    rows.removed.discard(shard)
     try:
         path = inside(rows.run.directory, shard)
         rows.trajectories[shard] = list(_trajectories(rows.run, shard, path))
     except (RunDirectoryError, OSError, KeyError, TypeError, ValueError) as error:
         log.warning("Run %s: the trajectories of %s cannot be listed: %s", rows.run.pk, shard, error)
+
+
+def _trajectories_removed(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.removed |= set(payload["paths"])
 
 
 def inside(directory: Path, relative: str) -> Path:
@@ -122,6 +128,7 @@ def _trajectories(run: Run, shard: str, path: Path) -> Iterator[Trajectory]:
             reply_tokens=sum(record["tokens"]["sampled"]),
             parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
             stop=record["stop"],
+            reason=record.get("reason", "all"),
             shard=shard,
             offset=offset,
             length=length,
@@ -166,6 +173,7 @@ HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
     "phase_changed": _phase_changed,
     "step_completed": _step_completed,
     "trajectories_recorded": _trajectories_recorded,
+    "trajectories_removed": _trajectories_removed,
     "evaluation_completed": _evaluation_completed,
     "checkpoint_saved": _checkpoint_saved,
     "alert_raised": _alert_raised,
