@@ -60,6 +60,14 @@ def without_padding(text: str) -> str:
     return text
 
 
+def without_end(text: str) -> str:
+    """A reply without the mark that closes it."""
+    for marks in FAMILIES:
+        if text.rstrip().endswith(marks.end):
+            return text.rstrip().removesuffix(marks.end)
+    return text
+
+
 def _is_bare(text: str, goes_on: str) -> bool:
     """Whether lines that are a role alone are marks: where a text begins with one, or a reply is followed by a user's
     and another reply."""

@@ -43,6 +43,7 @@ HTTP: dict[str, Row] = {
     "runs/bulk/": Row(get=405, post=302),
     "runs/quick-start/": Row(get=405, post=400),
     "runs/new/": Row(get=200, post=302),
+    "runs/import/": Row(get=200, post=422),
     "runs/check/": Row(get=405, post=200),
     "runs/<str:run_id>/": Row(get=200),
     "runs/<str:run_id>/control/": Row(get=405, post=400),
