@@ -83,6 +83,16 @@ class TrajectoriesRecorded(EventBase):
     split: Split
     path: str  # relative to the run directory
     count: int
+    dropped: int = 0  # of the step, beyond the capture budget
+    reasons: dict[str, int] = Field(default_factory=dict)  # why those that were kept are
+
+
+class TrajectoriesRemoved(EventBase):
+    """The retention of the run took away its oldest shards."""
+
+    kind: Literal["trajectories_removed"] = "trajectories_removed"
+    paths: list[str]  # relative to the run directory
+    bytes: int
 
 
 class Change(BaseModel):
@@ -158,6 +168,7 @@ Event = Annotated[
     | StepCompleted
     | GroupsFiltered
     | TrajectoriesRecorded
+    | TrajectoriesRemoved
     | EvaluationCompleted
     | CheckpointSaved
     | SettingsChanged

@@ -12,6 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 SUPERVISE = "workers.supervise_run"
 TEND = "workers.tend"
+INDEX = "workers.index_run"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 TEND_SECONDS = 5.0

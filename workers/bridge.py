@@ -99,6 +99,8 @@ def _save(rows: Rows) -> None:
     for shard, trajectories in rows.trajectories.items():
         Trajectory.objects.filter(run=rows.run, shard=shard).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+    if rows.removed:
+        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
     Evaluation.objects.bulk_create(
         rows.evaluations.values(),
         INSERT_BATCH,

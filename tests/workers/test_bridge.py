@@ -154,6 +154,18 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
 
 
+def test_rows_of_a_shard_that_was_removed_stay_and_say_so(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    for step in (1, 2):
+        record.step(step)
+        record.shard(run, step)
+    Bridge(run, 1).drain()
+    record.event("trajectories_removed", step=2, paths=["trajectories/train/step_1.jsonl.zst"], bytes=10)
+    Bridge(run, 1).drain()
+    assert sorted(run.trajectories.values_list("step", "removed")) == [(1, True), (1, True), (2, False), (2, False)]
+
+
 def test_what_a_loading_run_waits_for_is_said_until_it_waits_no_more(run: Run) -> None:
     record = Record(run)
     record.event("phase_changed", phase="loading", detail="needs 4 GPUs, 2 free of 8")

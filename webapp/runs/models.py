@@ -39,6 +39,7 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
+    imported_from = models.CharField(max_length=200, blank=True, default="")  # files of another trainer
     config = models.JSONField()
 
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)

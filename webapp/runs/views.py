@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
+from webapp.runs.import_views import imported_page
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.live_settings import current
 from webapp.runs.log_tail import tail
@@ -195,6 +196,8 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
+    if run.imported_from:
+        return imported_page(request, run)
     return render(request, "runs/detail.html", run_page(run))
 
 
