@@ -139,6 +139,8 @@ class LearnerActor:
 
     def send_weights(self) -> None:
         """To samplers that have joined; all learners call it."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()  # vLLM packs on streams of its own, which do not wait for the last update
         with torch.no_grad():
             self.sender.send_weights()
 
