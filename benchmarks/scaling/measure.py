@@ -4,7 +4,7 @@ Every process has one thread. Told of each phase are the processor seconds of th
 and the driver, which other work on the machine leaves nearly alone, and the seconds on the clock, which mean something
 where the machine was quiet and had a processor for each process. Linux alone: /proc says what each thread took.
 
-    python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N] [--quiet-machine]
+    python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N]
 
 Lines are appended to FILE, one a repetition.
 """
@@ -27,6 +27,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0"}  # Ray's own 
 import numpy as np
 import torch
 
+from benchmarks.scaling.phases import PROMPT, PROMPTS, THOUGHT, THOUGHTS
 from benchmarks.scaling.shapes import model_at
 from benchmarks.scaling.steps import Step
 from engine.cluster.ray_backend import RayBackend, Voice
@@ -36,13 +37,12 @@ from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
+from engine.rollout.shards import read_records, write_shard
 from engine.rollout.types import Reply, Trajectory
 from engine.training.forward_size import tokens_per_pass
 from engine.training.rollout_metrics import rollout_metrics
 
 REPLY, GROUP_SIZE = 40, 4
-PROMPTS, THOUGHTS, THOUGHT = 8, 16, 30  # of the diagnostics: prompts, thoughts, and tokens of each of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +64,20 @@ POINTS = [
     Point(shape=shape, samplers=samplers, learners=learners, groups=groups, turns=turns)
     for shape, samplers, learners, groups, turns in (
         ("tiny", 1, 1, 32, 3),
-        ("9 million", 2, 2, 8, 3),
-        ("2 million", 1, 1, 8, 3),
-        ("many words", 2, 2, 8, 3),
-        ("9 million", 1, 1, 4, 2),
+        ("9 million", 1, 1, 2, 2),
+        ("2 million", 2, 2, 8, 3),
+        ("many words", 1, 1, 4, 2),
+        ("9 million", 2, 2, 4, 2),
         ("tiny", 2, 2, 32, 5),
-        ("many words", 1, 1, 8, 3),
-        ("2 million", 2, 2, 16, 3),
+        ("many words", 2, 2, 8, 2),
+        ("2 million", 1, 1, 8, 2),
         ("tiny", 1, 1, 8, 3),
-        ("9 million", 1, 4, 8, 2),
-        ("tiny", 4, 1, 32, 5),
-        ("2 million", 3, 3, 16, 3),
-        ("many words", 3, 1, 16, 3),
-        ("9 million", 2, 1, 8, 2),
-        ("tiny", 2, 4, 32, 3),
+        ("9 million", 1, 3, 6, 2),
+        ("2 million", 3, 1, 12, 2),
+        ("many words", 1, 3, 8, 2),
+        ("tiny", 3, 3, 32, 3),
+        ("9 million", 1, 1, 4, 3),
+        ("2 million", 1, 4, 16, 3),
     )
 ]
 
@@ -87,14 +87,13 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--only", nargs="*", help="names of points, or the beginnings of some")
     parser.add_argument("--repeats", type=int, default=3, help="that count, after one")
-    parser.add_argument("--quiet-machine", action="store_true", help="note that nothing else was at work")
     options = parser.parse_args()
     chosen = [point for point in POINTS if not options.only or point.name.startswith(tuple(options.only))]
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
         for point in chosen:
             for found in measured(point, Path(scratch), repeats=options.repeats):
-                line = {"point": point.name, "shape": point.shape, "quiet": options.quiet_machine, **found}
+                line = {"point": point.name, "shape": point.shape, "load": os.getloadavg()[0], **found}
                 with options.file.open("a") as file:
                     file.write(json.dumps(line) + "\n")
             sys.stdout.write(f"{point.name}\n")
@@ -148,6 +147,7 @@ def one_step(
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
     place = scratch / "capture.jsonl.zst"
     clock.time("capture", lambda: captured(place, trajectories, backend))
+    clock.time("indexing", lambda: list(read_records(place)))  # as the worker does that makes rows of them
     work = step_of(point, config, trajectories, batch, sampled)
     return {"step": asdict(work), "shard_bytes": place.stat().st_size, **clock.found()}
 
@@ -203,7 +203,7 @@ def captured(path: Path, trajectories: list[Trajectory], backend: RayBackend) ->
 
 def made_up_pairs(seed: int) -> Pairs:
     draw = np.random.default_rng(seed)
-    prompts = draw.integers(10, 600, (PROMPTS, 100)).tolist()
+    prompts = draw.integers(10, 600, (PROMPTS, PROMPT)).tolist()
     thoughts = draw.integers(10, 600, (THOUGHTS, THOUGHT)).tolist()
     return Pairs(prompts=prompts, thoughts=thoughts, true_column=[place % PROMPTS for place in range(THOUGHTS)])
 
