@@ -17,8 +17,9 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -60,25 +61,22 @@ class Point:
         return f"{self.shape}, {self.groups * GROUP_SIZE} x {self.turns}, {self.samplers} + {self.learners}"
 
 
+LOADS = {  # groups and turns, by model and numbers of samplers and learners: these share their processes
+    ("9 million", 1, 1): [(2, 2), (4, 3)],
+    ("2 million", 2, 2): [(4, 2), (8, 3), (16, 3)],
+    ("many words", 1, 1): [(4, 2), (8, 3)],
+    ("tiny", 2, 2): [(8, 3), (32, 5)],
+    ("9 million", 2, 2): [(4, 2), (6, 3)],
+    ("many words", 1, 3): [(8, 2), (12, 3)],
+    ("2 million", 3, 1): [(6, 3), (12, 2)],
+    ("tiny", 1, 1): [(8, 3), (32, 3)],
+    ("9 million", 1, 3): [(6, 2)],
+    ("tiny", 3, 4): [(32, 3)],
+}
 POINTS = [
     Point(shape=shape, samplers=samplers, learners=learners, groups=groups, turns=turns)
-    for shape, samplers, learners, groups, turns in (
-        ("tiny", 1, 1, 32, 3),
-        ("9 million", 1, 1, 2, 2),
-        ("2 million", 2, 2, 8, 3),
-        ("many words", 1, 1, 4, 2),
-        ("9 million", 2, 2, 4, 2),
-        ("tiny", 2, 2, 32, 5),
-        ("many words", 2, 2, 8, 2),
-        ("2 million", 1, 1, 8, 2),
-        ("tiny", 1, 1, 8, 3),
-        ("9 million", 1, 3, 6, 2),
-        ("2 million", 3, 1, 12, 2),
-        ("many words", 1, 3, 8, 2),
-        ("tiny", 3, 3, 32, 3),
-        ("9 million", 1, 1, 4, 3),
-        ("2 million", 1, 4, 16, 3),
-    )
+    for (shape, samplers, learners), loads in LOADS.items()
+    for groups, turns in loads
 ]
 
 
@@ -91,13 +89,11 @@ def main() -> int:
     chosen = [point for point in POINTS if not options.only or point.name.startswith(tuple(options.only))]
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
-        for point in chosen:
-            for found in measured(point, Path(scratch), repeats=options.repeats):
+        for _, together in groupby(chosen, key=lambda point: (point.shape, point.samplers, point.learners)):
+            for point, found in measured(list(together), Path(scratch), repeats=options.repeats):
                 line = {"point": point.name, "shape": point.shape, "load": os.getloadavg()[0], **found}
                 with options.file.open("a") as file:
                     file.write(json.dumps(line) + "\n")
-            sys.stdout.write(f"{point.name}\n")
-            sys.stdout.flush()
     return 0
 
 
@@ -115,18 +111,22 @@ def config_of(point: Point, model: str) -> RunConfig:
     )
 
 
-def measured(point: Point, scratch: Path, *, repeats: int) -> list[dict[str, Any]]:
-    config = config_of(point, model_at(point.shape, scratch))
+def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tuple[Point, dict[str, Any]]]:
+    """Of points that differ in what is played alone."""
+    first = points[0]
+    config = config_of(first, model_at(first.shape, scratch))
     backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=sys.stderr.write))
     try:
-        manager = EnvStateManager(
-            config.environments, groups=point.groups, group_size=GROUP_SIZE, seed=config.seed, refills=0
-        )
-        specs = manager.training_batch(1)  # the same in each repetition, so that the fastest of them says something
-        found = [one_step(point, backend, config, specs, repeat, scratch) for repeat in range(1 + repeats)]
+        for point in points:
+            config = config_of(point, config.model.path)
+            manager = EnvStateManager(
+                config.environments, groups=point.groups, group_size=GROUP_SIZE, seed=config.seed, refills=0
+            )
+            specs = manager.training_batch(1)  # the same each time, so that the fastest says something
+            found = [one_step(point, backend, config, specs, repeat, scratch) for repeat in range(1 + repeats)]
+            yield from ((point, one) for one in found[1:])
     finally:
         backend.close()
-    return found[1:]
 
 
 def ignored(said: str) -> None:
