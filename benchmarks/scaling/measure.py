@@ -4,7 +4,7 @@ Every process has one thread. Told of each phase are the processor seconds of th
 and the driver, which other work on the machine leaves nearly alone, and the seconds on the clock, which mean something
 where the machine was quiet and had a processor for each process. Linux alone: /proc says what each thread took.
 
-    python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N] [--quiet-machine]
+    python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N]
 
 Lines are appended to FILE, one a repetition.
 """
@@ -17,8 +17,9 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0"}  # Ray's own 
 import numpy as np
 import torch
 
+from benchmarks.scaling.phases import PROMPT, PROMPTS, THOUGHT, THOUGHTS
 from benchmarks.scaling.shapes import model_at
 from benchmarks.scaling.steps import Step
 from engine.cluster.ray_backend import RayBackend, Voice
@@ -36,13 +38,12 @@ from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
+from engine.rollout.shards import read_records, write_shard
 from engine.rollout.types import Reply, Trajectory
 from engine.training.forward_size import tokens_per_pass
 from engine.training.rollout_metrics import rollout_metrics
 
 REPLY, GROUP_SIZE = 40, 4
-PROMPTS, THOUGHTS, THOUGHT = 8, 16, 30  # of the diagnostics: prompts, thoughts, and tokens of each of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,25 +61,22 @@ class Point:
         return f"{self.shape}, {self.groups * GROUP_SIZE} x {self.turns}, {self.samplers} + {self.learners}"
 
 
+LOADS = {  # groups and turns, by model and numbers of samplers and learners: these share their processes
+    ("9 million", 1, 1): [(2, 2), (4, 3)],
+    ("2 million", 2, 2): [(4, 2), (8, 3), (16, 3)],
+    ("many words", 1, 1): [(4, 2), (8, 3)],
+    ("tiny", 2, 2): [(8, 3), (32, 5)],
+    ("9 million", 2, 2): [(4, 2), (6, 3)],
+    ("many words", 1, 3): [(8, 2), (12, 3)],
+    ("2 million", 3, 1): [(6, 3), (12, 2)],
+    ("tiny", 1, 1): [(8, 3), (32, 3)],
+    ("9 million", 1, 3): [(6, 2)],
+    ("tiny", 3, 4): [(32, 3)],
+}
 POINTS = [
     Point(shape=shape, samplers=samplers, learners=learners, groups=groups, turns=turns)
-    for shape, samplers, learners, groups, turns in (
-        ("tiny", 1, 1, 32, 3),
-        ("9 million", 2, 2, 8, 3),
-        ("2 million", 1, 1, 8, 3),
-        ("many words", 2, 2, 8, 3),
-        ("9 million", 1, 1, 4, 2),
-        ("tiny", 2, 2, 32, 5),
-        ("many words", 1, 1, 8, 3),
-        ("2 million", 2, 2, 16, 3),
-        ("tiny", 1, 1, 8, 3),
-        ("9 million", 1, 4, 8, 2),
-        ("tiny", 4, 1, 32, 5),
-        ("2 million", 3, 3, 16, 3),
-        ("many words", 3, 1, 16, 3),
-        ("9 million", 2, 1, 8, 2),
-        ("tiny", 2, 4, 32, 3),
-    )
+    for (shape, samplers, learners), loads in LOADS.items()
+    for groups, turns in loads
 ]
 
 
@@ -87,18 +85,15 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--only", nargs="*", help="names of points, or the beginnings of some")
     parser.add_argument("--repeats", type=int, default=3, help="that count, after one")
-    parser.add_argument("--quiet-machine", action="store_true", help="note that nothing else was at work")
     options = parser.parse_args()
     chosen = [point for point in POINTS if not options.only or point.name.startswith(tuple(options.only))]
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
-        for point in chosen:
-            for found in measured(point, Path(scratch), repeats=options.repeats):
-                line = {"point": point.name, "shape": point.shape, "quiet": options.quiet_machine, **found}
+        for _, together in groupby(chosen, key=lambda point: (point.shape, point.samplers, point.learners)):
+            for point, found in measured(list(together), Path(scratch), repeats=options.repeats):
+                line = {"point": point.name, "shape": point.shape, "load": os.getloadavg()[0], **found}
                 with options.file.open("a") as file:
                     file.write(json.dumps(line) + "\n")
-            sys.stdout.write(f"{point.name}\n")
-            sys.stdout.flush()
     return 0
 
 
@@ -116,18 +111,22 @@ def config_of(point: Point, model: str) -> RunConfig:
     )
 
 
-def measured(point: Point, scratch: Path, *, repeats: int) -> list[dict[str, Any]]:
-    config = config_of(point, model_at(point.shape, scratch))
+def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tuple[Point, dict[str, Any]]]:
+    """Of points that differ in what is played alone."""
+    first = points[0]
+    config = config_of(first, model_at(first.shape, scratch))
     backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=sys.stderr.write))
     try:
-        manager = EnvStateManager(
-            config.environments, groups=point.groups, group_size=GROUP_SIZE, seed=config.seed, refills=0
-        )
-        specs = manager.training_batch(1)  # the same in each repetition, so that the fastest of them says something
-        found = [one_step(point, backend, config, specs, repeat, scratch) for repeat in range(1 + repeats)]
+        for point in points:
+            config = config_of(point, config.model.path)
+            manager = EnvStateManager(
+                config.environments, groups=point.groups, group_size=GROUP_SIZE, seed=config.seed, refills=0
+            )
+            specs = manager.training_batch(1)  # the same each time, so that the fastest says something
+            found = [one_step(point, backend, config, specs, repeat, scratch) for repeat in range(1 + repeats)]
+            yield from ((point, one) for one in found[1:])
     finally:
         backend.close()
-    return found[1:]
 
 
 def ignored(said: str) -> None:
@@ -148,6 +147,7 @@ def one_step(
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
     place = scratch / "capture.jsonl.zst"
     clock.time("capture", lambda: captured(place, trajectories, backend))
+    clock.time("indexing", lambda: list(read_records(place)))  # as the worker does that makes rows of them
     work = step_of(point, config, trajectories, batch, sampled)
     return {"step": asdict(work), "shard_bytes": place.stat().st_size, **clock.found()}
 
@@ -203,7 +203,7 @@ def captured(path: Path, trajectories: list[Trajectory], backend: RayBackend) ->
 
 def made_up_pairs(seed: int) -> Pairs:
     draw = np.random.default_rng(seed)
-    prompts = draw.integers(10, 600, (PROMPTS, 100)).tolist()
+    prompts = draw.integers(10, 600, (PROMPTS, PROMPT)).tolist()
     thoughts = draw.integers(10, 600, (THOUGHTS, THOUGHT)).tolist()
     return Pairs(prompts=prompts, thoughts=thoughts, true_column=[place % PROMPTS for place in range(THOUGHTS)])
 
