@@ -2,22 +2,37 @@
 
 import { element } from "./dom.js";
 import { number } from "./format.js";
-import { label } from "./glossary.js";
 import { atOrBefore, SmallLines } from "./small_lines.js";
 import { whyNoGradients } from "./why_no_data.js";
 
 const BUCKET = /^gradient\/(bucket_\d+)\/reward_std$/;
 const PARTS = [
-  { key: "task", why: () => "Zero in every bucket: no group's returns differed." },
-  { key: "entropy", why: (facts) => (facts.entropyCoefficient ? "Zero in every bucket." : "No bonus in this run: loss.entropy_coefficient = 0.") },
-  { key: "kl", why: (facts) => (facts.klCoefficient ? "Zero in every bucket: the policy has not left its start." : "No pull in this run: loss.kl_coefficient = 0.") },
+  {
+    key: "task",
+    title: "Task: what rewards teach, and their noise",
+    why: () => "Zero in every bucket: no group's returns differed.",
+  },
+  {
+    key: "entropy",
+    title: "Entropy bonus",
+    why: (facts) =>
+      facts.entropyCoefficient ? "Zero in every bucket." : "No bonus in this run: loss.entropy_coefficient = 0.",
+  },
+  {
+    key: "kl",
+    title: "KL: pull to the starting model",
+    why: (facts) =>
+      facts.klCoefficient
+        ? "Zero in every bucket: the policy has not left its start."
+        : "No pull in this run: loss.kl_coefficient = 0.",
+  },
 ];
 
 export class GradientBuckets {
   constructor(root, facts, onStep) {
     Object.assign(this, { root, facts });
     this.said = element("p", { class: "muted" });
-    this.charts = PARTS.map((part) => new SmallLines({ title: label(`gradient/all/${part.key}`), low: 0, onStep }));
+    this.charts = PARTS.map((part) => new SmallLines({ title: part.title, low: 0, onStep }));
     this.row = element("div", { class: "lines-row" }, ...this.charts.map((chart) => chart.panel));
     root.append(this.said, this.row);
   }
@@ -25,7 +40,9 @@ export class GradientBuckets {
   draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics["gradient/all/task"] !== undefined);
     this.row.hidden = !steps.length;
-    this.said.textContent = steps.length ? this.inWords(steps, mark) : whyNoGradients(this.facts, state, store.steps).text;
+    this.said.textContent = steps.length
+      ? this.inWords(steps, mark)
+      : whyNoGradients(this.facts, state, store.steps).text;
     if (!steps.length) return;
     const buckets = bucketsOf(steps);
     this.charts.forEach((chart, place) => {
@@ -47,6 +64,7 @@ export class GradientBuckets {
     const [least, most] = [buckets[0], buckets.at(-1)];
     const task = (bucket) => number(now.metrics[`gradient/${bucket}/task`]);
     return (
+      "Norm of each part's own gradient, the mean over a bucket's groups; nothing is stepped. " +
       `Step ${now.step}: where returns differ least the task pulls with ${task(least)}, where they differ most with ${task(most)}. ` +
       `Entropy and KL have ${percentOf(share(least))} of the pull in the first and ${percentOf(share(most))} in the last.`
     );
@@ -70,7 +88,9 @@ function nameOf(bucket, index, count, steps, mark) {
 }
 
 function pointsOf(steps, name) {
-  return steps.filter(({ metrics }) => metrics[name] !== undefined).map(({ step, metrics }) => ({ step, y: metrics[name] }));
+  return steps
+    .filter(({ metrics }) => metrics[name] !== undefined)
+    .map(({ step, metrics }) => ({ step, y: metrics[name] }));
 }
 
 // One of six shades, from the least spread to the most.

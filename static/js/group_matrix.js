@@ -28,7 +28,9 @@ export function matrix(told, choice, { all, address, chooseTitle }) {
     element("th", { scope: "col" }, "group"),
     several ? element("th", { scope: "col" }, "environment") : null,
     element("th", { scope: "col", class: "num" }, "seed"),
-    ...Array.from({ length: wide }, (_, member) => element("th", { scope: "col", class: "matrix-member" }, String(member))),
+    ...Array.from({ length: wide }, (_, member) =>
+      element("th", { scope: "col", class: "matrix-member" }, String(member)),
+    ),
     element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "spread"),
     element("th", { scope: "col", class: "num", title: "Its square: what mass is made of" }, "variance"),
     element("th", { scope: "col" }, "trained"),
@@ -62,7 +64,11 @@ function ownWords(told) {
 }
 
 function border({ words, kind }, columns) {
-  return element("tr", { class: `matrix-line matrix-line--${kind}` }, element("td", { colspan: columns }, element("span", {}, words)));
+  return element(
+    "tr",
+    { class: `matrix-line matrix-line--${kind}` },
+    element("td", { colspan: columns }, element("span", {}, words)),
+  );
 }
 
 function row(one, { wide, several, scale, chosen, address }) {
@@ -70,7 +76,14 @@ function row(one, { wide, several, scale, chosen, address }) {
   const environment = element("td", {});
   showText(environment, one.environment);
   const kept = one.kept ? "yes" : one.score === null ? "no candidate" : "no";
-  const other = chosen === null ? "" : chosen.has(one.place) === one.kept ? "" : chosen.has(one.place) ? " → would" : " → would not";
+  const other =
+    chosen === null
+      ? ""
+      : chosen.has(one.place) === one.kept
+        ? ""
+        : chosen.has(one.place)
+          ? " → would"
+          : " → would not";
   return element(
     "tr",
     { class: one.kept ? "is-kept" : "is-dropped" },
@@ -89,10 +102,20 @@ function cell(one, member, scale, address) {
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
   if (value === null)
-    return element("td", { class: "matrix-cell" }, element("span", { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a reply" }, "×"));
+    return element(
+      "td",
+      { class: "matrix-cell" },
+      element(
+        "span",
+        { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a reply" },
+        "×",
+      ),
+    );
   const title = `group ${one.group}, member ${member}: return ${number(value)}${key ? "" : " · its trajectory was not recorded"}`;
   const attributes = { class: `heat heat-${scale.shade(value)}`, title, "aria-label": title };
-  const inner = key ? element("a", { ...attributes, href: `${address}${key}/`, tabindex: -1 }, number(value, 2)) : element("span", attributes, number(value, 2));
+  const inner = key
+    ? element("a", { ...attributes, href: `${address}${key}/`, tabindex: -1 }, number(value, 2))
+    : element("span", attributes, number(value, 2));
   return element("td", { class: "matrix-cell" }, inner);
 }
 

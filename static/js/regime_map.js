@@ -61,6 +61,42 @@ export function regimeOf({ h, mi }, borders) {
 
 export const formatBreaks = (one, borders) => borders.valid !== null && one.valid < borders.valid;
 
+// The name of an area where there is room for it, or its first word; the key below the map names all of them.
+function labelled(name, left, right, top) {
+  const fits = [name, name.split(" ")[0]].find((one) => right - left > 14 + 7.2 * one.length);
+  return fits ? [words("regime-label", left + 8, top + 18, fits)] : [];
+}
+
+export function regimeKey() {
+  const rows = Object.entries(REGIMES).map(([key, { word, what }]) =>
+    element(
+      "li",
+      {},
+      swatchOf("rect", `regime regime--${key}`),
+      element("span", {}, element("b", {}, word), ` ${what}`),
+    ),
+  );
+  return element(
+    "ul",
+    { class: "regime-key" },
+    ...rows,
+    element(
+      "li",
+      {},
+      swatchOf("diamond", "regime-dot regime-dot--broken"),
+      element("span", {}, element("b", {}, "Format breaking"), " fewer turns with a thought, in any regime"),
+    ),
+  );
+}
+
+function swatchOf(shape, name) {
+  const drawn =
+    shape === "rect"
+      ? { x: 0, y: 0, width: 12, height: 12, rx: 3 }
+      : { x: 2.5, y: 2.5, width: 7, height: 7, transform: "rotate(45 6 6)" };
+  return svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { class: name, ...drawn }));
+}
+
 export class RegimeMap {
   constructor(onStep) {
     this.onStep = onStep;
@@ -101,21 +137,24 @@ export class RegimeMap {
 
   areas({ h, mi, apart }) {
     const { widest, lowest, highest } = this.extent;
-    const area = (key, [x0, x1], [y0, y1], at) => {
+    const area = (key, [x0, x1], [y0, y1]) => {
       const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)];
-      const label = words(`regime-label regime-label--${at}`, at === "right" ? right - 8 : left + 8, at === "low" ? bottom - 8 : top + 18, REGIMES[key].word);
-      const narrow = right - left < 11 + 7 * REGIMES[key].word.length;
-      const rect = svg("rect", { class: `regime regime--${key}`, x: left, y: top, width: Math.max(0, right - left), height: Math.max(0, bottom - top) });
+      const rect = svg("rect", {
+        class: `regime regime--${key}`,
+        x: left,
+        y: top,
+        width: Math.max(0, right - left),
+        height: Math.max(0, bottom - top),
+      });
       rect.append(svg("title", {}, document.createTextNode(`${REGIMES[key].word}: ${REGIMES[key].what}`)));
-      if (narrow) label.setAttribute("transform", `rotate(90 ${left + 8} ${top + 10}) translate(0 -2)`);
-      return [rect, label];
+      return [rect, ...labelled(REGIMES[key].word, left, right, top)];
     };
     return [
-      ...area("compressed", [0, h], [mi, highest], "left"),
-      ...area("diverse", [h, apart], [mi, highest], "left"),
-      ...area("low", [0, h], [lowest, mi], "low"),
-      ...area("template", [h, apart], [lowest, mi], "low"),
-      ...area("apart", [apart, widest], [lowest, highest], "left"),
+      ...area("compressed", [0, h], [mi, highest]),
+      ...area("diverse", [h, apart], [mi, highest]),
+      ...area("low", [0, h], [lowest, mi]),
+      ...area("template", [h, apart], [lowest, mi]),
+      ...area("apart", [apart, widest], [lowest, highest]),
     ];
   }
 
@@ -125,7 +164,9 @@ export class RegimeMap {
     const across = ticks(0, this.extent.widest, Math.max(3, Math.floor(this.width / 110)));
     return [
       ...across.map((value) => words("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
-      ...[0, 0.25, 0.5, 0.75, 1].map((value) => words("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value))),
+      ...[0, 0.25, 0.5, 0.75, 1].map((value) =>
+        words("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
+      ),
       svg("line", { class: "regime-zero", x1: MARGIN.left, x2: right, y1: this.y(0), y2: this.y(0) }),
       words("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
       svg(
@@ -158,7 +199,12 @@ export class RegimeMap {
     const left = this.x(at.h) > this.width - 90;
     drawn.push(
       drawn.splice(now, 1)[0],
-      words(`regime-now${left ? " regime-now--left" : ""}`, this.x(at.h) + (left ? -11 : 11), this.y(at.mi) - 7, `step ${at.step}`),
+      words(
+        `regime-now${left ? " regime-now--left" : ""}`,
+        this.x(at.h) + (left ? -11 : 11),
+        this.y(at.mi) - 7,
+        `step ${at.step}`,
+      ),
     );
     return drawn;
   }
@@ -174,7 +220,15 @@ export class RegimeMap {
       : svg("circle", { cx: x, cy: y, r });
     shape.setAttribute("class", `regime-dot regime-dot--${kind}${broken ? " regime-dot--broken" : ""}`);
     shape.setAttribute("fill-opacity", opacity);
-    shape.append(svg("title", {}, document.createTextNode(`step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${REGIMES[regimeOf(one, borders)].word}`)));
+    shape.append(
+      svg(
+        "title",
+        {},
+        document.createTextNode(
+          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${REGIMES[regimeOf(one, borders)].word}`,
+        ),
+      ),
+    );
     shape.addEventListener("click", () => this.onStep(one.step));
     return shape;
   }

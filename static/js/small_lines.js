@@ -2,7 +2,7 @@
 // Its key shows what the lines are, and their values at the marked step; a click marks a step.
 
 import { element, svg } from "./dom.js";
-import { number } from "./format.js";
+import { number, percent } from "./format.js";
 
 const HEIGHT = 148;
 const MARGIN = { left: 44, right: 8, top: 8, bottom: 20 };
@@ -14,7 +14,14 @@ export class SmallLines {
     this.plot = element("div", { class: "lines-plot" });
     this.key = element("ul", { class: "lines-key" });
     this.empty = element("p", { class: "lines-empty" }, whyEmpty);
-    this.panel = element("section", { class: "panel lines" }, element("h3", {}, title), this.plot, this.key, this.empty);
+    this.panel = element(
+      "section",
+      { class: "panel lines" },
+      element("h3", {}, title),
+      this.plot,
+      this.key,
+      this.empty,
+    );
     this.width = 0;
     new ResizeObserver(() => {
       if (this.shown && this.plot.clientWidth !== this.width) this.draw(this.shown);
@@ -64,7 +71,12 @@ export class SmallLines {
     const bottom = HEIGHT - MARGIN.bottom;
     const grid = y.ticks.flatMap((value) => [
       svg("line", { class: "lines-grid", x1: MARGIN.left, x2: right, y1: y.of(value), y2: y.of(value) }),
-      words("lines-tick lines-tick--y", MARGIN.left - 5, y.of(value) + 3.5, this.show(value)),
+      words(
+        "lines-tick lines-tick--y",
+        MARGIN.left - 5,
+        y.of(value) + 3.5,
+        this.show === percent ? `${short(100 * value)}%` : short(value),
+      ),
     ]);
     const steps = x.ticks.map((step) => words("lines-tick lines-tick--x", x.of(step), HEIGHT - 5, String(step)));
     const drawn = series.flatMap((one) => this.line(one));
@@ -88,7 +100,9 @@ export class SmallLines {
     const line = svg("polyline", { class: `lines-line ${kind}`, points: path });
     const few = dots ?? points.length < 40;
     const round = few
-      ? points.map((point) => svg("circle", { class: `lines-dot ${kind}`, cx: x.of(point.step), cy: y.of(point.y), r: 2.2 }))
+      ? points.map((point) =>
+          svg("circle", { class: `lines-dot ${kind}`, cx: x.of(point.step), cy: y.of(point.y), r: 2.2 }),
+        )
       : [];
     return [line, ...round];
   }
@@ -98,7 +112,11 @@ export class SmallLines {
     return element(
       "li",
       {},
-      svg("svg", { viewBox: "0 0 12 6", "aria-hidden": "true" }, svg("line", { class: `lines-line ${kind}`, x1: 0, x2: 12, y1: 3, y2: 3 })),
+      svg(
+        "svg",
+        { viewBox: "0 0 12 6", "aria-hidden": "true" },
+        svg("line", { class: `lines-line ${kind}`, x1: 0, x2: 12, y1: 3, y2: 3 }),
+      ),
       element("span", {}, name),
       element("b", { class: "num" }, point ? this.show(point.y) : "–"),
     );
@@ -127,6 +145,11 @@ export function ticks(low, high, count) {
   for (let value = Math.ceil(low / unit - 1e-9); value * unit <= high + 1e-9 * unit; value += 1)
     found.push(Number((value * unit).toPrecision(12)));
   return found;
+}
+
+function short(value) {
+  const size = Math.abs(value);
+  return size >= 1e4 || (size > 0 && size < 1e-3) ? value.toExponential(0) : String(Number(value.toPrecision(3)));
 }
 
 export function words(name, x, y, text) {

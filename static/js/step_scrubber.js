@@ -12,11 +12,19 @@ export class StepScrubber {
     this.range = element("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": `Step of ${what}` });
     this.told = element("output", { class: "mono scrubber-step" }, "–");
     const move = (word, by) => {
-      const button = element("button", { class: "button button--small", type: "button", "aria-label": `${word} step` }, by < 0 ? "‹" : "›");
+      const button = element(
+        "button",
+        { class: "button button--small", type: "button", "aria-label": `${word} step` },
+        by < 0 ? "‹" : "›",
+      );
       button.addEventListener("click", () => this.choose(this.steps[this.place() + by]));
       return button;
     };
-    this.newest = element("button", { class: "button button--small", type: "button", "aria-pressed": "true" }, "Newest");
+    this.newest = element(
+      "button",
+      { class: "button button--small", type: "button", "aria-pressed": "true" },
+      "Newest",
+    );
     this.newest.addEventListener("click", () => this.choose(null));
     this.range.addEventListener("input", () => this.choose(this.steps[Number(this.range.value)]));
     this.root = element(

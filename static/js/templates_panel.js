@@ -1,7 +1,7 @@
 // Reasoning templates: the clusters of nearly equal thoughts, how often each came over steps, and where it was used.
 
 import { element, svg } from "./dom.js";
-import { number, percent } from "./format.js";
+import { percent } from "./format.js";
 import { SmallLines } from "./small_lines.js";
 import { showText } from "./visible_text.js";
 import { whyNoTemplates } from "./why_no_data.js";
@@ -17,7 +17,7 @@ export class TemplatesPanel {
     Object.assign(this, { root, addresses, facts });
     this.counts = new Map(); // step -> {seq, thoughts, counts}
     this.said = element("p", { class: "muted" });
-    this.chart = new SmallLines({ title: "Thoughts of each template, share of all", low: 0, show: percentOr, onStep });
+    this.chart = new SmallLines({ title: "Thoughts of each template, share of all", low: 0, show: percent, onStep });
     this.list = element("ol", { class: "templates" });
     root.append(this.said, this.chart.panel, this.list);
     this.shown = ""; // step and seq of the list on the page
@@ -41,7 +41,12 @@ export class TemplatesPanel {
         return { step, y: thoughts ? (counts[key]?.[0] ?? 0) / thoughts : 0 };
       }),
     }));
-    this.chart.draw({ series, domain, mark, whyEmpty: "No thought was nearly repeated on another prompt at any step." });
+    this.chart.draw({
+      series,
+      domain,
+      mark,
+      whyEmpty: "No thought was nearly repeated on another prompt at any step.",
+    });
     const now = steps.findLast(({ step }) => step <= (mark ?? Infinity)) ?? steps[0];
     await this.showStep(now);
   }
@@ -53,8 +58,7 @@ export class TemplatesPanel {
       const answer = await ask(`${this.addresses.templates}?steps=${part.map(({ step }) => step).join(",")}`);
       if (!answer) return;
       const told = new Map(answer.steps.map((one) => [one.step, one]));
-      for (const { step, seq } of part)
-        if (told.has(step)) this.counts.set(step, { ...told.get(step), seq });
+      for (const { step, seq } of part) if (told.has(step)) this.counts.set(step, { ...told.get(step), seq });
     }
   }
 
@@ -77,7 +81,11 @@ export class TemplatesPanel {
 
   row(one, found, open) {
     const place = this.leaders.indexOf(one.key) + 1;
-    const swatch = svg("svg", { viewBox: "0 0 12 12", class: "swatch", "aria-hidden": "true" }, svg("rect", { class: place ? `fill-${place}` : "fill-none", width: 12, height: 12, rx: 3 }));
+    const swatch = svg(
+      "svg",
+      { viewBox: "0 0 12 12", class: "swatch", "aria-hidden": "true" },
+      svg("rect", { class: place ? `fill-${place}` : "fill-none", width: 12, height: 12, rx: 3 }),
+    );
     const text = element("pre", { class: "template-text" });
     showText(text, one.text || "(empty)");
     const shown = one.used_on.slice(0, PROMPTS_SHOWN);
@@ -85,7 +93,13 @@ export class TemplatesPanel {
     const details = element(
       "details",
       { class: "template-prompts", "data-key": one.key, open },
-      element("summary", {}, shown.length ? `Where it was used: ${one.prompts} prompts` : `Used on ${one.prompts} prompts, recorded before they were kept`),
+      element(
+        "summary",
+        {},
+        shown.length
+          ? `Where it was used: ${one.prompts} prompts`
+          : `Used on ${one.prompts} prompts, recorded before they were kept`,
+      ),
       element("div", { class: "template-states" }, ...shown.map((use) => this.prompt(use, found))),
       rest > 0 && shown.length ? element("p", { class: "muted" }, `and ${rest} more`) : null,
     );
@@ -98,7 +112,11 @@ export class TemplatesPanel {
         swatch,
         element("strong", {}, place ? `Template ${place}` : "Template"),
         element("span", { class: "num" }, `${one.count} of ${found.thoughts} thoughts`),
-        element("span", { class: "muted" }, `${one.prompts} prompts · ${one.wordings} ${one.wordings === 1 ? "wording" : "wordings"}`),
+        element(
+          "span",
+          { class: "muted" },
+          `${one.prompts} prompts · ${one.wordings} ${one.wordings === 1 ? "wording" : "wordings"}`,
+        ),
         this.exampleOf(one, found),
       ),
       text,
@@ -107,7 +125,12 @@ export class TemplatesPanel {
   }
 
   exampleOf({ example }, { trajectories }) {
-    return this.link(trajectories[`${example.group}-${example.member}`], example.turn, "read one", "no trajectory recorded");
+    return this.link(
+      trajectories[`${example.group}-${example.member}`],
+      example.turn,
+      "read one",
+      "no trajectory recorded",
+    );
   }
 
   prompt(use, { prompts, trajectories }) {
@@ -137,14 +160,16 @@ export class TemplatesPanel {
   }
 }
 
-const percentOr = (value) => (Number.isInteger(100 * value) ? `${number(100 * value)}%` : percent(value));
-
 // The clusters that hold most thoughts over all steps, the most first.
 function leadersOf(steps) {
   const sums = new Map();
   for (const { counts, thoughts } of steps)
-    for (const [key, [count]] of Object.entries(counts)) sums.set(key, (sums.get(key) ?? 0) + count / Math.max(1, thoughts));
-  return [...sums].sort(([, one], [, other]) => other - one).slice(0, LINES).map(([key]) => key);
+    for (const [key, [count]] of Object.entries(counts))
+      sums.set(key, (sums.get(key) ?? 0) + count / Math.max(1, thoughts));
+  return [...sums]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, LINES)
+    .map(([key]) => key);
 }
 
 export function thinned(steps, most) {

@@ -49,7 +49,8 @@ export class WhatIf {
     if (!kind) return;
     const range = this.form.elements.value;
     // a value of the run's own may lie between two steps of the slider
-    const step = value === undefined || Number.isInteger(Math.round((1e6 * value) / kind.step) / 1e6) ? kind.step : "any";
+    const step =
+      value === undefined || Number.isInteger(Math.round((1e6 * value) / kind.step) / 1e6) ? kind.step : "any";
     Object.assign(range, { min: Math.min(kind.min, value ?? kind.min), max: Math.max(kind.max, value ?? 0), step });
     range.value = value ?? Math.min(kind.of, kind.max);
     this.tell();
@@ -70,7 +71,14 @@ export class WhatIf {
   query(step) {
     const [strategy, mode] = this.form.elements.choice.value.split(" ");
     const { smallest, include_zero: zero } = this.form.elements;
-    const asked = { step, strategy, mode, value: this.value, largest: smallest.checked ? 0 : 1, include_zero: zero.checked ? 1 : 0 };
+    const asked = {
+      step,
+      strategy,
+      mode,
+      value: this.value,
+      largest: smallest.checked ? 0 : 1,
+      include_zero: zero.checked ? 1 : 0,
+    };
     return new URLSearchParams(asked);
   }
 

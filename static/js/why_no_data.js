@@ -11,15 +11,23 @@ export function nextDue(every, lastStep) {
 // {kind: "none" | "off" | "waiting", text}
 export function whyNoEstimate(facts, state, steps) {
   if (!facts.think)
-    return none("Not applicable: this run asks for no thoughts (rollout.think is false), so there is no reasoning to watch.");
+    return none(
+      "Not applicable: this run asks for no thoughts (rollout.think is false), so there is no reasoning to watch.",
+    );
   if (!facts.every)
-    return off("Diagnostics are off in this run (diagnostics.every = 0). Clone it with 5 to have them every five steps.");
+    return off(
+      "Diagnostics are off in this run (diagnostics.every = 0). Clone it with 5 to have them every five steps.",
+    );
   if (facts.groups < 2)
-    return none("Not applicable: a step of this run has one puzzle (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.");
+    return none(
+      "Not applicable: a step of this run has one puzzle (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.",
+    );
   const tried = steps.findLast((one) => one.metrics["collapse/first_turns"] !== undefined);
   if (tried && tried.metrics["collapse/mi_ratio"] === undefined) {
     const { "collapse/first_turns_valid": valid, "collapse/first_turns": all } = tried.metrics;
-    return waiting(`At step ${tried.step} there was nothing to contrast: ${valid} of ${all} first turns had a thought.`);
+    return waiting(
+      `At step ${tried.step} there was nothing to contrast: ${valid} of ${all} first turns had a thought.`,
+    );
   }
   return waiting(whenDue(facts.every, state, steps, "Diagnostics"));
 }

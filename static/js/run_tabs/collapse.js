@@ -4,12 +4,14 @@ import { element } from "../dom.js";
 import { number, percent } from "../format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../glossary.js";
-import { bordersOf, formatBreaks, readings, regimeOf, RegimeMap, REGIMES } from "../regime_map.js";
+import { bordersOf, formatBreaks, readings, regimeKey, regimeOf, RegimeMap, REGIMES } from "../regime_map.js";
 import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../why_no_data.js";
+
+const MEASURED = ["collapse/first_turns", "collapse/mi_ratio", "gradient/all/task"];
 
 export class CollapseTab {
   constructor(panels, addresses, facts) {
@@ -26,8 +28,13 @@ export class CollapseTab {
     this.facing = place("facts");
     this.borders = place("borders");
     place("scrubber").append(this.scrubber.root);
-    place("map").append(this.map.root);
-    this.retrieval = new SmallLines({ title: label("collapse/retrieval_above_chance"), low: 0, high: 1, onStep: choose });
+    place("map").append(this.map.root, regimeKey());
+    this.retrieval = new SmallLines({
+      title: label("collapse/retrieval_above_chance"),
+      low: 0,
+      high: 1,
+      onStep: choose,
+    });
     this.samples = new SmallLines({ title: label("collapse/samples"), low: 0, onStep: choose });
     this.ratio = new SmallLines({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
     place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
@@ -71,10 +78,24 @@ export class CollapseTab {
     this.said.textContent = sentence(found, borders, now);
     this.facing.replaceChildren(...factRows(now, borders));
     this.borders.textContent = bordersInWords(borders, this.facts.rule, unit);
-    const line = (name, kind, y) => ({ name, kind, points: found.filter((one) => y(one) !== undefined).map((one) => ({ step: one.step, y: y(one) })) });
-    this.ratio.draw({ series: [line("share of the ceiling", "line-1", (one) => one.mi), line("border of the map", "line-limit", () => borders.mi)], domain, mark });
+    const line = (name, kind, y) => ({
+      name,
+      kind,
+      points: found.filter((one) => y(one) !== undefined).map((one) => ({ step: one.step, y: y(one) })),
+    });
+    this.ratio.draw({
+      series: [
+        line("share of the ceiling", "line-1", (one) => one.mi),
+        line("border of the map", "line-limit", () => borders.mi),
+      ],
+      domain,
+      mark,
+    });
     this.retrieval.draw({
-      series: [line("above chance", "line-1", (one) => one.retrieval), line("ceiling, 1 − chance", "line-limit", (one) => 1 - one.chance)],
+      series: [
+        line("above chance", "line-1", (one) => one.retrieval),
+        line("ceiling, 1 − chance", "line-limit", (one) => 1 - one.chance),
+      ],
       domain,
       mark,
     });
@@ -82,7 +103,11 @@ export class CollapseTab {
       .filter(({ metrics }) => metrics["collapse/first_turns_valid"] !== undefined)
       .map(({ step, metrics }) => ({ step, y: metrics["collapse/first_turns_valid"] }));
     this.samples.draw({
-      series: [line("scored (M)", "line-1", (one) => one.samples), line("prompts (N)", "line-2", (one) => one.prompts), { name: "first turns with a thought", kind: "line-3", points: valid }],
+      series: [
+        line("scored (M)", "line-1", (one) => one.samples),
+        line("prompts (N)", "line-2", (one) => one.prompts),
+        { name: "first turns with a thought", kind: "line-3", points: valid },
+      ],
       domain,
       mark,
     });
@@ -92,7 +117,7 @@ export class CollapseTab {
 // every step at which something on this tab was measured
 function stepsOf(store) {
   return store.steps
-    .filter(({ metrics }) => metrics["collapse/first_turns"] ?? metrics["collapse/mi_ratio"] ?? metrics["gradient/all/task"])
+    .filter(({ metrics }) => MEASURED.some((name) => metrics[name] !== undefined))
     .map(({ step }) => step);
 }
 
@@ -102,7 +127,9 @@ function sentence(found, borders, now) {
   const before = found.slice(0, place).findLast((one) => regimeOf(one, borders) !== regime);
   const since = before ? found[found.indexOf(before) + 1].step : found[0].step;
   const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;
-  const fault = formatBreaks(now, borders) ? ` The format is breaking: ${percent(now.valid)} of turns have a thought.` : "";
+  const fault = formatBreaks(now, borders)
+    ? ` The format is breaking: ${percent(now.valid)} of turns have a thought.`
+    : "";
   const from = before ? `, after ${REGIMES[regimeOf(before, borders)].word.toLowerCase()}` : "";
   return `${REGIMES[regime].word} ${long}${from}: ${REGIMES[regime].what}.${fault}`;
 }
@@ -111,9 +138,9 @@ function factRows(now, borders) {
   const rows = [
     ["Regime", REGIMES[regimeOf(now, borders)].word],
     ["MI / ln N", number(now.mi)],
-    ["MI", `${number(now.nats)} of at most ${number(now.ceiling)} nats`],
+    ["MI", `${number(now.nats)} of ${number(now.ceiling)} nats`],
     ["H(Z|X)", number(now.h)],
-    ["Retrieval above chance", `${number(now.retrieval)} of at most ${number(1 - now.chance)}`],
+    ["Retrieval above chance", `${number(now.retrieval)} of ${number(1 - now.chance)}`],
     ["Thoughts scored (M)", number(now.samples)],
     ["Prompts (N)", number(now.prompts)],
     ["Turns with a thought", percent(now.valid)],
@@ -123,7 +150,8 @@ function factRows(now, borders) {
 
 function bordersInWords(borders, rule, unit) {
   const start = borders.over === 1 ? "the first reading" : `the mean of the first ${borders.over} readings`;
-  const floor = rule.floor > borders.startMi ? `, which is below the rule's floor of ${number(rule.floor)}, so of that` : "";
+  const floor =
+    rule.floor > borders.startMi ? `, which is below the rule's floor of ${number(rule.floor)}, so of that` : "";
   return (
     `The four regimes are RAGEN v2's (arXiv 2604.06268), which gives no numbers for where they end. The borders are ours, from this run's own start: ` +
     `MI / ln N at ${number(borders.mi)}, ${percent(rule.limit)} of ${start} (${number(borders.startMi)})${floor}; ` +

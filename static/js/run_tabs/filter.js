@@ -19,13 +19,25 @@ export class FilterTab {
     const choose = (step) => this.scrubber.choose(step);
     this.scrubber = new StepScrubber("the filter", () => this.redraw());
     place("scrubber").append(this.scrubber.root);
-    Object.assign(this, { said: place("said"), why: place("why"), matrix: place("matrix"), more: place("more"), key: place("key") });
+    Object.assign(this, {
+      said: place("said"),
+      why: place("why"),
+      matrix: place("matrix"),
+      more: place("more"),
+      key: place("key"),
+    });
     this.form = document.getElementById("what-if");
     this.otherSaid = document.getElementById("what-if-said");
     this.whatIf = new WhatIf(this.form, facts.filter, facts.groups, () => this.askSoon());
     this.kept = new SmallLines({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
     this.spread = new SmallLines({ title: label("reward/in_group_std"), low: 0, onStep: choose });
-    this.zero = new SmallLines({ title: label("rollout/zero_variance_share"), low: 0, high: 1, show: percent, onStep: choose });
+    this.zero = new SmallLines({
+      title: label("rollout/zero_variance_share"),
+      low: 0,
+      high: 1,
+      show: percent,
+      onStep: choose,
+    });
     place("curves").append(this.kept.panel, this.spread.panel, this.zero.panel);
     this.more.addEventListener("click", () => {
       this.all = true;
@@ -84,7 +96,9 @@ export class FilterTab {
     if (!any) return;
     const current = other?.step === told.step ? other : null;
     this.otherSaid.textContent = current ? otherInWords(told, current) : "";
-    const title = current ? `${WhatIf.words(current.choice)} would have cut here: score ${number(current.threshold)}` : "";
+    const title = current
+      ? `${WhatIf.words(current.choice)} would have cut here: score ${number(current.threshold)}`
+      : "";
     const drawn = matrix(told, current, { all: this.all, address: this.addresses.trajectories, chooseTitle: title });
     this.matrix.replaceChildren(drawn.table);
     this.more.hidden = drawn.hidden === 0;
@@ -96,11 +110,19 @@ export class FilterTab {
     const { store } = this.page;
     const domain = [1, Math.max(2, store.steps.at(-1)?.step ?? 2)];
     const mark = this.scrubber.step;
-    const of = (name, called, kind = "line-1") => ({ name: called, kind, points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })) });
+    const of = (name, called, kind = "line-1") => ({
+      name: called,
+      kind,
+      points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })),
+    });
     const shares = this.other?.shares;
     const would = shares ? shares.steps.map((step, place) => ({ step, y: shares.chosen[place] })) : [];
     const called = shares ? WhatIf.words(this.other.choice) : "";
-    this.kept.draw({ series: [of("filter/kept_ratio", "the run"), { name: called, kind: "line-2", points: would }], domain, mark });
+    this.kept.draw({
+      series: [of("filter/kept_ratio", "the run"), { name: called, kind: "line-2", points: would }],
+      domain,
+      mark,
+    });
     const spread = [of("reward/in_group_std", "mean over groups")];
     if (this.facts.filter.strategy !== "none" && this.facts.filter.metric === "reward_variance")
       spread.push(of("filter/threshold", "least that trained", "line-2"));
@@ -115,7 +137,10 @@ export class FilterTab {
     const left = lost ? ` ${lost} had no two outcomes to compare.` : "";
     if (told.own.strategy === "none")
       return `Step ${told.step}: this run has no filter, so all of ${candidates} groups trained.${left} Below is what one would have kept.`;
-    const metric = this.facts.filter.metric === "reward_variance" ? "" : ` Its score is ${this.facts.filter.metric.replaceAll("_", " ")}, not the spread.`;
+    const metric =
+      this.facts.filter.metric === "reward_variance"
+        ? ""
+        : ` Its score is ${this.facts.filter.metric.replaceAll("_", " ")}, not the spread.`;
     return `Step ${told.step}: ${WhatIf.words(told.own)} kept ${told.kept.length} of ${candidates} groups.${left}${skipped}${metric}`;
   }
 
@@ -129,7 +154,11 @@ function otherInWords(told, { choice, kept, shares }) {
   const same = kept.length === told.kept.length && kept.every((one, place) => one === told.kept[place]);
   const mean = (column) => column.reduce((sum, one) => sum + one, 0) / Math.max(1, column.length);
   const often = shares.every > 1 ? ` (every ${shares.every} steps looked at)` : "";
-  const here = same ? (kept.length ? "the very groups that trained" : "none either") : `${kept.length} of these groups, where ${told.kept.length} trained`;
+  const here = same
+    ? kept.length
+      ? "the very groups that trained"
+      : "none either"
+    : `${kept.length} of these groups, where ${told.kept.length} trained`;
   return (
     `${capital(WhatIf.words(choice))} would have kept ${here}; ` +
     `over all steps ${percent(mean(shares.chosen))} of groups, where ${percent(mean(shares.kept))} trained${often}.`
@@ -141,7 +170,13 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 function keyOf({ low, high }) {
   const shades = Array.from({ length: 9 }, (_, shade) => element("i", { class: `heat heat-${shade}` }));
   return [
-    element("li", {}, element("span", {}, `return ${number(low)}`), element("span", { class: "heat-bar", "aria-hidden": "true" }, ...shades), element("span", {}, number(high))),
+    element(
+      "li",
+      {},
+      element("span", {}, `return ${number(low)}`),
+      element("span", { class: "heat-bar", "aria-hidden": "true" }, ...shades),
+      element("span", {}, number(high)),
+    ),
     element("li", {}, element("i", { class: "heat heat-6 swatch-kept" }), "trained"),
     element("li", {}, element("i", { class: "heat heat-6 swatch-dropped" }), "left out"),
   ];

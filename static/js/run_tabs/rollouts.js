@@ -2,7 +2,7 @@
 
 import { element } from "../dom.js";
 import { number, percent } from "../format.js";
-import { caseWord, changes, HOW, story } from "../format_story.js";
+import { caseWord, changes, how, story } from "../format_story.js";
 import { label } from "../glossary.js";
 import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
@@ -19,11 +19,14 @@ export class RolloutsTab {
     this.scrubber = new StepScrubber("the rollouts", () => this.redraw());
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
-    place("how").textContent = HOW;
+    this.how = place("how");
     const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/reply_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
-    this.parse = chart("Parse failures by reason, share of replies", { show: percent, whyEmpty: "No reply has been malformed so far." });
+    this.parse = chart("Parse failures by reason, share of replies", {
+      show: percent,
+      whyEmpty: "No reply has been malformed so far.",
+    });
     this.invalid = chart("Unknown actions, share of replies", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
@@ -36,9 +39,9 @@ export class RolloutsTab {
 
   async draw(page) {
     this.page = page;
-    const { store, view } = page;
+    const { store, view, state } = page;
     this.scrubber.offer(store.steps.map(({ step }) => step));
-    this.tell(store.steps);
+    this.tell(store.steps, state.total_steps);
     this.drawCurves(store);
     const step = this.scrubber.step;
     this.read.href = `${this.addresses.trajectories}${step === null ? "" : `?step=${step}`}`;
@@ -47,9 +50,10 @@ export class RolloutsTab {
     markCharts(this.charts, () => placeOn(store, view, this.scrubber.step));
   }
 
-  tell(steps) {
-    this.said.textContent = story(steps);
-    this.signs.replaceChildren(...changes(steps).map((one) => this.sign(one)));
+  tell(steps, total) {
+    this.how.textContent = how(total);
+    this.said.textContent = story(steps, total);
+    this.signs.replaceChildren(...changes(steps, total).map((one) => this.sign(one)));
   }
 
   sign({ says, step, from, to, now, still, worst }) {
@@ -57,28 +61,57 @@ export class RolloutsTab {
     button.addEventListener("click", () => this.scrubber.choose(step));
     const since = still ? `now ${now}` : `since back at ${now}`;
     const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
-    return element("li", { class: still ? "is-still" : "" }, button, element("strong", {}, says), element("span", { class: "num" }, detail));
+    return element(
+      "li",
+      { class: still ? "is-still" : "" },
+      button,
+      element("strong", {}, says),
+      element("span", { class: "num" }, detail),
+    );
   }
 
   drawCurves(store) {
     const shown = { domain: [1, Math.max(2, store.steps.at(-1)?.step ?? 2)], mark: this.scrubber.step };
-    const of = (name, called, kind) => ({ name: called, kind, points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })) });
+    const of = (name, called, kind) => ({
+      name: called,
+      kind,
+      points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })),
+    });
     const limits = [...new Set(this.facts.environments.map((one) => one.maxReplyTokens))];
-    const length = [of("rollout/reply_tokens", "mean", "line-1"), of("rollout/reply_tokens_p95", "95th percentile", "line-2")];
+    const length = [
+      of("rollout/reply_tokens", "mean", "line-1"),
+      of("rollout/reply_tokens_p95", "95th percentile", "line-2"),
+    ];
     // the limit as a line where replies come near it; elsewhere it would flatten the rest
     const most = Math.max(0, ...length.flatMap((one) => one.points.map((point) => point.y)));
     if (limits.length === 1 && most > limits[0] / 2)
-      length.push({ name: "limit", kind: "line-limit", points: store.steps.map(({ step }) => ({ step, y: limits[0] })) });
+      length.push({
+        name: "limit",
+        kind: "line-limit",
+        points: store.steps.map(({ step }) => ({ step, y: limits[0] })),
+      });
     this.length.draw({ ...shown, series: length });
-    this.cut.draw({ ...shown, series: [of("rollout/cut_off_rate", `at ${limits.map((one) => number(one)).join(" or ")} tokens`, "line-1")] });
+    this.cut.draw({
+      ...shown,
+      series: [of("rollout/cut_off_rate", `at ${limits.map((one) => number(one)).join(" or ")} tokens`, "line-1")],
+    });
     this.parse.draw({ ...shown, series: this.failures(store, of) });
-    this.invalid.draw({ ...shown, series: this.byEnvironment("invalid_action_rate", "rollout/invalid_action_rate", of, store) });
-    this.turns.draw({ ...shown, series: this.byEnvironment("turns_used", null, of, store), whyEmpty: "This run's engine did not measure it." });
+    this.invalid.draw({
+      ...shown,
+      series: this.byEnvironment("invalid_action_rate", "rollout/invalid_action_rate", of, store),
+    });
+    this.turns.draw({
+      ...shown,
+      series: this.byEnvironment("turns_used", null, of, store),
+      whyEmpty: "This run's engine did not measure it.",
+    });
   }
 
   // Reasons that ever occurred, the most frequent first.
   failures(store, of) {
-    const names = [...store.keys].filter((name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name));
+    const names = [...store.keys].filter(
+      (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
+    );
     const total = (name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
       .map((name) => [name, total(name)])
