@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "webapp.environments",
     "webapp.runs",
     "webapp.trajectories",
+    "webapp.whatif",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",

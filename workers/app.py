@@ -13,10 +13,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 SUPERVISE = "workers.supervise_run"
 TEND = "workers.tend"
 INDEX = "workers.index_run"
+WHAT_IF = "workers.what_if"
 HOUSEKEEP = "workers.housekeep"
 TEND_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
-SPARE_THREADS = 3  # for tend, housekeep and runs that only look whether it is their turn
+SPARE_THREADS = 4  # for tend, housekeep, a what-if, and runs that only look whether it is their turn
 
 
 def broker_url(redis_url: str) -> str:
