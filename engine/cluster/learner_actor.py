@@ -59,7 +59,8 @@ class LearnerActor:
         torch.manual_seed(self.config.seed)
         share: Share = Alone()
         if self.size > 1:
-            kind = "nccl" if self.device == "cuda" else "gloo"
+            # weights are on GPUs, and what is found of a batch on the CPU; both are added up
+            kind = "cpu:gloo,cuda:nccl" if self.device == "cuda" else "gloo"
             limit = timedelta(minutes=minutes)
             dist.init_process_group(kind, init_method=address, rank=self.rank, world_size=self.size, timeout=limit)
             share = Sharded()
@@ -77,6 +78,14 @@ class LearnerActor:
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "trainable_parameters": sum(weight.numel() for weight in trainable_parameters(model)),
         }
+
+    def change(self, config: str) -> None:
+        """Other settings from the next update on."""
+        self.config = self.learner.config = RunConfig.model_validate_json(config)
+
+    def adopt(self, learned: str) -> None:
+        """The optimiser's and critic's state of another run's checkpoint."""
+        checkpoint.adopt(Path(learned), self.learner)
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]] | None:
         advantages, metrics = learn(self.learner, batch, step=step, scale=scale)

@@ -181,6 +181,13 @@ class RayBackend:
         advantages, metrics = self._of_learners("Update", "learn", batch, step=step, scale=scale)[0]
         return advantages, metrics
 
+    def change(self, config: RunConfig) -> None:
+        self.config = config
+        self._of_learners("Settings", "change", config.model_dump_json())
+
+    def adopt(self, learned: Path) -> None:
+        self._of_learners("Start", "adopt", str(learned))
+
     def sync(self) -> None:
         """Gives the samplers the learner's weights, past this process, and asks both what they find of some tokens."""
         began = time.monotonic()

@@ -17,8 +17,10 @@ def record_of(
     advantages: list[float] | None = None,
     kept: bool | None = None,
     group_std: float | None = None,
+    reason: str = "all",
 ) -> dict[str, Any]:
-    """One record; `piece` is a token's text, `advantages` one number per token where they were computed."""
+    """One record; `piece` is a token's text, `advantages` one number per token where they were computed, and `reason`
+    says why it is kept (`engine.rollout.capture`)."""
     return {
         "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",
         "step": step,
@@ -35,6 +37,7 @@ def record_of(
         "advantage": _mean_where_sampled(trajectory, advantages, 0, len(trajectory.ids)),
         "kept": kept,
         "group_std": group_std,
+        "reason": reason,
         "stop": trajectory.stop,
         "fault": trajectory.fault,
         "optimal_length": trajectory.optimal_length,

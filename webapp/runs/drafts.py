@@ -19,6 +19,7 @@ from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.config_form import nested
+from webapp.runs.forks import why_not
 from webapp.runs.models import Run
 from webapp.runs.more_environments import Row, configs
 
@@ -45,7 +46,7 @@ def draft(
     version: EnvironmentVersion | None,
     *,
     preset: str,
-    rules: list[Any] | None = None,
+    rules: Any = None,
     more: Sequence[Row] = (),
     source: Run | None = None,
 ) -> Draft:
@@ -53,7 +54,7 @@ def draft(
 
     `more` are environments beyond the first, of which some may be those of `source`, the run that is cloned.
 
-    `rules` are the alert rules of what the run is made from, which the form does not show; None: a new run's.
+    `rules` are its alert rules, as the editor sent them or of what the run is made from; None: a new run's.
     """
     if version is None:
         return Draft(config=None, errors={"environment": "Choose an environment."})
@@ -77,6 +78,8 @@ def draft(
         check_model_path(config.model.path)
     except ModelError as error:
         made.errors["model.path"] = str(error)
+    if reason := why_not(config):
+        made.errors["model.start_from.step"] = reason
     _check_budget(made, config)
     if config.backend == "ray":
         _look_at_cluster(made, config)
