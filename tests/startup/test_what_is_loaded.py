@@ -46,6 +46,9 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.metrics",
         "engine.play",
         "engine.rollout.shards",
+        "engine.rollout.chat_text",
+        "engine.foreign.run_directory",
+        "engine.what_if.request",
         "engine.statistics.clusters",
         "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.evaluation.command",  # an endpoint is evaluated without torch
