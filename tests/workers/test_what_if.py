@@ -19,8 +19,8 @@ from tests.workers.workplace import wait_for
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
-from workers import what_if
-from workers.process import processes_with_cookie
+from workers import lease, what_if
+from workers.process import processes_with_cookie, start, sweep
 from workers.tasks import play_what_if
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -37,7 +37,7 @@ def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[T
     yield add_small_run(trained)
     for asked in WhatIf.objects.all():
         for identity in processes_with_cookie(asked.process.get("cookie", "none")):
-            what_if.sweep(identity.cookie, seconds=5)
+            sweep(identity.cookie, seconds=5)
 
 
 def ask(row: Trajectory, **fields: Any) -> WhatIf:
@@ -127,8 +127,8 @@ def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Traje
     asked = ask(row)
     folder = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
-    child = what_if.start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
-    holder = what_if.lease.this_holder().split(" ")
+    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
+    holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that began at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
     WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)
