@@ -46,7 +46,7 @@ def record_of(
             "text": [piece(token) for token in trajectory.ids],
             "sampled": trajectory.sampled,
             "logprobs": _rounded(trajectory.logprobs),
-            "entropies": _rounded(trajectory.entropies),
+            "entropies": _rounded(trajectory.entropies) if trajectory.knows_entropies else None,
             "advantages": _rounded(advantages[: len(trajectory.ids)]) if advantages is not None else None,
         },
         "initial": {"observation": trajectory.initial_observation, "drawing": trajectory.initial_drawing},
@@ -73,7 +73,7 @@ def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float
         "penalty": turn.penalty,
         "return_to_go": sum(later.reward + later.penalty for later in trajectory.turns[index:]),
         "advantage": _mean_where_sampled(trajectory, advantages, start, end),
-        "entropy": sum(trajectory.entropies[start:end]) / count,
+        "entropy": sum(trajectory.entropies[start:end]) / count if trajectory.knows_entropies else None,
         "logprob": sum(trajectory.logprobs[start:end]) / count,
         "frames": [
             {

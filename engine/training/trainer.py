@@ -16,19 +16,22 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig
+from engine.config.live import differences, with_changes
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
+from engine.errors import ConfigError
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.control import Control, Interrupted, StopAsked, Wanted
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
+from engine.training.group_record import group_record
 from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
@@ -62,6 +65,7 @@ class Trainer:
             seed=config.seed,
             refills=config.rollout.refill,
         )
+        self.max_turns = {environment.tag: environment.max_turns for environment in config.environments}
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.spreads)
@@ -104,7 +108,7 @@ class Trainer:
             rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         self.backend.score(trajectories)
-        metrics = rollout_metrics(trajectories) | rollout.metrics
+        metrics = rollout_metrics(trajectories, max_turns=self.max_turns) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
@@ -146,6 +150,7 @@ class Trainer:
         metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
+        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept))
         self._emit_step(step, metrics, skipped)
         self.recorder.tell(recording, self.events)
         return self._detect(step, metrics)
@@ -202,15 +207,44 @@ class Trainer:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
 
     def _obey(self) -> None:
-        """Between steps: waits while paused, saves when asked, leaves when asked."""
-        if self.control.take_checkpoint_request():
-            self._save("request")
+        """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
+        self._heed()
         if self.control.paused:
             self._announce("paused", self.progress.step)
             while self.control.paused:
-                if self.control.take_checkpoint_request():
-                    self._save("request")
+                self._heed()
                 time.sleep(0.1)
+            self._heed()
+
+    def _heed(self) -> None:
+        if self.control.take_checkpoint_request():
+            self._save("request")
+        self.control.look()
+        if self.control.wanted.revision > self.progress.settings.get("revision", 0):
+            self._change_settings(self.control.wanted)
+
+    def _change_settings(self, wanted: Wanted) -> None:
+        """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
+        before = self.config
+        try:
+            after, refused = with_changes(before, wanted.changes), ""
+        except ConfigError as error:
+            after, refused = before, str(error)
+        held = self.progress.settings.get("changes", {}) if refused else wanted.changes
+        self.progress.settings = {"revision": wanted.revision, "changes": held}
+        changes = differences(before, after)
+        if changes:
+            self.backend.change(after)
+            self.config = after
+            self.detectors = self.detectors.under(after.detectors)
+        if changes or refused:
+            self.events.emit(
+                "settings_changed",
+                step=self.progress.step,
+                revision=wanted.revision,
+                changes=changes,
+                refused=refused,
+            )
 
     def _save_if_due(self) -> None:
         every = self.config.checkpoint.every

@@ -1,16 +1,14 @@
 // The run page: history first, then the socket; draws what is in view and nothing that nobody looks at.
 
 import { element, icon } from "./dom.js";
-import { ago, bytes, duration } from "./format.js";
+import { duration } from "./format.js";
 import { Lag } from "./lag.js";
 import { LiveSocket } from "./live_socket.js";
-import { drawPhases } from "./phase_strip.js";
-import { alertRows } from "./run_alerts.js";
 import { prepareControls, showControls } from "./run_controls.js";
 import { judge } from "./run_health.js";
-import { LogView } from "./run_log.js";
 import { Panels } from "./run_panels.js";
 import { RunStore } from "./run_store.js";
+import { makeTabs, WITH_CHARTS } from "./run_tabs/all.js";
 
 const root = document.getElementById("run");
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -25,9 +23,8 @@ const view = {
   revision: 0,
   tab: address.hash.slice(1) || "overview",
 };
-const panels = new Panels(read("panels"), tags, openStep);
+const tabs = makeTabs(root, new Panels(read("panels"), tags, openStep));
 const lag = new Lag(document.getElementById("lag"));
-const log = new LogView(root.dataset.log);
 let state = read("live-state");
 let waiting = []; // times of events that are not on the screen yet
 let asked = false; // a drawing is under way
@@ -68,9 +65,7 @@ function askToDraw() {
 async function draw() {
   showState();
   showHealth();
-  await Promise.all(panels.of(view.tab, store).map((chart) => chart.draw(store, view)));
-  drawPhases(document.getElementById("phases"), document.getElementById("phase-key"), store.steps);
-  showLists();
+  await tabs[view.tab].draw({ store, view, state });
 }
 
 function showState() {
@@ -81,8 +76,8 @@ function showState() {
   document.getElementById("step").textContent = `${step}/${state.total_steps}`;
   document.getElementById("attempt").textContent = state.attempt;
   document.getElementById("eta").textContent = eta(step);
-  document.getElementById("phase").textContent =
-    store.phase && state.state === "running" ? `now: ${store.phase.phase}` : "";
+  const alerts = store.alerts.length + state.faults.length;
+  document.getElementById("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${document.getElementById("run-name").textContent}`;
   const notice = document.getElementById("notice");
   const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, proof()]
@@ -124,60 +119,11 @@ function showHealth() {
   restarts.lastElementChild.textContent = `${state.restarts} of ${state.restart_budget} restarts`;
 }
 
-function showLists() {
-  const alerts = store.alerts.length + state.faults.length;
-  document.getElementById("alert-count").textContent = alerts ? `(${alerts})` : "";
-  if (view.tab === "alerts" && alerts)
-    document
-      .getElementById("alerts")
-      .replaceChildren(...alertRows(store.alerts, state.faults, root.dataset.trajectories));
-  if (view.tab === "checkpoints") {
-    const rows = store.checkpoints
-      .toReversed()
-      .map((one) =>
-        element(
-          "tr",
-          {},
-          element("td", { class: "num" }, String(one.step)),
-          element("td", {}, one.reason),
-          element("td", { class: "num" }, bytes(one.bytes)),
-          element("td", {}, ago(one.time)),
-          element("td", { class: "mono" }, one.path),
-        ),
-      );
-    document
-      .getElementById("checkpoints")
-      .replaceChildren(
-        ...(rows.length
-          ? rows
-          : [
-              element(
-                "tr",
-                {},
-                element("td", { colspan: 5, class: "muted" }, "None yet. Ask for one with Checkpoint."),
-              ),
-            ]),
-      );
-  }
-}
-
 function receive(events) {
   const fresh = store.add(events);
   waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
-  if (fresh.some((event) => event.kind === "trajectories_recorded" && event.split === "train")) refreshLatest();
+  Object.values(tabs).forEach((tab) => tab.receive?.(fresh));
   askToDraw();
-}
-
-let latestTimer = 0;
-function refreshLatest() {
-  clearTimeout(latestTimer);
-  latestTimer = setTimeout(async () => {
-    const list = document.getElementById("latest");
-    const answer = await fetch(list.dataset.latest).catch(() => null);
-    if (!answer?.ok || answer.redirected) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    list.replaceChildren(...[...page.querySelectorAll("li")].map((row) => document.adoptNode(row)));
-  }, 1500);
 }
 
 async function catchUp() {
@@ -213,17 +159,18 @@ function hear(message) {
 }
 
 function choose(tab) {
-  if (!document.getElementById(`view-${tab}`)) tab = "overview";
+  if (!Object.hasOwn(tabs, tab)) tab = "overview";
+  tabs[view.tab]?.shown?.(false);
   view.tab = tab;
+  tabs[tab].shown?.(true);
   document
     .querySelectorAll("[role=tab]")
     .forEach((one) => one.setAttribute("aria-selected", String(one.dataset.tab === tab)));
   document.querySelectorAll("[role=tabpanel]").forEach((one) => {
     one.hidden = one.id !== `view-${tab}`;
   });
-  document.getElementById("chart-tools").hidden = ["config", "log", "checkpoints", "alerts"].includes(tab);
+  document.getElementById("chart-tools").hidden = !WITH_CHARTS.includes(tab);
   history.replaceState(null, "", `${location.pathname}${location.search}#${tab}`);
-  log.watch(tab === "log");
   askToDraw();
 }
 

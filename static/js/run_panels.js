@@ -48,6 +48,10 @@ export class Panels {
     );
   }
 
+  draw(view, store, look) {
+    return Promise.all(this.of(view, store).map((chart) => chart.draw(store, look)));
+  }
+
   // Charts of a view, one for each metric that has come so far.
   of(view, store) {
     if (view === "overview" || !AREAS[view]) return this.charts[view] ?? [];

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('runs', '0003_imported_from'),
+        ('runs', '0005_imported_from'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

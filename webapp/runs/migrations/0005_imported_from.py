@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0002_restarts'),
+        ('runs', '0004_settings_changes'),
     ]
 
     operations = [

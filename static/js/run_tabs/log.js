@@ -2,14 +2,16 @@
 
 const EVERY = 2000;
 
-export class LogView {
+export class LogTab {
   constructor(address) {
     this.address = address;
     this.next = null;
     this.target = document.getElementById("log");
   }
 
-  watch(on) {
+  draw() {} // it follows the file by itself
+
+  shown(on) {
     clearInterval(this.timer);
     if (!on) return;
     this.read();
