@@ -14,53 +14,30 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from engine.config import build_config
-from engine.rollout.shards import read_records
-from engine.training.session import EXIT_DONE, train
+from tests.builders.small_run import add_small_run, make_small_run
 from tests.workers.workplace import wait_for
-from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
-from workers import what_if
-from workers.process import processes_with_cookie
-from workers.rows import Rows
+from workers import lease, what_if
+from workers.process import processes_with_cookie, start, sweep
 from workers.tasks import play_what_if
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
-SHARD = "trajectories/train/step_1.jsonl.zst"
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run directory of one step with the model that ships."""
-    run_dir = tmp_path_factory.mktemp("runs") / "arun"
-    sizes = {"rollout": {"groups": 2, "group_size": 2}, "diagnostics": {"every": 0}}
-    evaluation = {"every": 0, "at_start": False, "final_episodes": 1}
-    assert train(build_config({"steps": 1, "threads": 1, "evaluation": evaluation, **sizes}), run_dir) == EXIT_DONE
-    return run_dir
-
-
-def recorded(run: Run) -> Trajectory:
-    """The rows of what `trained` recorded; one with several turns."""
-    from engine.events import TrajectoriesRecorded
-
-    rows = Rows(run)
-    count = sum(1 for _ in read_records(run.directory / SHARD))
-    told = {"seq": 1, "time": 1.0, "attempt": 1, "epoch": 0, "step": 1, "split": "train", "path": SHARD, "count": count}
-    rows.add(TrajectoriesRecorded(**told))  # type: ignore[arg-type]
-    found = Trajectory.objects.bulk_create(rows.trajectories[SHARD])
-    return max(found, key=lambda row: row.turns)
+    return make_small_run(tmp_path_factory.mktemp("runs") / "arun")
 
 
 @pytest.fixture
 def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[Trajectory]:
     settings.RUNS_DIR = str(trained.parent)
-    config = build_config({"steps": 1}).model_dump(mode="json")
-    yield recorded(Run.objects.create(pk="arun", name="a run", config=config, state="finished"))
+    yield add_small_run(trained)
     for asked in WhatIf.objects.all():
         for identity in processes_with_cookie(asked.process.get("cookie", "none")):
-            what_if.sweep(identity.cookie, seconds=5)
+            sweep(identity.cookie, seconds=5)
 
 
 def ask(row: Trajectory, **fields: Any) -> WhatIf:
@@ -150,8 +127,8 @@ def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Traje
     asked = ask(row)
     folder = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
-    child = what_if.start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
-    holder = what_if.lease.this_holder().split(" ")
+    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
+    holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that began at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
     WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)

@@ -35,10 +35,8 @@ class Refused(Exception):
 
 def ask(trajectory: Trajectory, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
     """A queued what-if; `Refused` says why not. `fields` are those of `WhatIfRequest` that a user may choose."""
-    if trajectory.run.imported_from or trajectory.kind == "imported":
-        raise Refused("This trajectory was imported: there is no environment and no model to roll on with.")
-    if trajectory.removed:
-        raise Refused("This trajectory was removed by the run's retention.")
+    if reason := why_never(trajectory):
+        raise Refused(reason)
     if "\0" in fields["text"]:
         raise Refused("The text has a NUL character. Take it out.")
     try:
@@ -57,6 +55,13 @@ def ask(trajectory: Trajectory, owner: User | AnonymousUser | None, fields: dict
         made = WhatIf.objects.create(run=trajectory.run, owner=user, **place, **fields)
         transaction.on_commit(lambda: enqueue(made.pk))
     return made
+
+
+def why_never(trajectory: Trajectory) -> str:
+    """Why nothing can be asked of it; empty when something can."""
+    if trajectory.run.imported_from:
+        return "This trajectory was imported: there is no environment and no model to roll on with."
+    return "This trajectory was removed by the run's retention." if trajectory.removed else ""
 
 
 def request_of(trajectory: Trajectory, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:

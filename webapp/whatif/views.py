@@ -105,10 +105,11 @@ def _number(request: HttpRequest, name: str, default: str) -> float:
 
 def _form(request: HttpRequest, trajectory: Trajectory, *, problem: str = "") -> HttpResponse:
     run = trajectory.run
+    record: dict[str, Any] = {"turns": []}
+    never = services.why_never(trajectory)
     try:
-        record = trajectories.record(trajectory)
+        record = record if never else trajectories.record(trajectory)
     except RunDirectoryError as error:
-        record = {"turns": []}
         problem = problem or str(error)
     turn = _chosen_turn(request, len(record["turns"]))
     context = {
@@ -126,7 +127,8 @@ def _form(request: HttpRequest, trajectory: Trajectory, *, problem: str = "") ->
         "checkpoint": request.POST.get("checkpoint", _newest_checkpoint(run)),
         "temperature": request.POST.get("temperature") or run.config.get("rollout", {}).get("temperature", 1.0),
         "seed": request.POST.get("seed") or "0",
-        "problem": problem,
+        "problem": "" if never else problem,
+        "never": never,
         "before": asked_of(trajectory)[:10],
         "most_tokens": services.MOST_TOKENS,
         "most_minutes": services.MOST_SECONDS / 60,
