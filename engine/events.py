@@ -32,6 +32,7 @@ class RunStarted(EventBase):
     kind: Literal["run_started"] = "run_started"
     total_steps: int
     resumed_from: int | None = None
+    start: str = ""  # of a fork: what it took from which checkpoint
     pid: int
     device: str
     model: str
@@ -82,6 +83,23 @@ class TrajectoriesRecorded(EventBase):
     split: Split
     path: str  # relative to the run directory
     count: int
+    dropped: int = 0  # of the step, beyond the capture budget
+    reasons: dict[str, int] = Field(default_factory=dict)  # why those that were kept are
+
+
+class TrajectoriesRemoved(EventBase):
+    """The retention of the run took away its oldest shards."""
+
+    kind: Literal["trajectories_removed"] = "trajectories_removed"
+    paths: list[str]  # relative to the run directory
+    bytes: int
+
+
+class Change(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    old: Any
+    new: Any
 
 
 class EvaluationCompleted(EventBase):
@@ -107,6 +125,15 @@ class CheckpointSaved(EventBase):
     path: str  # relative to the run directory
     bytes: int
     reason: Literal["schedule", "request", "final", "alert"]
+
+
+class SettingsChanged(EventBase):
+    """From the next step on other settings hold; or a change was refused, and why."""
+
+    kind: Literal["settings_changed"] = "settings_changed"
+    revision: int
+    changes: dict[str, Change]  # by dotted field of the configuration
+    refused: str = ""
 
 
 class AlertRaised(EventBase):
@@ -141,8 +168,10 @@ Event = Annotated[
     | StepCompleted
     | GroupsFiltered
     | TrajectoriesRecorded
+    | TrajectoriesRemoved
     | EvaluationCompleted
     | CheckpointSaved
+    | SettingsChanged
     | AlertRaised
     | RunFinished
     | RunFailed,

@@ -12,6 +12,7 @@ urlpatterns = [
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
     path("environments/", include("webapp.environments.urls")),
+    path("", include("webapp.alerts.urls")),
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
     path("runs/", include("webapp.runs.urls")),
     path("api/v1/", include("webapp.api.urls")),

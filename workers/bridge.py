@@ -11,6 +11,7 @@ from collections.abc import Callable
 from django.db import transaction
 
 from engine.events import Event
+from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
@@ -51,6 +52,7 @@ class Bridge:
             self._advance(rows, chunk)
             _save(rows)
             if moves:
+                plan(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
             transaction.on_commit(lambda: publish_run(self.run.pk, self.run.last_seq))
 
@@ -97,6 +99,8 @@ def _save(rows: Rows) -> None:
     for shard, trajectories in rows.trajectories.items():
         Trajectory.objects.filter(run=rows.run, shard=shard).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+    if rows.removed:
+        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
     Evaluation.objects.bulk_create(
         rows.evaluations.values(),
         INSERT_BATCH,

@@ -25,7 +25,10 @@ PROC = Path("/proc")
 COOKIE_VARIABLE = "STARBOARD_RUN"
 REPOSITORY = Path(__file__).resolve().parent.parent
 # What an engine has no use for, and what would open a way into it.
-WITHHELD = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "VLLM_ALLOW_INSECURE_SERIALIZATION")
+WITHHELD = (
+    "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EMAIL_HOST_PASSWORD", "DJANGO_SETTINGS_MODULE",
+    "VLLM_ALLOW_INSECURE_SERIALIZATION",
+)  # fmt: skip
 
 
 class Liveness(Enum):

@@ -32,6 +32,7 @@ class Rows:
     steps: dict[int, StepMetrics] = field(default_factory=dict)
     groups: dict[int, StepGroups] = field(default_factory=dict)
     trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
+    removed: set[str] = field(default_factory=set)  # shards that are no more
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -102,11 +103,16 @@ def _groups_filtered(rows: Rows, payload: dict[str, Any]) -> None:
 
 def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
     shard = payload["path"]
+    rows.removed.discard(shard)
     try:
         path = inside(rows.run.directory, shard)
         rows.trajectories[shard] = list(_trajectories(rows.run, shard, path))
     except (RunDirectoryError, OSError, KeyError, TypeError, ValueError) as error:
         log.warning("Run %s: the trajectories of %s cannot be listed: %s", rows.run.pk, shard, error)
+
+
+def _trajectories_removed(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.removed |= set(payload["paths"])
 
 
 def inside(directory: Path, relative: str) -> Path:
@@ -138,6 +144,7 @@ def _trajectories(run: Run, shard: str, path: Path) -> Iterator[Trajectory]:
             reply_tokens=sum(record["tokens"]["sampled"]),
             parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
             stop=record["stop"],
+            reason=record.get("reason", "all"),
             shard=shard,
             offset=offset,
             length=length,
@@ -153,6 +160,7 @@ EVALUATION_VALUES = (
     "low",
     "high",
     "mean_return",
+    "faults",
     "first_seed",
     "temperature",
 )
@@ -183,6 +191,7 @@ HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
     "step_completed": _step_completed,
     "groups_filtered": _groups_filtered,
     "trajectories_recorded": _trajectories_recorded,
+    "trajectories_removed": _trajectories_removed,
     "evaluation_completed": _evaluation_completed,
     "checkpoint_saved": _checkpoint_saved,
     "alert_raised": _alert_raised,

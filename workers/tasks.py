@@ -12,7 +12,8 @@ from webapp.runs.models import Run
 from webapp.runs.services import enqueue
 from webapp.runs.states import SUPERVISED
 from workers import housekeeping, lease, turns
-from workers.app import HOUSEKEEP, SUPERVISE, TEND, app
+from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, app
+from workers.bridge import rebuild
 from workers.supervisor import supervise
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,15 @@ def tend() -> None:
         if not held or lease.holder_is_dead(holder):
             enqueue(run_id)
     turns.call_next()
+    for run_id in Run.objects.exclude(imported_from="").filter(event_offset=0).values_list("pk", flat=True):
+        index_run(run_id)
+
+
+@app.task(name=INDEX)
+def index_run(run_id: str) -> None:
+    """Brings an imported run's files into rows; does nothing when they are."""
+    if Run.objects.filter(pk=run_id, event_offset=0).exclude(imported_from="").exists():
+        rebuild(run_id)
 
 
 def _live_runs() -> list[tuple[str, str, bool]]:

@@ -11,6 +11,11 @@ const SHADES = {
   mask: { label: "Mask", legend: "coloured tokens were sampled and are trained on; the others were given" },
 };
 
+const LACKING = {
+  advantage: "No advantages were computed for this trajectory.",
+  entropy: "The sampler of this trajectory does not tell entropies.",
+};
+
 let chosen = ""; // kept from turn to turn
 
 export function tokenPanel(record, turn) {
@@ -19,8 +24,8 @@ export function tokenPanel(record, turn) {
   const buttons = Object.entries(SHADES).map(([name, { label }]) => {
     const button = html("button", "button", { type: "button", textContent: label });
     button.dataset.shade = name;
-    button.disabled = name === "advantage" && !record.tokens.advantages;
-    if (button.disabled) button.title = "No advantages were computed for this trajectory.";
+    button.disabled = lacks(record, name);
+    if (button.disabled) button.title = LACKING[name];
     button.addEventListener("click", () => show(chosen === name ? "" : name));
     return button;
   });
@@ -31,9 +36,14 @@ export function tokenPanel(record, turn) {
     host.replaceChildren();
     if (shade) append(host, record, turn, shade, turn.prompt_start);
   }
-  show(chosen === "advantage" && !record.tokens.advantages ? "" : chosen);
+  show(lacks(record, chosen) ? "" : chosen);
   const bar = html("div", "toolbar", {}, html("h3", "turn-part-title", { textContent: "Tokens by" }), ...buttons);
   return html("section", "turn-part turn-tokens", {}, bar, legend, host);
+}
+
+function lacks(record, shade) {
+  if (shade === "advantage") return !record.tokens.advantages;
+  return shade === "entropy" && !record.tokens.entropies;
 }
 
 function append(host, record, turn, shade, from) {
@@ -83,7 +93,7 @@ function tooltip(tokens, index, sampled) {
   const facts = [`token ${index}, id ${tokens.ids[index]}`];
   if (!sampled) return `${facts[0]}: given, not trained on`;
   facts.push(`probability ${Math.exp(tokens.logprobs[index]).toFixed(4)} (log ${tokens.logprobs[index].toFixed(3)})`);
-  facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
+  if (tokens.entropies) facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
   if (tokens.advantages) facts.push(`advantage ${tokens.advantages[index].toFixed(3)}`);
   return facts.join("\n");
 }

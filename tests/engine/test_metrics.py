@@ -37,6 +37,7 @@ gradient/bucket_4/reward_std gradient/bucket_6/groups
 eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
 eval/Frozen Lake/return
 time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
+time/score time/sync cluster/probe_gap cluster/replaced_samplers
 perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
 """
 # a tag may hold spaces, so names are split at areas

@@ -47,6 +47,8 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.metrics",
         "engine.play",
         "engine.rollout.shards",
+        "engine.forking",  # a site keeps the checkpoint that a fork starts from
+        "engine.diagnostics.recordings",  # and tries rules on what is recorded
         "engine.statistics.clusters",
         "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.evaluation.command",  # an endpoint is evaluated without torch

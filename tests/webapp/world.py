@@ -56,7 +56,10 @@ def _report(run: Run, text: str) -> None:
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
         )
-    alert = {"kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "message": text, "rule": "entropy"}
+    alert = {
+        "kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
+        "rule": "entropy", "severity": "warn", "metric": "policy/entropy", "value": 0.5, "action": "notify",
+    }  # fmt: skip
     Alert.objects.create(run=run, seq=3, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert)
     failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
     for event in (alert, failed):

@@ -84,6 +84,7 @@ class Record:
             first_seed=10**9,
             temperature=1.0,
             seconds=1.0,
+            faults=2,
             final=final,
         )
 
@@ -151,6 +152,18 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     found = run.trajectories.get(member=1)
     assert (found.turns, found.reply_tokens, found.parse_failures) == (2, 2, 1)
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
+
+
+def test_rows_of_a_shard_that_was_removed_stay_and_say_so(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    for step in (1, 2):
+        record.step(step)
+        record.shard(run, step)
+    Bridge(run, 1).drain()
+    record.event("trajectories_removed", step=2, paths=["trajectories/train/step_1.jsonl.zst"], bytes=10)
+    Bridge(run, 1).drain()
+    assert sorted(run.trajectories.values_list("step", "removed")) == [(1, True), (1, True), (2, False), (2, False)]
 
 
 def test_what_a_loading_run_waits_for_is_said_until_it_waits_no_more(run: Run) -> None:
@@ -257,7 +270,7 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
     assert list(run.steps.values_list("step", "attempt")) == [(1, 1), (2, 1), (3, 2)]
     assert list(run.groups.values_list("step", "attempt", "scores")) == [(1, 1, [0.5]), (2, 1, [0.5]), (3, 2, [0.25])]
     assert set(run.trajectories.values_list("step", flat=True)) == {1, 2}
-    assert list(run.evaluations.values_list("step", "final")) == [(1, False), (2, False)]
+    assert list(run.evaluations.values_list("step", "final", "faults")) == [(1, False, 2), (2, False, 2)]
 
 
 def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:

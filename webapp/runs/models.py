@@ -39,6 +39,7 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
+    imported_from = models.CharField(max_length=200, blank=True, default="")  # files of another trainer
     config = models.JSONField()
 
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
@@ -49,6 +50,9 @@ class Run(models.Model):
     checkpoints_asked = models.PositiveIntegerField(default=0)
     stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
     stop_asked_at = models.DateTimeField(null=True, blank=True)
+
+    settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
+    settings_revision = models.PositiveIntegerField(default=0)
 
     attempt = models.PositiveIntegerField(default=1)
     epoch = models.PositiveIntegerField(default=0)
@@ -144,6 +148,7 @@ class Run(models.Model):
             "last_seq": self.last_seq,
             "last_heard": self.last_heard.timestamp() if self.last_heard else None,
             "stop_proof": self.stop_proof,
+            "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
         }
 

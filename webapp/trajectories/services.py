@@ -56,6 +56,10 @@ def counts(rows: QuerySet[Trajectory]) -> dict[str, int]:
 
 def record(trajectory: Trajectory) -> dict[str, Any]:
     """The whole record, from its shard; `RunDirectoryError` says which shard cannot be read, and why."""
+    if trajectory.removed:
+        raise RunDirectoryError(
+            "This trajectory was removed by the run's retention.", remedy="Raise capture.keep_steps in the next run."
+        )
     path = shard_path(trajectory)
     try:
         found = read_record(path, trajectory.offset, trajectory.length)

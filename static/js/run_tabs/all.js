@@ -6,6 +6,8 @@ import { ChartsTab } from "./charts.js";
 import { CheckpointsTab } from "./checkpoints.js";
 import { CollapseTab } from "./collapse.js";
 import { FilterTab } from "./filter.js";
+import { ConfigTab } from "./config.js";
+import { ControlTab } from "./control.js";
 import { LogTab } from "./log.js";
 import { OverviewTab } from "./overview.js";
 import { RolloutsTab } from "./rollouts.js";
@@ -19,9 +21,10 @@ export function makeTabs(root, panels) {
     optimisation: new ChartsTab(panels, "optimisation"),
     rollouts: new RolloutsTab(panels, root.dataset, facts),
     throughput: new ChartsTab(panels, "throughput"),
-    config: { draw() {} }, // as the server wrote it
+    config: new ConfigTab(),
     log: new LogTab(root.dataset.log),
     checkpoints: new CheckpointsTab(),
+    control: new ControlTab(),
     alerts: new AlertsTab(root.dataset.trajectories),
   };
 }
