@@ -64,9 +64,10 @@ export class TemplatesPanel {
 
   async showStep({ step, seq, metrics }) {
     const wanted = `${step}/${seq}/${this.leaders.join()}`;
+    this.wanted = wanted;
     if (this.shown === wanted) return;
     const found = await ask(`${this.addresses.templates}?step=${step}`);
-    if (!found) return;
+    if (!found || this.wanted !== wanted) return; // somebody has scrubbed on
     this.shown = wanted;
     const count = found.templates.length;
     this.said.textContent =

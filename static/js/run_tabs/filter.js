@@ -75,13 +75,13 @@ export class FilterTab {
     const wanted = `${step}/${seq}`;
     if (this.have !== wanted) {
       const told = await ask(`${this.addresses.groups}?step=${step}`);
-      if (!told) return;
+      if (!told || this.scrubber.step !== step) return; // somebody has scrubbed on: that drawing is under way
       Object.assign(this, { told, have: wanted, all: false });
     }
     const asked = `${this.whatIf.query(step)}/${newest.seq}`;
     if (this.told.step !== null && this.asked !== asked) {
       const other = await ask(`${this.addresses.whatIf}?${this.whatIf.query(step)}`);
-      if (other) Object.assign(this, { other, asked });
+      if (other && this.scrubber.step === step) Object.assign(this, { other, asked });
     }
   }
 
