@@ -16,7 +16,7 @@ from webapp.live.publish import publish_run
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
-from webapp.trajectories.models import Trajectory
+from webapp.trajectories.models import Trajectory, TrajectoryText
 from workers.lease import Fenced, seize
 from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
 from workers.tail import Chunk, read_chunk
@@ -87,9 +87,7 @@ def _save(rows: Rows) -> None:
         unique_fields=["run", "step"],
         update_fields=STEP_FIELDS,
     )
-    for shard, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
-        Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+    save_trajectories(rows)
     Evaluation.objects.bulk_create(
         rows.evaluations.values(),
         INSERT_BATCH,
@@ -99,6 +97,18 @@ def _save(rows: Rows) -> None:
     )
     Alert.objects.bulk_create(rows.alerts, INSERT_BATCH, ignore_conflicts=True)
     _save_checkpoints(rows)
+
+
+def save_trajectories(rows: Rows) -> None:
+    """The trajectories of whole shards in place of what was known of them, each with its words."""
+    for shard, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+        Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+        saved = Trajectory.objects.filter(run=rows.run, shard=shard).values_list("offset", "pk")
+        texts = rows.texts[shard]
+        for offset, pk in saved:
+            texts[offset].trajectory_id = pk
+        TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
 
 
 def _save_checkpoints(rows: Rows) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,8 @@ from engine.events import Event
 from engine.rollout.shards import read_records
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
-from webapp.trajectories.models import Trajectory
+from webapp.trajectories.models import Trajectory, TrajectoryText
+from webapp.trajectories.texts import actions_of, thoughts_of
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ class Rows:
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
     trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
+    texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by shard and offset
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -88,7 +90,11 @@ def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
     shard = payload["path"]
     try:
         path = inside(rows.run.directory, shard)
-        rows.trajectories[shard] = list(_trajectories(rows.run, shard, path))
+        rows.trajectories[shard] = []
+        rows.texts[shard] = {}
+        for offset, length, record in read_records(path):
+            rows.trajectories[shard].append(_trajectory(rows.run, shard, offset, length, record))
+            rows.texts[shard][offset] = _text(rows.run, record)
     except (RunDirectoryError, OSError, KeyError, TypeError, ValueError) as error:
         log.warning("Run %s: the trajectories of %s cannot be listed: %s", rows.run.pk, shard, error)
 
@@ -101,31 +107,35 @@ def inside(directory: Path, relative: str) -> Path:
     return path
 
 
-def _trajectories(run: Run, shard: str, path: Path) -> Iterator[Trajectory]:
-    for offset, length, record in read_records(path):
-        yield Trajectory(
-            run=run,
-            step=record["step"],
-            split=record["split"],
-            environment=record["environment"],
-            kind=record["kind"],
-            group=record["group"],
-            member=record["member"],
-            seed=record["seed"],
-            success=record["success"],
-            episode_return=record["return"],
-            score=record["score"],
-            advantage=record["advantage"],
-            group_std=record["group_std"],
-            kept=record["kept"],
-            turns=len(record["turns"]),
-            reply_tokens=sum(record["tokens"]["sampled"]),
-            parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
-            stop=record["stop"],
-            shard=shard,
-            offset=offset,
-            length=length,
-        )
+def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str, Any]) -> Trajectory:
+    return Trajectory(
+        run=run,
+        step=record["step"],
+        split=record["split"],
+        environment=record["environment"],
+        kind=record["kind"],
+        group=record["group"],
+        member=record["member"],
+        seed=record["seed"],
+        success=record["success"],
+        episode_return=record["return"],
+        score=record["score"],
+        advantage=record["advantage"],
+        group_std=record["group_std"],
+        kept=record["kept"],
+        turns=len(record["turns"]),
+        reply_tokens=sum(record["tokens"]["sampled"]),
+        parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
+        stop=record["stop"],
+        shard=shard,
+        offset=offset,
+        length=length,
+    )
+
+
+def _text(run: Run, record: dict[str, Any]) -> TrajectoryText:
+    """Its words, without the key of the trajectory, which has none before it is saved."""
+    return TrajectoryText(run=run, thoughts=thoughts_of(record), actions=actions_of(record))
 
 
 EVALUATION_KEYS = ("step", "environment", "final")

@@ -44,7 +44,20 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "-step"]),
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
+            models.Index(fields=["run", "seed", "step"]),
         ]
 
     def __str__(self) -> str:
         return f"{self.split} step {self.step}, group {self.group}, member {self.member}"
+
+
+class TrajectoryText(models.Model):
+    """The words that a trajectory is found by, a turn after a `texts.TURN` mark; the database keeps an index of them."""
+
+    trajectory = models.OneToOneField(Trajectory, primary_key=True, on_delete=models.CASCADE, related_name="text")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    thoughts = models.TextField()
+    actions = models.TextField()
+
+    def __str__(self) -> str:
+        return f"words of trajectory {self.trajectory_id}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Avg, Count, Max, Min, Q, QuerySet
 
 from engine.errors import RunDirectoryError
 from engine.rollout.shards import read_record
 from webapp.runs.models import Run
-from webapp.trajectories.models import Trajectory
+from webapp.trajectories.models import Trajectory, TrajectoryText
 
 
 @dataclass(slots=True)
@@ -24,6 +24,7 @@ class Facets:
     environments: dict[str, int] = field(default_factory=dict)
     splits: dict[str, int] = field(default_factory=dict)
     stops: dict[str, int] = field(default_factory=dict)
+    rules: dict[str, int] = field(default_factory=dict)  # that spoke, and at how many steps
 
 
 def facets(run: Run) -> Facets:
@@ -37,6 +38,8 @@ def facets(run: Run) -> Facets:
         _add(found.environments, row["environment"], row["count"])
         _add(found.splits, row["split"], row["count"])
         _add(found.stops, row["stop"], row["count"])
+    spoken = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
+    found.rules = {row["rule"]: row["steps"] for row in spoken.order_by("rule")}
     return found
 
 
@@ -44,14 +47,43 @@ def _add(counted: dict[str, int], name: str, count: int) -> None:
     counted[name] = counted.get(name, 0) + count
 
 
-def counts(rows: QuerySet[Trajectory]) -> dict[str, int]:
-    """How many rows there are, were solved, kept, and had a reply that could not be parsed."""
-    return rows.order_by().aggregate(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Rows of one split in numbers; `decided` are those of which the filter of groups spoke."""
+
+    split: str
+    total: int
+    solved: int
+    were_kept: int
+    decided: int
+    failed: int
+    mean_return: float
+    mean_turns: float
+    mean_tokens: float
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * self.solved / self.total:.1f}%"
+
+
+def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
+    """One for each split that has rows, training first: what tells training and held-out episodes apart."""
+    grouped = rows.order_by().values("split").annotate(
         total=Count("pk"),
         solved=Count("pk", filter=Q(success=True)),
-        kept=Count("pk", filter=Q(kept=True)),
+        were_kept=Count("pk", filter=Q(kept=True)),
+        decided=Count("kept"),
         failed=Count("pk", filter=Q(parse_failures__gt=0)),
-    )
+        mean_return=Avg("episode_return"),
+        mean_turns=Avg("turns"),
+        mean_tokens=Avg("reply_tokens"),
+    )  # fmt: skip
+    return [Summary(**row) for row in grouped.order_by("split")]
+
+
+def unsearchable(run: Run, facets: Facets) -> int:
+    """How many of a run's trajectories have no words in the index: those of runs from before there was one."""
+    return facets.total - TrajectoryText.objects.filter(run=run).count()
 
 
 def record(trajectory: Trajectory) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -11,34 +9,14 @@ from django.views.decorators.http import require_safe
 from engine.errors import RunDirectoryError
 from webapp.runs.models import Run
 from webapp.trajectories import services
-from webapp.trajectories.filters import KEPT, SPLITS, Filters, read_filters
+from webapp.trajectories.listing import list_page
 from webapp.trajectories.models import Trajectory
-from webapp.trajectories.paging import SORTS, page_of
 
 
 @require_safe
 def trajectory_list(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id)
-    filters = read_filters(request.GET)
-    sort = SORTS.get(request.GET.get("sort", ""), SORTS["newest"])
-    rows = filters.apply(Trajectory.objects.filter(run=run))
-    page = page_of(rows, sort, after=request.GET.get("after", ""), before=request.GET.get("before", ""))
-    return render(
-        request,
-        "trajectories/list.html",
-        {
-            "run": run,
-            "filters": filters,
-            "facets": services.facets(run),
-            "counts": services.counts(rows),
-            "page": page,
-            "links": _links(filters, sort.name, page.before, page.after),
-            "sort": sort.name,
-            "sorts": SORTS.values(),
-            "splits": SPLITS,
-            "kept_choices": KEPT,
-        },
-    )
+    return render(request, "trajectories/list.html", list_page(run, request.GET))
 
 
 @require_safe
@@ -76,13 +54,3 @@ def trajectory_data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 def _trajectory(run_id: str, pk: int) -> Trajectory:
     return get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
-
-
-def _links(filters: Filters, sort: str, before: str, after: str) -> dict[str, Any]:
-    """Query strings of the pages around this one."""
-    ordered = "" if sort == "newest" else sort
-    return {
-        "first": filters.query(sort=ordered),
-        "before": filters.query(sort=ordered, before=before) if before else "",
-        "after": filters.query(sort=ordered, after=after) if after else "",
-    }
