@@ -33,11 +33,20 @@ class Filters:
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
         rows = rows.filter(*self.conditions.values())
+        if self.run_id and self.rule:
+            rows = rows.filter(step__in=_spoken(self.rule).filter(run=self.run_id).values("step"))
+        elif self.rule:
+            rows = rows.filter(Exists(_spoken(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
         return rows.filter(matching(self.terms, self.run_id)) if self.terms else rows
 
     @property
     def active(self) -> bool:
-        return bool(self.conditions or self.terms)
+        return bool(self.conditions or self.rule or self.terms)
+
+    @property
+    def rule(self) -> str:
+        """The alert rule whose steps are asked for."""
+        return self.values.get("alert", "")
 
     def query(self, **changes: str) -> str:
         """The query string of these filters with `changes`; empty values are left out."""
@@ -99,10 +108,8 @@ def _text(lookup: str) -> Condition:
     return lambda value: Q(**{lookup: value})
 
 
-def _alert(value: str) -> Q:
-    """At the steps at which a rule spoke, or any rule."""
-    spoken = Alert.objects.filter(run=OuterRef("run"), step=OuterRef("step"))
-    return Q(Exists(spoken if value == ANY_RULE else spoken.filter(rule=value)))
+def _spoken(rule: str) -> QuerySet[Alert]:
+    return Alert.objects.order_by() if rule == ANY_RULE else Alert.objects.order_by().filter(rule=rule)
 
 
 CONDITIONS: dict[str, Condition] = {
@@ -124,6 +131,5 @@ CONDITIONS: dict[str, Condition] = {
                     | {"undecided": Q(kept__isnull=True)}),
     "parse": _choice("Parse", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}),
     "stop": _text("stop"),
-    "alert": _alert,
 }  # fmt: skip
-NAMES = ("q", *CONDITIONS)
+NAMES = ("q", "alert", *CONDITIONS)

@@ -45,6 +45,7 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
             models.Index(fields=["run", "seed", "step"]),
+            models.Index(fields=["run", "environment", "split", "stop", "step"]),  # all that the facets count
         ]
 
     def __str__(self) -> str:
