@@ -52,17 +52,21 @@ def read_records(path: Path) -> Iterator[tuple[int, int, Record]]:
 
 def read_record(path: Path, offset: int, length: int) -> Record:
     """The one trajectory at `offset`."""
+    return _decode(path, offset, read_text(path, offset, length))
+
+
+def read_text(path: Path, offset: int, length: int) -> bytes:
+    """The same as the JSON that was written, not yet parsed."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            text = zstandard.ZstdDecompressor().decompress(file.read(length), max_output_size=MAX_RECORD_BYTES)
+            return zstandard.ZstdDecompressor().decompress(file.read(length), max_output_size=MAX_RECORD_BYTES)
     except FileNotFoundError:
         raise RunDirectoryError(
             f"The shard {path.name} is gone.", remedy="Its run directory was moved or cleaned; restore it to read it."
         ) from None
     except zstandard.ZstdError as error:
         raise _damaged(path, offset, str(error)) from None
-    return _decode(path, offset, text)
 
 
 def _encode(record: Record) -> bytes:

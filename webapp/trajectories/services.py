@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from django.db.models import Avg, Count, Max, Min, Q, QuerySet
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_record
+from engine.rollout.shards import read_text
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory, TrajectoryText
 
@@ -88,18 +89,37 @@ def unsearchable(run: Run, facets: Facets) -> int:
 
 def record(trajectory: Trajectory) -> dict[str, Any]:
     """The whole record, from its shard; `RunDirectoryError` says which shard cannot be read, and why."""
+    return _checked(trajectory, record_text(trajectory))
+
+
+def checked_text(trajectory: Trajectory) -> bytes:
+    """The record as the JSON that lies in the shard: written once, and not again for each reader."""
+    text = record_text(trajectory)
+    _checked(trajectory, text)
+    return text
+
+
+def record_text(trajectory: Trajectory) -> bytes:
     path = shard_path(trajectory)
     try:
-        found = read_record(path, trajectory.offset, trajectory.length)
+        return read_text(path, trajectory.offset, trajectory.length)
     except OSError as error:
         raise RunDirectoryError(
             f"The shard {trajectory.shard} of run {trajectory.run_id} cannot be read: {error.strerror or error}.",
             remedy="Check the permissions and the disk of the run directory.",
         ) from None
+
+
+def _checked(trajectory: Trajectory, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
     if not isinstance(found, dict) or not isinstance(found.get("turns"), list):
         raise RunDirectoryError(
             f"The shard {trajectory.shard} has no trajectory at byte {trajectory.offset}.",
-            remedy="The file was replaced after it was indexed; index the run again.",
+            remedy="The file was replaced or damaged after it was indexed; index the run again: "
+            f"python manage.py rebuild_run {trajectory.run_id}",
         )
     return found
 

@@ -41,11 +41,11 @@ def trajectory_data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     """The record as it lies in its shard. `?download=1` offers it as a file."""
     trajectory = _trajectory(run_id, pk)
     try:
-        found = services.record(trajectory)
+        text = services.checked_text(trajectory)
     except RunDirectoryError as error:
         problem = {"message": error.message, "remedy": error.remedy, "shard": trajectory.shard}
         return JsonResponse({"error": problem}, status=410)
-    response = JsonResponse(found)
+    response = HttpResponse(text, content_type="application/json")
     if request.GET.get("download") == "1":
         name = f"{run_id}-{trajectory.split}-{trajectory.step}-{trajectory.group}-{trajectory.member}.json"
         response["Content-Disposition"] = f'attachment; filename="{name}"'
