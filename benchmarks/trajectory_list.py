@@ -21,7 +21,31 @@ from typing import Any
 from benchmarks.ingestion import prepare_site
 
 GROUP, STEP, REPEATS = 8, 128, 7
-WORDS = "the player goal hole ice is near far left right up down row column so then go on past free way from here".split()
+WORDS = [
+    "the",
+    "player",
+    "goal",
+    "hole",
+    "ice",
+    "is",
+    "near",
+    "far",
+    "left",
+    "right",
+    "up",
+    "down",
+    "row",
+    "column",
+    "so",
+    "then",
+    "go",
+    "on",
+    "past",
+    "free",
+    "way",
+    "from",
+    "here",
+]
 PAGES = {
     "newest": "",
     "filtered": "success=no&kept=kept&adv_low=-0.5&tokens_high=160",
@@ -55,7 +79,9 @@ def fill(name: str, count: int) -> Any:
     stream = random.Random(name)
     run = Run.objects.create(name=name, config={}, total_steps=count // STEP)
     rows = Trajectory.objects.bulk_create([trajectory(run, number, stream) for number in range(count)], 1000)
-    texts = [TrajectoryText(trajectory=row, run=run, thoughts=thoughts(stream), actions="\x1eLeft, Down") for row in rows]
+    texts = [
+        TrajectoryText(trajectory=row, run=run, thoughts=thoughts(stream), actions="\x1eLeft, Down") for row in rows
+    ]
     TrajectoryText.objects.bulk_create(texts, 1000)
     for step in range(0, count // STEP, 9):
         Alert.objects.create(run=run, seq=step, step=step, time=0.0, rule="entropy", severity="warn", message="",

@@ -16,7 +16,7 @@ from webapp.live.publish import publish_run
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
-from webapp.trajectories.models import Trajectory, TrajectoryText
+from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from workers.lease import Fenced, seize
 from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
 from workers.tail import Chunk, read_chunk
@@ -109,6 +109,8 @@ def save_trajectories(rows: Rows) -> None:
         for offset, pk in saved:
             texts[offset].trajectory_id = pk
         TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
+        LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
+        LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -134,6 +136,7 @@ def _forget(run: Run, step: int) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     Trajectory.objects.filter(run=run, step__gt=step).delete()
+    LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
 

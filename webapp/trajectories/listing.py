@@ -9,6 +9,7 @@ from typing import Any
 from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_filters
+from webapp.trajectories.losses import lost_shards
 from webapp.trajectories.models import Trajectory, TrajectoryText
 from webapp.trajectories.paging import COLUMNS, NEWEST, Column, Page, Sort, page_of, read_sort
 from webapp.trajectories.search.snippets import Snippet, snippet
@@ -39,12 +40,15 @@ def list_page(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
     rows = filters.apply(Trajectory.objects.filter(run=run))
     page = page_of(rows, sort, after=query.get("after", ""), before=query.get("before", ""))
     summaries = services.summaries(rows)
+    lost = lost_shards(run, filters)
     return {
         "run": run,
         "filters": filters,
         "facets": facets,
         "summaries": summaries,
         "total": sum(summary.total for summary in summaries),
+        "lost": lost,
+        "lost_count": sum(shard.count for shard in lost),
         "page": page,
         "found": _found(page.rows, filters),
         "unsearchable": services.unsearchable(run, facets) if filters.terms else 0,
@@ -62,9 +66,7 @@ def _found(rows: Sequence[Trajectory], filters: Filters) -> list[Found]:
     if not filters.terms:
         return [Found(row=row, snippet=None) for row in rows]
     texts = TrajectoryText.objects.in_bulk([row.pk for row in rows])
-    return [
-        Found(row=row, snippet=snippet(texts[row.pk], filters.terms) if row.pk in texts else None) for row in rows
-    ]
+    return [Found(row=row, snippet=snippet(texts[row.pk], filters.terms) if row.pk in texts else None) for row in rows]
 
 
 def _heads(filters: Filters, sort: Sort, *, several: bool) -> list[Head]:

@@ -10,6 +10,7 @@ from engine.errors import RunDirectoryError
 from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.listing import list_page
+from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
 
 
@@ -30,6 +31,7 @@ def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpRespons
             "run": trajectory.run,
             "trajectory": trajectory,
             "members": services.group_of(trajectory),
+            "lost": lost_members(trajectory),
             "before": before,
             "after": after,
         },

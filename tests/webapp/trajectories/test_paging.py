@@ -67,7 +67,21 @@ def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None
     assert [row.pk for row in page_of(all_rows, sort, after=first.after, size=5).rows] == expected
 
 
-@pytest.mark.parametrize("cursor", ["x", "////", "bnVsbA", "W10", "WyJhIiwgMV0", "é", "WyJcdWQ4MDAiLDFd", "WyJcdTAwMDAiLDFd", "WzEsIDFlOTk5XQ", "W05hTiwgMV0"])
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "x",
+        "////",
+        "bnVsbA",
+        "W10",
+        "WyJhIiwgMV0",
+        "é",
+        "WyJcdWQ4MDAiLDFd",
+        "WyJcdTAwMDAiLDFd",
+        "WzEsIDFlOTk5XQ",
+        "W05hTiwgMV0",
+    ],
+)
 def test_a_cursor_that_makes_no_sense_gives_the_first_page(run: Run, rows: list[Trajectory], cursor: str) -> None:
     all_rows = Trajectory.objects.filter(run=run)
     assert list(page_of(all_rows, NEWEST, after=cursor).rows) == list(page_of(all_rows, NEWEST).rows)

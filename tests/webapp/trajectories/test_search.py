@@ -19,7 +19,8 @@ from webapp.trajectories.search.snippets import snippet
 from webapp.trajectories.search.terms import Term, read_terms
 from webapp.trajectories.texts import TURN, actions_of, thoughts_of
 from workers.bridge import save_trajectories
-from workers.rows import Rows, _text, _trajectory
+from workers.rows import Rows
+from workers.shard_rows import _text, _trajectory
 
 
 def turn(thought: str, *actions: str, parse: str = "ok", reply: str = "") -> dict[str, Any]:
@@ -30,7 +31,7 @@ def turn(thought: str, *actions: str, parse: str = "ok", reply: str = "") -> dic
 def save(run: Run, *told: list[dict[str, Any]]) -> list[Trajectory]:
     """A trajectory for each list of turns, saved as the worker saves them."""
     rows = Rows(run)
-    rows.trajectories["s"], rows.texts["s"] = [], {}
+    rows.trajectories["s"], rows.texts["s"], rows.lost["s"] = [], {}, []
     for member, turns in enumerate(told):
         record = {**trajectory_record(member, "x"), "turns": turns}
         rows.trajectories["s"].append(_trajectory(run, "s", member, 1, record))
