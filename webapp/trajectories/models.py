@@ -53,7 +53,7 @@ class Trajectory(models.Model):
 
 
 class TrajectoryText(models.Model):
-    """The words that a trajectory is found by, a turn after a `texts.TURN` mark; the database keeps an index of them."""
+    """The words that a trajectory is found by, each turn after a `texts.TURN`; the database keeps an index of them."""
 
     trajectory = models.OneToOneField(Trajectory, primary_key=True, on_delete=models.CASCADE, related_name="text")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")

@@ -102,8 +102,9 @@ def test_what_is_deleted_is_not_found_and_its_words_are_gone(run: Run, told: lis
 
 @pytest.mark.parametrize(
     "query",
-    [*(text[:400] for text in STORABLE), '"', '""', "AND", "NOT", "hole NOT", "NEAR(a b)", "a OR", "thoughts:hole", "^a",
-     "{thoughts}", "*", "a**", "a''b", "a' | !b", "a<->b", "a:*", "\\", "'", "a\x01b", "%", "ß" * 400, "\ud800x", "a\0b"],
+    [*(text[:400] for text in STORABLE), '"', '""', "AND", "NOT", "hole NOT", "NEAR(a b)", "a OR", "thoughts:hole",
+     "^a", "{thoughts}", "*", "a**", "a''b", "a' | !b", "a<->b", "a:*", "\\", "'", "a\x01b", "%", "ß" * 400,
+     "\ud800x", "a\0b"],
 )  # fmt: skip
 def test_no_query_is_an_error(run: Run, told: list[Trajectory], query: str) -> None:
     assert isinstance(found(run, query), list)

@@ -1,1 +1,1 @@
-"""Finding trajectories by words: what was asked (`terms`), who finds it (`indexes`), and where it stands (`snippets`)."""
+"""Finding trajectories by words: what was asked (`terms`), who finds it (`indexes`), where it stands (`snippets`)."""
