@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from engine.errors import RunDirectoryError
 from webapp.runs.models import Run
 from webapp.trajectories import services
+from webapp.trajectories.comparison import compare_page, over_time, read_ids
 from webapp.trajectories.listing import list_page
 from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
@@ -18,6 +19,15 @@ from webapp.trajectories.models import Trajectory
 def trajectory_list(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id)
     return render(request, "trajectories/list.html", list_page(run, request.GET))
+
+
+@require_safe
+def trajectory_compare(request: HttpRequest, run_id: str) -> HttpResponse:
+    """`ids` are laid side by side, the first being what the others are compared with; `best=1` adds optimal play."""
+    run = get_object_or_404(Run, pk=run_id)
+    ids, best = read_ids(request.GET.getlist("ids")), request.GET.get("best") == "1"
+    context = compare_page(run, ids, best=best, start=request.GET.get("from", ""))
+    return render(request, "trajectories/compare.html", context)
 
 
 @require_safe
@@ -32,6 +42,7 @@ def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpRespons
             "trajectory": trajectory,
             "members": services.group_of(trajectory),
             "lost": lost_members(trajectory),
+            "over_time": over_time(trajectory),
             "before": before,
             "after": after,
         },

@@ -49,6 +49,7 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/latest/": Row(get=200),
     "runs/<str:run_id>/log/": Row(get=200),
     "runs/<str:run_id>/trajectories/": Row(get=200),
+    "runs/<str:run_id>/trajectories/compare/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
     "leaderboard/": Row(get=200),
