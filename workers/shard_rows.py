@@ -63,7 +63,7 @@ def _index(run: Run, shard: str, frame: Frame, found: ShardRows, loss: _Losses) 
         _check(row)
         text = _text(run, frame.record)
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
-        found.lost.append(loss.of(frame, f"it is no whole record: {_words(error)}"))
+        found.lost.append(loss.of(frame, f"at byte {frame.offset}, it is no whole record: {_words(error)}"))
         return
     found.trajectories.append(row)
     found.texts[frame.offset] = text
@@ -76,8 +76,7 @@ class _Losses:
         self.run, self.payload = run, payload
 
     def of(self, frame: Frame, why: str) -> LostTrajectory:
-        why = f"The shard is damaged at byte {frame.offset}: {why}."
-        return self._row(offset=frame.offset, why=why, **_known(frame.identity))
+        return self._row(offset=frame.offset, why=f"The shard is damaged: {why}.", **_known(frame.identity))
 
     def rest(self, found: ShardRows, why: str) -> None:
         """Those that neither were read nor are named as lost."""

@@ -59,7 +59,7 @@ def read_records(path: Path) -> Iterator[tuple[int, int, Record]]:
     """`(offset, length, record)` of each trajectory, in order; `RunDirectoryError` at the first damaged frame."""
     for frame in survey(path):
         if frame.record is None:
-            raise _damaged(path, frame.offset, frame.why)
+            raise _damaged(path, frame.why)
         yield frame.offset, frame.length, frame.record
 
 
@@ -74,7 +74,7 @@ def survey(path: Path) -> Iterator[Frame]:
     for identity in contents:
         length = identity.pop("length")
         if offset + length > len(data):
-            why = f"the file ends at byte {len(data)}, before or in the middle of a record"
+            why = f"it was cut off at byte {len(data)}, before or in the middle of a record"
             yield Frame(offset=offset, length=length, record=None, why=why, identity=identity)
         else:
             yield _frame(data, offset, length, identity)
@@ -90,7 +90,7 @@ def _walk(data: bytes) -> Iterator[Frame]:
             decompressor.decompress(memoryview(data)[offset:])
             why = "" if decompressor.eof else "it ends in the middle of a record"
         except zstandard.ZstdError as error:
-            why = str(error)
+            why = f"at byte {offset}, {error}"
         if not why:
             length = len(data) - offset - len(decompressor.unused_data)
             yield _frame(data, offset, length, {})
@@ -107,9 +107,9 @@ def _frame(data: bytes, offset: int, length: int, identity: Record) -> Frame:
         text = zstandard.ZstdDecompressor().decompress(data[offset : offset + length], max_output_size=MAX_RECORD_BYTES)
         record = json.loads(text)
     except (zstandard.ZstdError, ValueError) as error:
-        why = str(error)
+        why = f"at byte {offset}, {error}"
     if record is not None and not isinstance(record, dict):
-        why, record = "it is no record", None
+        why, record = f"at byte {offset}, it is no record", None
     return Frame(offset=offset, length=length, record=record, why=why, identity=identity)
 
 
@@ -161,7 +161,7 @@ def read_text(path: Path, offset: int, length: int) -> bytes:
             f"The shard {path.name} is gone.", remedy="Its run directory was moved or cleaned; restore it to read it."
         ) from None
     except zstandard.ZstdError as error:
-        raise _damaged(path, offset, str(error)) from None
+        raise _damaged(path, f"at byte {offset}, {error}") from None
 
 
 def _encode(record: Record) -> bytes:
@@ -173,12 +173,12 @@ def _decode(path: Path, offset: int, text: bytes) -> Record:
     try:
         record: Record = json.loads(text)
     except ValueError as error:
-        raise _damaged(path, offset, str(error)) from None
+        raise _damaged(path, f"at byte {offset}, {error}") from None
     return record
 
 
-def _damaged(path: Path, offset: int, why: str) -> RunDirectoryError:
+def _damaged(path: Path, why: str) -> RunDirectoryError:
     return RunDirectoryError(
-        f"The shard {path.name} is damaged at byte {offset}: {why}.",
+        f"The shard {path.name} is damaged: {why}.",
         remedy="The other trajectories of the shard can still be read.",
     )

@@ -91,7 +91,7 @@ function goToTurn(index, frame = Infinity) {
 }
 
 function keepPlace() {
-  const links = reader.querySelectorAll("#reader-before, #reader-after, .member");
+  const links = reader.querySelectorAll("#reader-before, #reader-after, a.member");
   writePlace({ turn: state.turn + 1, token: state.shade ? state.token : null, shade: state.shade }, links);
 }
 

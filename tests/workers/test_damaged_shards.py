@@ -56,7 +56,7 @@ def test_a_shard_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: 
     assert [(member, count) for member, count, _ in told(run)] == [(2, 1), (3, 1)]
     row = run.lost_trajectories.get(member=3)
     assert (row.step, row.split, row.group, row.seed, row.environment) == (1, "train", 0, 7, "FrozenLake")
-    assert "the file ends at byte" in row.why
+    assert "it was cut off at byte" in row.why
     assert row.remedy.endswith(f"python manage.py rebuild_run {run.pk}")
     assert run.steps.count() == 1  # what came after the shard is there
 
@@ -67,7 +67,7 @@ def test_damage_in_the_middle_costs_one(run: Run) -> None:
     Bridge(run, 1).drain()
     assert sorted(run.trajectories.values_list("member", flat=True)) == [0, 2, 3]
     [(member, _, why)] = told(run)
-    assert (member, why.startswith("The shard is damaged at byte ")) == (1, True)
+    assert (member, why.startswith("The shard is damaged: at byte ")) == (1, True)
 
 
 def test_a_shard_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:

@@ -34,11 +34,11 @@ class Aligned:
         """Where it parts, in words; a difference from the start is of turn 0."""
         if not self.partings:
             return "the same throughout"
-        said = [
-            f"{KINDS[kind]} {f'at turn {turn}' if turn else 'from the start'}"
-            for kind, turn in sorted(self.partings.items(), key=lambda item: item[1])
-        ]
-        return ", ".join(said)
+        turns = sorted(set(self.partings.values()))
+        return "; ".join(f"{f'turn {turn}' if turn else 'from the start'}: {self._at(turn)}" for turn in turns)
+
+    def _at(self, turn: int) -> str:
+        return ", ".join(KINDS[kind] for kind, first in self.partings.items() if first == turn)
 
 
 def align(records: Sequence[Record]) -> list[Aligned]:

@@ -10,7 +10,7 @@ app_name = "trajectories"
 
 urlpatterns = [
     path("", views.trajectory_list, name="list"),
-    path("compare/", views.trajectory_compare, name="compare"),
+    path("compare/", views.trajectory_compare, name="side_by_side"),
     path("<int:pk>/", views.trajectory_detail, name="detail"),
     path("<int:pk>/data.json", views.trajectory_data, name="data"),
 ]

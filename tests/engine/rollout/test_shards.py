@@ -81,7 +81,7 @@ def test_a_shard_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -
     found = [frame.record["member"] for frame in survey(path) if frame.record]
     assert found == [0, 1]
     assert list(lost(path)) == [2, 3]
-    assert all("the file ends at byte" in why for why in lost(path).values())
+    assert all("it was cut off at byte" in why for why in lost(path).values())
     assert {"environment": "Lake", "group": 2, "member": 3, "seed": 7} in [frame.identity for frame in survey(path)]
 
 

@@ -23,7 +23,7 @@ def test_words_part_before_actions_and_actions_before_states() -> None:
     assert aligned.partings == {"text": 1, "action": 2, "state": 3}
     assert [cell.parts for cell in aligned.cells] == [["other words"], ["another action"], ["another state"]]
     assert [sorted(cell.same) for cell in aligned.cells] == [["action", "state"], ["state", "text"], ["action", "text"]]
-    assert aligned.words == "other words at turn 1, another action at turn 2, another state at turn 3"
+    assert aligned.words == "turn 1: other words; turn 2: another action; turn 3: another state"
 
 
 def test_the_first_parts_from_nothing_and_claims_no_sameness() -> None:
@@ -52,7 +52,7 @@ def test_a_turn_without_an_action_keeps_the_state() -> None:
 
 def test_other_puzzles_differ_from_the_start() -> None:
     _, aligned = align([record(turn("x")), record(turn("x"), start="b")])
-    assert aligned.words == "another state from the start"
+    assert aligned.words == "from the start: another state"
 
 
 def test_states_without_a_drawing_are_told_apart_by_their_words() -> None:

@@ -51,7 +51,7 @@ def test_members_stand_side_by_side_and_the_first_differences_are_marked(
             None,
         )
         assert column.aligned.partings.get("action") == (None if first is None else first + 1)
-    assert "first other words" in page.content.decode()
+    assert "parts here: other words" in page.content.decode()
 
 
 def test_only_a_few_fit_side_by_side_and_the_page_says_so(browser: Client, run: Run, rows: list[Trajectory]) -> None:
