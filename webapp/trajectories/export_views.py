@@ -21,10 +21,10 @@ PAGE_OF_TICKS = 500
 
 @require_safe
 def export(request: HttpRequest, run_id: str) -> HttpResponseBase:
-    """The ticked ones (`id`), or all of the list's filter, oldest step first; at most `MOST_EXPORTED`."""
+    """The ticked ones (`ids`), or all of the list's filter, oldest step first; at most `MOST_EXPORTED`."""
     run = get_object_or_404(Run, pk=run_id)
     rows = Trajectory.objects.filter(run=run)
-    ticked = [int(text) for text in request.GET.getlist("id")[:PAGE_OF_TICKS] if _is_key(text)]
+    ticked = [int(text) for text in request.GET.getlist("ids")[:PAGE_OF_TICKS] if _is_key(text)]
     rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET).apply(rows)
     ordered = rows.order_by("step", "split", "environment", "group", "member")
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])

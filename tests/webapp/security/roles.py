@@ -60,6 +60,7 @@ HTTP: dict[str, Row] = {
     "settings/notifications/": Row(get=200, post=400),
     "runs/<str:run_id>/trajectories/": Row(get=200),
     "runs/<str:run_id>/trajectories/export.jsonl": Row(get=200),
+    "runs/<str:run_id>/trajectories/compare/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),

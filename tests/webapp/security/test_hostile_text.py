@@ -79,7 +79,8 @@ def test_every_hostile_reply_arrives_as_it_was_said(
 def test_hostile_query_strings_break_no_page(world: World, client: Client) -> None:
     """Filters, sorts and cursors come from addresses that anyone may write."""
     client.force_login(world.user)
-    keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept"]
+    keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept",
+            "ids", "best", "from", "alert", "seed"]  # fmt: skip
     for route in PAGES:
         for text in short(200)[::3]:
             answer = client.get(address(route, world), dict.fromkeys(keys, text))
