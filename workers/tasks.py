@@ -11,8 +11,8 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs.models import Run
 from webapp.runs.services import enqueue
 from webapp.runs.states import SUPERVISED
-from workers import housekeeping, lease, turns
-from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, app
+from workers import housekeeping, lease, turns, what_if
+from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, WHAT_IF, app
 from workers.bridge import rebuild
 from workers.supervisor import supervise
 
@@ -43,6 +43,15 @@ def tend() -> None:
     turns.call_next()
     for run_id in Run.objects.exclude(imported_from="").filter(event_offset=0).values_list("pk", flat=True):
         index_run(run_id)
+    what_if.mend()
+    what_if.call_next()
+
+
+@app.task(name=WHAT_IF)
+def play_what_if(pk: int) -> None:
+    """Plays a queued what-if if it is its turn; else does nothing."""
+    if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
+        what_if.call_next()
 
 
 @app.task(name=INDEX)

@@ -22,6 +22,10 @@ MOST_LISTED = 200  # lines in error that are listed one by one
 UNNAMED = "imported"
 
 
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
 @dataclass(slots=True, kw_only=True)
 class Report:
     """What became of the lines. `errors` has file, line number and reason, the first `MOST_LISTED`."""
@@ -34,12 +38,13 @@ class Report:
     errors: list[tuple[str, int, str]] = field(default_factory=list)
 
     def in_words(self) -> str:
-        words = [f"{self.rollouts} trajectories of {len(self.steps)} steps were read."]
+        words = [f"Read: {_many(self.rollouts, 'trajectory', 'trajectories')} of {_many(len(self.steps), 'step')}."]
         if self.failed:
             name, number, reason = self.errors[0]
-            words.append(f"{self.failed} lines could not be read; the first is line {number} of {name}: {reason}.")
+            failed = _many(self.failed, "line")
+            words.append(f"{failed} could not be read; the first is line {number} of {name}: {reason}.")
         if self.unscored:
-            words.append(f"{self.unscored} have no score and count as 0.")
+            words.append(f"Without a score, and counted as 0: {_many(self.unscored, 'trajectory', 'trajectories')}.")
         return " ".join(words)
 
 

@@ -8,8 +8,9 @@ const PREFIX = "detectors.rules";
 export class RuleEditor {
   // `onChange` is called whenever a rule changed.
   constructor(root, onChange) {
-    const { fields, presets, metrics } = JSON.parse(document.getElementById("rule-editor-data").textContent);
+    const { fields, kinds, presets, metrics } = JSON.parse(document.getElementById("rule-editor-data").textContent);
     this.fields = [...fields].sort((one, other) => rank(one.name) - rank(other.name));
+    this.kinds = kinds;
     this.presets = presets;
     this.onChange = onChange;
     this.list = root.querySelector("#rule-list");
@@ -88,7 +89,8 @@ export class RuleEditor {
   }
 
   item(rule, index, open) {
-    const summary = element("summary", {}, ...headline(rule));
+    const heading = () => headline(rule, this.kinds);
+    const summary = element("summary", {}, ...heading());
     const remove = element("button", { class: "button button--small button--danger", type: "button" }, "Remove");
     remove.addEventListener("click", () => {
       this.rules.splice(index, 1);
@@ -98,7 +100,7 @@ export class RuleEditor {
     const fields = element("div", { class: "rule-fields" }, ...this.used(rule).map((one) => this.input(one, rule, index)));
     const problem = element("p", { class: "field-error", "data-error-rule": true, role: "alert" });
     const details = element("details", { class: "rule", open, "data-name": rule.name }, summary, problem, fields, remove);
-    details.addEventListener("input", () => summary.replaceChildren(...headline(rule)));
+    details.addEventListener("input", () => summary.replaceChildren(...heading()));
     return element("li", {}, details);
   }
 
@@ -116,7 +118,7 @@ export class RuleEditor {
       { class: field.name === "advice" || field.name === "subject" ? "field rule-wide" : "field" },
       element("label", { for: id }, field.label),
       made,
-      element("p", { class: "field-help", id: `${id}-help` }, field.help),
+      element("p", { class: "field-help", id: `${id}-help` }, field.name === "kind" ? this.kinds[rule.kind][1] : field.help),
       element("p", { class: "field-error", "data-error": id, role: "alert" }),
     );
   }
@@ -137,13 +139,13 @@ function sent(field, value) {
   return names.filter(Boolean);
 }
 
-function headline(rule) {
-  const limit = rule.kind === "no_signal" ? "" : ` ${rule.limit}`;
+function headline(rule, kinds) {
+  const finding = kinds[rule.kind][0].replace("{limit}", String(rule.limit));
   const streak = Number(rule.steps) > 1 ? `, ${rule.steps} in a row` : "";
   return [
     element("span", { class: `chip chip--${rule.severity}` }, icon("alert"), element("span", {}, rule.severity)),
     element("b", { class: "mono" }, rule.name),
-    element("span", { class: "muted" }, `${rule.metric} ${String(rule.kind).replaceAll("_", " ")}${limit}${streak}`),
+    element("span", { class: "muted" }, `${rule.metric}: ${finding}${streak}`),
     element("span", { class: "muted rule-action" }, rule.action === "by_severity" ? "" : `then ${rule.action}`),
   ];
 }

@@ -84,6 +84,7 @@ export class RulesPanel {
   }
 
   outcome({ firings, count, steps, last }) {
+    if (!steps) return [element("p", { class: "muted" }, "Nothing is recorded yet. Try again after some steps.")];
     const over = `Over ${steps} recorded steps, to step ${last}`;
     if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have spoken.`)];
     const more = count > firings.length ? `, of which the first ${firings.length} are shown` : "";

@@ -11,8 +11,8 @@ export function settingsNow(events) {
   return found;
 }
 
-/** A value in a few words: a list of rules by their names. */
+/** A value in a few words; of rules how many there are, for they are listed under Alerts. */
 export function settingText(value) {
   if (!Array.isArray(value)) return String(value);
-  return value.map((one) => one.name ?? String(one)).join(", ") || "none";
+  return `${value.length} ${value.length === 1 ? "rule" : "rules"}`;
 }

@@ -1,99 +1,182 @@
-// The form that asks what another filter would have kept: a strategy, its value, and what it prefers.
+// A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two part.
 
-import { percent } from "./format.js";
+import { drawBoard } from "./board.js";
+import { html } from "./svg.js";
+import { showText, visibleString } from "./visible_text.js";
 
-const VALUES = {
-  top_p: { min: 0.05, max: 1, step: 0.05, of: 0.8, show: (value) => value.toFixed(2) },
-  top_k: { min: 0.05, max: 1, step: 0.05, of: 0.5, show: (value) => value.toFixed(2) },
-  min_p: { min: 0.05, max: 1, step: 0.05, of: 0.5, show: (value) => value.toFixed(2) },
-  top_k_absolute: { min: 1, max: 16, step: 1, of: 4, show: (value) => String(value) },
-};
-const MASS = { variance: "variance mass", std: "std mass", softmax: "softmax mass" };
+const POLL = 400;
+const POLL_HIDDEN = 2000;
+const page = document.getElementById("what-if");
+const rows = document.getElementById("what-if-turns");
+const fork = Number(page.dataset.turn);
 
-export class WhatIf {
-  constructor(form, filter, groups, onChange) {
-    Object.assign(this, { form, filter, groups });
-    VALUES.top_k_absolute.max = groups;
-    this.toOwn();
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.elements.choice.addEventListener("change", () => {
-      this.setRange(this.strategy);
-      onChange();
-    });
-    for (const name of ["value", "smallest", "include_zero"])
-      form.elements[name].addEventListener("input", () => {
-        this.tell();
-        onChange();
-      });
-    form.addEventListener("reset", (event) => {
-      event.preventDefault();
-      this.toOwn();
-      onChange();
-    });
-  }
+const state = { original: null, forked: new Map(), offset: 0, ended: false };
 
-  // The run's own settings; where it has no filter, a common one.
-  toOwn() {
-    const { strategy, mode, value, largest, include_zero: zero } = this.filter;
-    const off = strategy === "none";
-    const named = strategy === "top_p" ? `top_p ${mode}` : `${strategy} variance`;
-    this.form.elements.choice.value = off ? "top_p variance" : named;
-    this.form.elements.smallest.checked = !largest;
-    this.form.elements.include_zero.checked = zero;
-    this.setRange(this.strategy, off ? undefined : value);
-  }
-
-  setRange(strategy, value) {
-    const kind = VALUES[strategy];
-    this.form.elements.value.closest("label").hidden = !kind;
-    if (!kind) return;
-    const range = this.form.elements.value;
-    // a value of the run's own may lie between two steps of the slider
-    const step =
-      value === undefined || Number.isInteger(Math.round((1e6 * value) / kind.step) / 1e6) ? kind.step : "any";
-    Object.assign(range, { min: Math.min(kind.min, value ?? kind.min), max: Math.max(kind.max, value ?? 0), step });
-    range.value = value ?? Math.min(kind.of, kind.max);
-    this.tell();
-  }
-
-  tell() {
-    this.form.elements.told.textContent = VALUES[this.strategy]?.show(this.value) ?? "";
-  }
-
-  get strategy() {
-    return this.form.elements.choice.value.split(" ")[0];
-  }
-
-  get value() {
-    return Number(this.form.elements.value.value);
-  }
-
-  query(step) {
-    const [strategy, mode] = this.form.elements.choice.value.split(" ");
-    const { smallest, include_zero: zero } = this.form.elements;
-    const asked = {
-      step,
-      strategy,
-      mode,
-      value: this.value,
-      largest: smallest.checked ? 0 : 1,
-      include_zero: zero.checked ? 1 : 0,
-    };
-    return new URLSearchParams(asked);
-  }
-
-  // The choice in words, of the server's answer.
-  static words({ strategy, mode, value, largest }) {
-    const order = largest ? "" : ", smallest first";
-    const told = {
-      none: "no filter",
-      top_p: `top-p ${short(value)} of ${MASS[mode]}`,
-      top_k: `top-k of ${percent(value)} of groups`,
-      top_k_absolute: `top-k of ${short(value)} groups`,
-      min_p: `min-p ${short(value)} of the best`,
-    };
-    return `${told[strategy]}${order}`;
-  }
+async function ask(url) {
+  const answer = await fetch(url, { headers: { Accept: "application/json" } });
+  return answer.json();
 }
 
-const short = (value) => String(Number(value.toPrecision(4)));
+async function follow() {
+  let answer;
+  try {
+    answer = await ask(`${page.dataset.events}?after=${state.offset}`);
+  } catch {
+    tell("The server cannot be reached", "This page tries again.");
+    setTimeout(follow, POLL_HIDDEN);
+    return;
+  }
+  for (const message of answer.messages) TOLD[message.kind]?.(message);
+  state.offset = answer.next;
+  tell(progressOf(answer), [answer.message, answer.remedy].filter(Boolean).join(" "));
+  if (answer.live || answer.messages.length) {
+    setTimeout(follow, document.hidden ? POLL_HIDDEN : POLL);
+    return;
+  }
+  await end(answer);
+}
+
+const TOLD = {
+  loading: ({ device }) => {
+    state.phase = `Loading the model on ${device === "cuda" ? "the GPU" : "the CPU"}`;
+  },
+  replayed: () => {
+    state.phase = "Rolling on";
+  },
+  prompt: ({ turn, text }) => change(turn, { prompt: text }),
+  words: ({ turn, text }) => change(turn, { reply: (state.forked.get(turn)?.reply ?? "") + text }),
+  turn: ({ turn, kind, time, ...rest }) => change(turn, { ...rest, done: true }),
+};
+
+function change(turn, values) {
+  state.forked.set(turn, { ...state.forked.get(turn), ...values });
+  drawRow(turn);
+}
+
+const progressOf = (answer) => (answer.state === "running" && state.phase ? state.phase : answer.label);
+
+function tell(status, message) {
+  document.getElementById("what-if-status").textContent = status;
+  document.getElementById("what-if-message").textContent = visibleString(message);
+}
+
+/** The whole record takes the place of what was told, with states to draw. */
+async function end(answer) {
+  state.ended = true;
+  document.getElementById("what-if-stop")?.remove();
+  rows.removeAttribute("aria-busy");
+  if (answer.state !== "finished") {
+    drawAll();
+    return;
+  }
+  const record = await ask(page.dataset.record);
+  if (record.error) {
+    tell(answer.label, `${record.error.message} ${record.error.remedy}`);
+    return;
+  }
+  state.record = record;
+  record.turns.forEach((turn, index) => {
+    if (index >= fork) state.forked.set(index, { ...turn, done: true });
+  });
+  drawAll();
+  const verdicts = [state.original && `Recorded: ${verdict(state.original)}.`, `What if: ${verdict(record)}.`];
+  tell(answer.label, [answer.message, ...verdicts].filter(Boolean).join(" "));
+}
+
+const verdict = (record) =>
+  `${record.success ? "solved" : "not solved"}, return ${record.return.toFixed(2)}, ${record.turns.length} turns`;
+
+function drawAll() {
+  rows.replaceChildren();
+  const turns = state.original?.turns ?? [];
+  if (fork > 0 && turns.length) {
+    const many = fork === 1 ? "Turn 1 was" : `Turns 1 to ${fork} were`;
+    rows.append(html("p", "muted", { textContent: `${many} played again as recorded.` }));
+  }
+  const last = Math.max(turns.length, ...[...state.forked.keys()].map((turn) => turn + 1), fork + 1);
+  for (let turn = fork; turn < last; turn += 1) drawRow(turn);
+  markParting(last);
+}
+
+function drawRow(turn) {
+  const id = `what-if-turn-${turn}`;
+  const mine = state.original?.turns[turn];
+  const other = state.forked.get(turn);
+  const row = html(
+    "section",
+    "what-if-row",
+    { id },
+    html("h3", "", { textContent: `Turn ${turn + 1}` }),
+    cell("As recorded", mine, state.original ? "The recorded episode was over." : "The original cannot be read."),
+    cell("What if", other, state.ended ? "This episode was over." : "Not reached yet."),
+  );
+  const before = document.getElementById(id);
+  if (before) before.replaceWith(row);
+  else rows.append(row);
+}
+
+function cell(side, turn, absent) {
+  const label = html("p", "what-if-side", { textContent: side });
+  if (!turn) return html("article", "panel what-if-cell what-if-cell--plain muted", {}, label, html("p", "", { textContent: absent }));
+  const drawing = turn.frames?.at(-1)?.drawing;
+  const text = html("pre", "model-text");
+  showText(text, turn.reply ?? "");
+  const facts = html("div", "", {}, label, outcome(turn), text, promptOf(turn));
+  if (!drawing) return html("article", "panel what-if-cell what-if-cell--plain", {}, facts);
+  return html("article", "panel what-if-cell", {}, html("div", "board", {}, drawBoard(drawing)), facts);
+}
+
+function outcome(turn) {
+  if (turn.executed === undefined) return html("p", "muted", { textContent: "is being sampled …" });
+  const done = turn.executed.map(visibleString).join(" ‖ ") || "nothing was done";
+  const line = html("p", "", {}, html("b", "mono", { textContent: done }));
+  line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
+  if (turn.parse && turn.parse !== "ok") {
+    line.append(html("span", "unparsed", { textContent: ` ${visibleString(turn.parse.replaceAll("_", " "))}` }));
+  }
+  return line;
+}
+
+function promptOf(turn) {
+  if (!turn.prompt) return html("span", "");
+  const text = html("pre", "model-text");
+  showText(text, turn.prompt);
+  return html("details", "", {}, html("summary", "", { textContent: "Prompt" }), text);
+}
+
+/** Marks the first turn in which the two did, said or read something else. */
+function markParting(last) {
+  for (let turn = fork; turn < last; turn += 1) {
+    const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
+    if (!state.original || (!other && !state.ended)) return;
+    const why = difference(mine, other);
+    if (!why) continue;
+    const row = document.getElementById(`what-if-turn-${turn}`);
+    row.classList.add("what-if-row--parts");
+    row.querySelector("h3").textContent = `Turn ${turn + 1}: here they part, ${why}`;
+    return;
+  }
+  if (state.ended) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+}
+
+function difference(mine, other) {
+  if (!mine || !other) return "one of them was over";
+  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
+  if (mine.prompt !== other.prompt) return "by what they were told";
+  return mine.reply === other.reply ? "" : "by their words alone";
+}
+
+async function begin() {
+  if (page.dataset.original) {
+    try {
+      const answer = await ask(page.dataset.original);
+      state.original = answer.error ? null : answer;
+    } catch {
+      state.original = null;
+    }
+  }
+  drawAll();
+  await follow();
+}
+
+begin();

@@ -47,6 +47,9 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.metrics",
         "engine.play",
         "engine.rollout.shards",
+        "engine.rollout.chat_text",
+        "engine.foreign.run_directory",
+        "engine.what_if.request",
         "engine.forking",  # a site keeps the checkpoint that a fork starts from
         "engine.diagnostics.recordings",  # and tries rules on what is recorded
         "engine.statistics.clusters",

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.rollout.shards import read_records, write_shard
+from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
 from webapp.environments.models import EnvironmentDefinition
@@ -20,6 +21,7 @@ from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
+from webapp.whatif.models import PLACE, State, WhatIf
 
 SHARD = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
@@ -31,6 +33,7 @@ class World:
     run: Run
     environment: EnvironmentDefinition
     trajectories: list[Trajectory]
+    what_if: WhatIf
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -41,7 +44,22 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     run = submit_run(owner=user, config=config, name=name[:80], environment_version=environment)
     _report(run, text)
     trajectories = _record(run, texts or [text])
-    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories)
+    asked = _ask(trajectories[0], text)
+    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories, what_if=asked)
+
+
+def _ask(original: Trajectory, text: str) -> WhatIf:
+    """A what-if that was refused after it had told something and left a trajectory."""
+    place = {name: getattr(original, name) for name in PLACE}
+    asked = WhatIf.objects.create(
+        run=original.run, turn=0, edit="reply", text=text, temperature=1.0, seed=1, state=State.REFUSED,
+        message=text, remedy=text, **place,
+    )  # fmt: skip
+    asked.folder.mkdir(parents=True)
+    told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
+    (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
+    write_shard(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
+    return asked
 
 
 def _report(run: Run, text: str) -> None:

@@ -20,6 +20,7 @@ from webapp.trajectories.models import Trajectory
 BEFORE, AFTER = 60, 15  # steps that the curve shows
 WINDOW = 10  # steps that a metric is compared with
 WORST = 6
+OF_THE_MACHINE = ("time/", "perf/")  # these tell little of a policy, so they come last
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 
@@ -112,7 +113,7 @@ def _compared(run: Run, step: int) -> list[Compared]:
         away = (value - mean) / spread if mean is not None and spread > 0 else None
         title = describe(name).title
         found.append(Compared(name=name, title=title, value=value, mean=mean, deviations=away))
-    return sorted(found, key=lambda one: (-abs(one.deviations or 0.0), one.name))
+    return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))
 
 
 def _curve(run: Run, alert: Alert, rule: RuleConfig | None) -> Curve | None:

@@ -32,6 +32,36 @@ READ_BY: dict[str, tuple[Kind, ...]] = {
     "holding_limit": ("template_collapse",),
     "among": ("agreement",),
 }
+# what a kind does with `limit`, in a few words for a rule's heading, and in a sentence for its field
+KIND_WORDS: dict[Kind, tuple[str, str]] = {
+    "below": ("under {limit}", "Under the limit."),
+    "above": ("over {limit}", "Over the limit."),
+    "falls": ("under {limit} × its start", "Under the limit times the baseline, the mean of the first readings."),
+    "rises": ("over {limit} × its start", "Over the limit times the baseline, the mean of the first readings."),
+    "gains": (
+        "over its start by {limit}",
+        "Over the baseline, the mean of the first readings, by more than the limit.",
+    ),
+    "falls_from_best": (
+        "under {limit} × its best",
+        "The mean of the last window of readings is under the limit times the best such mean.",
+    ),
+    "spike": ("over {limit} × its median", "Over the limit times the median of the window of readings before."),
+    "z_score": (
+        "{limit} deviations from its mean",
+        "Further than so many standard deviations from the mean of the window of readings before.",
+    ),
+    "spread_lost": (
+        "under {limit} × its start",
+        "As falls, but only to watch where success holds: the puzzles may simply be solved.",
+    ),
+    "no_signal": ("no success and no spread", "No trajectory succeeded and no group's returns differed."),
+    "template_collapse": (
+        "under {limit} × its start while words stay varied",
+        "As falls, while the metric under holding has not fallen.",
+    ),
+    "agreement": ("{limit} other rules stand", "At least so many of the rules named under among stand at once."),
+}
 
 
 @cache
@@ -39,6 +69,7 @@ def editor_data() -> dict[str, Any]:
     """What the editor in a browser knows: the fields of a rule, their kinds, sets of rules, and names of metrics."""
     return {
         "fields": [_field(name) for name in RuleConfig.model_fields],
+        "kinds": KIND_WORDS,
         "presets": {
             key: {
                 "title": preset.title,

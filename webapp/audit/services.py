@@ -64,14 +64,23 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
 def in_words(detail: dict[str, Any]) -> str:
     """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
     changes = detail.get("changes", {})
-    told = [f"{field} {_short(one['old'])} → {_short(one['new'])}" for field, one in changes.items()]
+    told = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
     told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key != "changes"]
     return "; ".join(told)
 
 
+def _change(old: Any, new: Any) -> str:
+    """Of rules, which came, which went and which are others now."""
+    if not (isinstance(old, list) and isinstance(new, list)):
+        return f"{_short(old)} → {_short(new)}"
+    before, after = ({rule["name"]: rule for rule in rules} for rules in (old, new))
+    parts = {
+        "added": [name for name in after if name not in before],
+        "removed": [name for name in before if name not in after],
+        "changed": [name for name in after if name in before and after[name] != before[name]],
+    }
+    return ", ".join(f"{word} {' '.join(names)}" for word, names in parts.items() if names) or "in another order"
+
+
 def _short(value: Any) -> str:
-    """A list of rules by their names."""
-    if isinstance(value, list):
-        names = [str(one.get("name", "?")) if isinstance(one, dict) else str(one) for one in value]
-        return ", ".join(names) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -39,7 +39,7 @@ def import_form(request: HttpRequest) -> HttpResponse:
     if run is None:
         return _form(request, problem="No line holds a rollout, so there is no run.", report=report)
     if report.failed:
-        messages.warning(request, f"{report.failed} lines could not be read. This page lists them.")
+        messages.warning(request, f"{report.failed} of the lines could not be read. This page lists them.")
     return redirect("runs:detail", run.pk)
 
 

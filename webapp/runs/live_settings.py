@@ -16,7 +16,7 @@ from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
-from webapp.runs.services import STEERABLE, told
+from webapp.runs.services import STEERABLE
 from webapp.runs.states import RunState
 
 CHANGEABLE = [RunState.QUEUED, *STEERABLE]
@@ -49,7 +49,8 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     try:
         after = _checked(before, wanted)
     except Refused as refusal:
-        record(run, user, _action(wanted), False, fields=sorted(str(name)[:60] for name in wanted)[:20])
+        told = "; ".join(f"{field}: {why}".removeprefix(": ") for field, why in refusal.errors.items())
+        record(run, user, _action(wanted), False, because=told[:300])
         raise refusal
     changes = differences(before, after)
     if not changes:
@@ -97,7 +98,8 @@ def fields_with_values(run: Run) -> list[dict[str, Any]]:
             continue
         title, one = known[field]
         one.value = _as_text(value_of(now, field))
-        found.append({"section": title, "field": one, "original": _as_text(value_of(first, field))})
+        label = f"{title}: {one.label.lower()}".replace(": kl ", ": KL ")
+        found.append({"label": label, "field": one, "original": _as_text(value_of(first, field))})
     return found
 
 

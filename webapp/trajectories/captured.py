@@ -25,7 +25,7 @@ MOST_EVENTS = 2000  # newest recorded steps that are summed up; a longer run say
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """Of the recorded steps that are looked at. `reasons` are words and counts, the largest first."""
+    """Of the recorded steps that are looked at. `reasons` are words and counts."""
 
     kept: int
     dropped: int
@@ -54,7 +54,7 @@ def captured(run: Run, step: int | None = None) -> Captured | None:
     return Captured(
         kept=sum(payload["count"] for payload in payloads),
         dropped=dropped,
-        reasons=[(WORDS[name], count) for name, count in reasons.most_common() if name in WORDS],
+        reasons=[(words, reasons[name]) for name, words in WORDS.items() if reasons[name]],
         removed=removed,
         step=step,
         newest_only=MOST_EVENTS if len(found) > MOST_EVENTS else 0,

@@ -8,7 +8,7 @@ import { alertRows } from "../run_alerts.js";
 export class AlertsTab {
   constructor(trajectories) {
     this.trajectories = trajectories;
-    this.list = document.getElementById("alerts");
+    this.list = document.getElementById("alert-list");
     this.rules = new RulesPanel(trajectories);
     const button = document.getElementById("browser-notify");
     prepareNotifications(button, document.getElementById("browser-notify-words"));
@@ -17,7 +17,7 @@ export class AlertsTab {
   draw({ store, state }) {
     this.rules.draw(state);
     if (!(store.alerts.length + state.faults.length)) return;
-    const keep = Number(document.getElementById("checkpoints").dataset.keep);
+    const keep = Number(document.getElementById("checkpoint-list").dataset.keep);
     const drawn = JSON.stringify([store.alerts.length, state.faults.length, store.checkpoints.at(-1)?.path]);
     if (drawn === this.drawn) return; // whoever reads one is not moved
     this.drawn = drawn;

@@ -6,7 +6,7 @@ import { keptSteps } from "../kept_checkpoints.js";
 
 export class CheckpointsTab {
   constructor() {
-    this.rows = document.getElementById("checkpoints");
+    this.rows = document.getElementById("checkpoint-list");
   }
 
   draw({ store }) {

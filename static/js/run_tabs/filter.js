@@ -8,7 +8,7 @@ import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { ask } from "../templates_panel.js";
-import { WhatIf } from "../what_if.js";
+import { WhatIf } from "../filter_what_if.js";
 
 const QUIET = 120; // milliseconds of sliding before the server is asked
 

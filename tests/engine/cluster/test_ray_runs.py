@@ -103,6 +103,15 @@ def test_an_address_where_nothing_answers_is_said_at_once(tmp_path: Path) -> Non
     assert address in last.message and "nothing answers" in last.message and "ray start --head" in last.remedy
 
 
+def test_a_ray_that_does_not_start_here_may_start_when_it_is_tried_again(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert train(ray_config(), tmp_path / "run", RAY_TMPDIR=str(file / "no folder")) == 1
+    last = events(tmp_path / "run")[-1]
+    assert last.kind == "run_failed" and last.mendable
+    assert "Ray did not start" in last.message and "RAY_TMPDIR" in last.remedy
+
+
 def test_a_cluster_with_too_few_gpus_is_waited_for_in_words_and_then_given_up(tmp_path: Path, ray_address: str) -> None:
     config = ray_config(cluster={"device": "gpu", "wait_minutes": 0.05})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 1

@@ -108,7 +108,7 @@ def test_the_command_takes_a_folder_of_dumps(tmp_path: Path, capsys: pytest.Capt
     assert (run.name, run.total_steps) == ("an old run", 20)
     assert sorted(run.trajectories.values_list("step", "split")) == [(10, "validation"), (20, "validation")]
     told = capsys.readouterr()
-    assert "10.jsonl line 2" in told.err and "2 trajectories of 2 steps" in told.out
+    assert "10.jsonl line 2" in told.err and "Read: 2 trajectories of 2 steps" in told.out
 
 
 def test_the_command_says_that_a_file_is_not_there(tmp_path: Path) -> None:

@@ -63,6 +63,11 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # asks with what the form begins with
+    "runs/<str:run_id>/what-ifs/<int:what_if>/": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if>/events.json": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if>/data.json": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
     "compare/": Row(get=200),
     "api/v1/openapi.json": Row(stranger=JSON_401, get=200),

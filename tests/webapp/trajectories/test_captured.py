@@ -24,9 +24,9 @@ def test_the_list_of_a_step_says_how_many_were_kept_and_why(browser: Client, run
     recorded(run, 1, seq=1, count=16, dropped=112, reasons={"best": 1, "worst": 1, "sample": 14})
     recorded(run, 2, seq=2, count=16, dropped=0, reasons={"all": 16})
     page = listed(browser, run, "?step=1")
-    assert "16 of 128 of this step kept: 14 by lot, 1 the best, 1 the worst." in page
+    assert "16 of 128 of this step kept: 1 the best, 1 the worst, 14 by lot." in page
     assert "dropped 112" in page
-    assert "32 of 144 that were sampled kept" in listed(browser, run)
+    assert "32 of 144 kept" in listed(browser, run)
     assert "capture budget" not in listed(browser, run, "?step=2")
 
 
