@@ -76,6 +76,7 @@ class GroupsFiltered(EventBase):
     scores: list[float | None]  # what the filter chose by
     kept: list[int]
     threshold: float  # score of the last group kept; 0 when none was
+    filter: dict[str, bool | float | str] = Field(default_factory=dict)  # settings in force, which a run may change
 
 
 class TrajectoriesRecorded(EventBase):

@@ -93,7 +93,7 @@ def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:
     rows.fields |= {name: payload[name] for name in ("step", "tokens", "seconds", "metrics")}
 
 
-GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "spreads")
+GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "spreads", "filter")
 GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
 
 

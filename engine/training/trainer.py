@@ -150,7 +150,7 @@ class Trainer:
         metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
-        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept))
+        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept, self.config.filter))
         self._emit_step(step, metrics, skipped)
         self.recorder.tell(recording, self.events)
         return self._detect(step, metrics)

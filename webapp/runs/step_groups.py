@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from engine.algorithms.group_choice import choose_groups, threshold_of
+from engine.config import FilterConfig
 from webapp.runs.models import Run, StepGroups
 
 MOST_STEPS = 400  # for which a choice is made again; of longer runs every so manieth
@@ -23,16 +24,22 @@ class Choice(TypedDict):
     epsilon: float
 
 
-def own_choice(run: Run) -> Choice:
-    """The settings that the run itself has."""
-    found = run.parsed_config().filter
+def filter_of(run: Run, row: StepGroups | None) -> dict[str, Any]:
+    """The filter's settings at a step, which a run may change while it goes on; with no step, those it began with."""
+    known: dict[str, Any] = row.detail.get("filter", {}) if row else {}
+    return known or {**FilterConfig().model_dump(mode="json"), **run.config.get("filter", {})}
+
+
+def own_choice(run: Run, row: StepGroups | None) -> Choice:
+    """The part of `filter_of` that says what is kept of given scores."""
+    found = filter_of(run, row)
     return Choice(
-        strategy=found.strategy,
-        value=found.value,
-        mode=found.mode,
-        largest=found.largest,
-        include_zero=found.include_zero,
-        epsilon=found.epsilon,
+        strategy=found["strategy"],
+        value=found["value"],
+        mode=found["mode"],
+        largest=found["largest"],
+        include_zero=found["include_zero"],
+        epsilon=found["epsilon"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings of a run that its Collapse, Filter and Rollouts views need to say what they show, and why they show nothing."""
+"""Settings of a run that its Collapse, Filter and Rollouts views need to say what they show, or why nothing."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ def watching_facts(config: RunConfig) -> dict[str, Any]:
 def _rule(config: RunConfig) -> dict[str, Any]:
     """The run's rule against template collapse, whose limits are the borders of the map; else the default one."""
     own = _against_templates(config.detectors.rules)
-    rule = own or _against_templates(DEFAULT_RULES)
-    assert rule is not None
+    [rule] = (own or _against_templates(DEFAULT_RULES))[:1]
     fields = ("name", "limit", "holding_limit", "baseline", "floor")
-    return {"own": own is not None, **{name: getattr(rule, name) for name in fields}}
+    return {"own": bool(own), **{name: getattr(rule, name) for name in fields}}
 
 
-def _against_templates(rules: tuple[RuleConfig, ...]) -> RuleConfig | None:
-    return next((rule for rule in rules if rule.kind == AGAINST_TEMPLATES), None)
+def _against_templates(rules: tuple[RuleConfig, ...]) -> list[RuleConfig]:
+    return [rule for rule in rules if rule.kind == AGAINST_TEMPLATES]

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from engine.algorithms.group_choice import MASS, STRATEGIES
 from webapp.api.queries import BadQuery, Query
 from webapp.runs.models import Run, StepGroups
-from webapp.runs.step_groups import Choice, choose_again, groups_of, own_choice, shares
+from webapp.runs.step_groups import Choice, choose_again, filter_of, groups_of, own_choice, shares
 from webapp.runs.templates_found import counts_of, detail_of
 
 LATEST_STEP = 2**31 - 1
@@ -42,10 +42,9 @@ def groups(request: HttpRequest, run_id: str) -> JsonResponse:
     run = get_object_or_404(Run, pk=run_id)
     row = _row(run, Query(request, ("step",)))
     if row is None:
-        return JsonResponse({"step": None, "groups": [], "own": own_choice(run)})
-    kept, threshold = row.kept, row.threshold
-    told = {"step": row.step, "groups": groups_of(row), "kept": kept, "threshold": threshold, "own": own_choice(run)}
-    return JsonResponse(told)
+        return JsonResponse({"step": None, "groups": [], "own": filter_of(run, None)})
+    told = {"step": row.step, "groups": groups_of(row), "kept": row.kept, "threshold": row.threshold}
+    return JsonResponse({**told, "own": filter_of(run, row)})
 
 
 @require_GET
@@ -53,12 +52,12 @@ def groups(request: HttpRequest, run_id: str) -> JsonResponse:
 def what_if(request: HttpRequest, run_id: str) -> JsonResponse:
     """What a filter of the query's settings would have kept of `step`, and its share of the groups of all steps.
 
-    Settings that are left out are the run's own.
+    Settings that are left out are the run's own at that step.
     """
     run = get_object_or_404(Run, pk=run_id)
     query = Query(request, ("step", *CHOICE_KEYS))
-    choice = _choice(query, own_choice(run))
     row = _row(run, query)
+    choice = _choice(query, own_choice(run, row))
     if row is None:
         return JsonResponse({"step": None, "kept": [], "threshold": 0.0, "choice": choice, "shares": None})
     kept, threshold = choose_again(row, choice)

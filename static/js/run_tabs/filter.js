@@ -77,6 +77,7 @@ export class FilterTab {
       const told = await ask(`${this.addresses.groups}?step=${step}`);
       if (!told || this.scrubber.step !== step) return; // somebody has scrubbed on: that drawing is under way
       Object.assign(this, { told, have: wanted, all: false });
+      this.whatIf.filter = told.own; // a run may change its filter on the way
     }
     const asked = `${this.whatIf.query(step)}/${newest.seq}`;
     if (this.told.step !== null && this.asked !== asked) {

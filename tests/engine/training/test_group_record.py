@@ -36,8 +36,8 @@ def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str
 
 def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
     sound = [played[place] for place in trainable(played)]
-    kept = keep_groups(FilterConfig.model_validate(choice), collate(sound))
-    fields = group_record(played, kept)
+    config = FilterConfig.model_validate(choice)
+    fields = group_record(played, keep_groups(config, collate(sound)), config)
     return GroupsFiltered(seq=1, time=0.0, attempt=1, epoch=0, step=1, **fields)
 
 
@@ -50,6 +50,7 @@ def test_every_group_is_told_with_its_puzzle_its_returns_and_whether_it_trained(
     # of 1 and 0: squares 0.25 + 0.25 over 1, its root 0.7071
     assert event.spreads == event.scores == [pytest.approx(0.70710677), 0.0]
     assert event.threshold == pytest.approx(0.70710677)
+    assert (event.filter["strategy"], event.filter["largest"]) == ("top_p", True)
 
 
 def test_a_member_without_an_outcome_has_no_return_and_a_group_of_such_no_score() -> None:

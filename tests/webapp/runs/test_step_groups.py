@@ -71,6 +71,18 @@ def test_another_filter_s_choice_is_made_of_the_engine_s_scores(browser: Client)
     assert get(browser, run, "groups/what-if/", strategy="top_k_absolute", value=1, largest=0)["kept"] == [2]
 
 
+def test_the_run_s_own_settings_are_those_of_the_step(browser: Client) -> None:
+    """The filter of a run may change while it goes on; it began with none."""
+    run = a_run()
+    before, after = add_groups(run, 1, 4.0, 2.0, 1.0), add_groups(run, 2, 4.0, 2.0, 1.0)
+    after.detail["filter"] = {**run.config["filter"], "strategy": "top_k_absolute", "value": 2}
+    after.save()
+    assert get(browser, run, "groups/", step=before.step)["own"]["strategy"] == "none"
+    assert get(browser, run, "groups/", step=after.step)["own"]["strategy"] == "top_k_absolute"
+    assert get(browser, run, "groups/what-if/", step=1)["kept"] == [0, 1, 2]
+    assert get(browser, run, "groups/what-if/", step=2)["kept"] == [0, 1]
+
+
 def test_a_group_without_a_score_is_never_chosen_and_shifts_no_other(browser: Client) -> None:
     run = a_run()
     add_groups(run, 1, None, 0.0, 2.0)
