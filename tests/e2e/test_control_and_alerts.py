@@ -160,7 +160,9 @@ def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: I
     assert fits(page)
 
 
-def test_a_browser_is_asked_for_notifications_by_the_button_alone(page: Page, say: Callable[..., None]) -> None:
+def test_a_browser_is_asked_for_notifications_by_the_button_alone(
+    page: Page, recorded: RecordedRun, say: Callable[..., None]
+) -> None:
     page.add_init_script(
         """window.told = []; window.asked = 0;
         window.Notification = class extends EventTarget {
@@ -173,9 +175,7 @@ def test_a_browser_is_asked_for_notifications_by_the_button_alone(page: Page, sa
           constructor(title, options) { super(); window.told.push([title, options.body]); }
         };"""
     )
-    page.goto("/runs/")
-    page.locator("a[href^='/runs/']:has-text('calm-otter-12')").first.click()
-    page.click("#tab-alerts")
+    page.goto(f"/runs/{recorded.run.pk}/#alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     assert page.evaluate("window.asked") == 0
     page.click("#browser-notify")
