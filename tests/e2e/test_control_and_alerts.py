@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,6 +66,14 @@ def page(request: pytest.FixtureRequest, recorded: RecordedRun, settings: Settin
         opened.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
         yield opened
+
+
+def wait_for(page: Page, script: str) -> None:
+    """Until the script is true; Playwright's own way evaluates text in the page, which the site's policy forbids."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(script):
+        assert time.monotonic() < deadline, script
+        page.wait_for_timeout(100)
 
 
 def fits(page: Page) -> bool:
@@ -182,5 +191,5 @@ def test_a_browser_is_asked_for_notifications_by_the_button_alone(
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
     say("alert_raised", message="It fell.", **fields)
-    page.wait_for_function("window.told.length === 1")
+    wait_for(page, "window.told.length === 1")
     assert page.evaluate("window.told[0]") == ["critical: calm-otter-12", "Step 20: It fell."]

@@ -49,8 +49,8 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     try:
         after = _checked(before, wanted)
     except Refused as refusal:
-        told = "; ".join(f"{field}: {why}".removeprefix(": ") for field, why in refusal.errors.items())
-        record(run, user, _action(wanted), False, because=told[:300])
+        reasons = "; ".join(f"{field}: {why}".removeprefix(": ") for field, why in refusal.errors.items())
+        record(run, user, _action(wanted), False, because=reasons[:300])
         raise refusal
     changes = differences(before, after)
     if not changes:
