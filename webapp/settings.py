@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "webapp.runs",
     "webapp.alerts",
     "webapp.trajectories",
+    "webapp.whatif",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",

@@ -14,6 +14,7 @@ urlpatterns = [
     path("environments/", include("webapp.environments.urls")),
     path("", include("webapp.alerts.urls")),
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
+    path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.runs.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("", include("webapp.evaluations.urls")),

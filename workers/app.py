@@ -12,12 +12,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 SUPERVISE = "workers.supervise_run"
 TEND = "workers.tend"
+INDEX = "workers.index_run"
+WHAT_IF = "workers.what_if"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 TEND_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
-SPARE_THREADS = 4  # for tend, housekeep, deliver and runs that only look whether it is their turn
+SPARE_THREADS = 5  # for tend, housekeep, deliver, a what-if, and runs that only look whether it is their turn
 
 
 def broker_url(redis_url: str) -> str:

@@ -14,6 +14,7 @@ from webapp.runs.forks import origin
 from webapp.runs.health import HeldOut, health_of
 from webapp.runs.live_settings import fields_with_values
 from webapp.runs.models import Run
+from webapp.runs.watching import watching_facts
 from webapp.trajectories.models import Trajectory
 
 HEALTH_STEPS = 400
@@ -30,10 +31,10 @@ class Tab:
 
 TABS = (
     Tab("overview", "Overview", "runs/tabs/_overview.html"),
-    Tab("collapse", "Collapse", "runs/tabs/_charts.html"),
-    Tab("filter", "Filter", "runs/tabs/_charts.html"),
+    Tab("collapse", "Collapse", "runs/tabs/_collapse.html"),
+    Tab("filter", "Filter", "runs/tabs/_filter.html"),
     Tab("optimisation", "Optimisation", "runs/tabs/_charts.html"),
-    Tab("rollouts", "Rollouts", "runs/tabs/_charts.html"),
+    Tab("rollouts", "Rollouts", "runs/tabs/_rollouts.html"),
     Tab("throughput", "Throughput", "runs/tabs/_charts.html"),
     Tab("config", "Config", "runs/tabs/_config.html"),
     Tab("log", "Log", "runs/tabs/_log.html"),
@@ -61,6 +62,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "panels": [chart._asdict() for chart in OVERVIEW],
         "section_list": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
+        "watching": watching_facts(config),
         "tags": [environment.tag for environment in config.environments],
     }
 

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs import config_form, drafts, forks, services
+from webapp.runs import config_form, drafts, forks, more_environments, services
+from webapp.runs.import_views import imported_page
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.live_settings import current
 from webapp.runs.log_tail import tail
@@ -90,10 +91,12 @@ def new(request: HttpRequest) -> HttpResponse:
     step = _step(request.GET.get("step", ""))
     values = _of_source(source, step)
     chosen = _chosen_version(request, source)
+    more = more_environments.posted(request.GET) or (more_environments.of_run(source) if source else [])
     made: drafts.Draft | None = None
     if request.method == "POST":
-        values = _posted(request.POST)
-        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(request, source, preset))
+        values, more = _posted(request.POST), more_environments.posted(request.POST)
+        rules = _rules(request, source, preset)
+        made = drafts.draft(values, chosen, preset=preset.title, rules=rules, more=more, source=source)
         if made.good and made.config is not None:
             run = services.submit_run(
                 owner=_user(request),
@@ -111,6 +114,9 @@ def new(request: HttpRequest) -> HttpResponse:
         "preset": preset,
         "versions": _versions(),
         "chosen": chosen,
+        "first_groups": _first_groups(request, source),
+        "more": _with_errors(more, errors),
+        "kept": more_environments.kept_choices(source),
         "source": source,
         "fork": _fork(values),
         "rule_editor": editor_data(),
@@ -120,6 +126,18 @@ def new(request: HttpRequest) -> HttpResponse:
         "on_cluster": values.get("backend", base["backend"]) == "ray",
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
+
+
+def _first_groups(request: HttpRequest, source: Run | None) -> str:
+    """Puzzles of the first environment, which are asked for only where there are others."""
+    given = request.POST.get("environment-groups") or request.GET.get("environment-groups")
+    return given or (more_environments.groups_of(source.config["environments"][0]) if source else "")
+
+
+def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
+    for place, row in enumerate(more, 1):
+        row.error = errors.get(f"environments.{place}", "")
+    return more
 
 
 def _of_source(source: Run | None, step: int | None) -> dict[str, str]:
@@ -162,6 +180,8 @@ def check(request: HttpRequest) -> HttpResponse:
         _chosen_version(request, None),
         preset=preset.title if preset else "custom",
         rules=_rules(request, source, preset),
+        more=more_environments.posted(request.POST),
+        source=source,
     )
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
@@ -176,6 +196,8 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
+    if run.imported_from:
+        return imported_page(request, run)
     return render(request, "runs/detail.html", run_page(run))
 
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('runs', '0003_settings_changes'),
+        ('runs', '0004_settings_changes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0002_restarts'),
+        ('runs', '0003_groups_of_steps'),
     ]
 
     operations = [
