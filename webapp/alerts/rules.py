@@ -40,7 +40,7 @@ KIND_WORDS: dict[Kind, tuple[str, str]] = {
     "rises": ("over {limit} × its start", "Over the limit times the baseline, the mean of the first readings."),
     "gains": (
         "over its start by {limit}",
-        "Over the baseline, the mean of the first readings, by more than the limit.",
+        "Over the baseline, the mean of the first readings, by the limit.",
     ),
     "falls_from_best": (
         "under {limit} × its best",

@@ -83,6 +83,8 @@ def twins(run: Run) -> list[Run]:
 
 
 def same_config(one: Run, other: Run) -> bool:
+    if one.imported_from or other.imported_from:  # of another trainer, with no configuration to compare
+        return False
     return _decides(one) == _decides(other)
 
 

@@ -16,7 +16,7 @@ from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
-from webapp.runs.services import STEERABLE
+from webapp.runs.services import STEERABLE, told
 from webapp.runs.states import RunState
 
 CHANGEABLE = [RunState.QUEUED, *STEERABLE]
@@ -59,8 +59,8 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     unchanged = Run.objects.filter(pk=run.pk, settings_revision=run.settings_revision, state__in=CHANGEABLE)
     if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
         raise Refused({"": "The run or its settings changed meanwhile. Look at them again."}, late=True)
+    record(run, user, _action(changes), changes=changes)  # before the news, which has pages read it
     told(run)
-    record(run, user, _action(changes), changes=changes)
     return changes
 
 

@@ -15,7 +15,6 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
 from webapp.runs.import_views import imported_page
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
-from webapp.runs.live_settings import current
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
@@ -144,7 +143,9 @@ def _of_source(source: Run | None, step: int | None) -> dict[str, str]:
     """What the form begins with: nothing, a run's configuration, or that of a fork from its checkpoint."""
     if source is None:
         return {}
-    return config_form.flatten(source.config) if step is None else forks.form_values(source, step)
+    if step is None or source.imported_from:
+        return config_form.flatten(source.config)
+    return forks.form_values(source, step)
 
 
 def _step(text: str) -> int | None:
@@ -166,7 +167,8 @@ def _rules(request: HttpRequest, source: Run | None, preset: RunPreset | None) -
     if text := request.POST.get("detectors.rules"):
         return parsed(text)
     if source is not None:
-        return current(source).model_dump(mode="json")["detectors"]["rules"]
+        launched_with = source.config.get("detectors", {}).get("rules")  # none of a run that was imported
+        return source.settings_changes.get("detectors.rules", launched_with)
     return preset.config().model_dump(mode="json")["detectors"]["rules"] if preset else None
 
 

@@ -56,9 +56,11 @@ export class ControlTab {
 
   async refresh() {
     this.read = this.revision;
+    const mine = (this.asked = (this.asked ?? 0) + 1);
     const answer = await fetch(this.history.dataset.address).catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (mine !== this.asked) return; // a later answer is the newer one
     this.history.replaceChildren(...[...page.body.children].map((one) => document.adoptNode(one)));
   }
 
