@@ -117,7 +117,10 @@ function drawRow(turn) {
 
 function cell(side, turn, absent) {
   const label = html("p", "what-if-side", { textContent: side });
-  if (!turn) return html("article", "panel what-if-cell what-if-cell--plain muted", {}, label, html("p", "", { textContent: absent }));
+  if (!turn) {
+    const why = html("p", "", { textContent: absent });
+    return html("article", "panel what-if-cell what-if-cell--plain muted", {}, label, why);
+  }
   const drawing = turn.frames?.at(-1)?.drawing;
   const text = html("pre", "model-text");
   showText(text, turn.reply ?? "");

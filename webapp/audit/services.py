@@ -17,6 +17,8 @@ WORDS = {
     "launch": "launched the run",
     "fork": "launched the run as a fork",
     "again": "launched the run again",
+    "import": "imported the run",
+    "what_if": "asked what if of a trajectory",
     "stop": "asked to stop",
     "pause": "asked to pause",
     "resume": "asked to go on",

@@ -12,6 +12,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
+from webapp.audit.services import record
 from webapp.runs.models import Run
 from webapp.runs.names import memorable_name
 from webapp.runs.states import RunState
@@ -51,6 +52,7 @@ def import_run(
         run.step = run.total_steps = max(report.steps)
         run.finished_at = timezone.now()
         run.save(force_insert=True)
+        record(run, owner, "import", files=run.imported_from)
     except BaseException:
         shutil.rmtree(run.directory, ignore_errors=True)
         raise

@@ -115,6 +115,10 @@ class Run(models.Model):
         return int(self.config.get("checkpoint", {}).get("restarts", CheckpointConfig().restarts))
 
     def parsed_config(self) -> RunConfig:
+        """Of an imported run the defaults under the name of its first environment: its files say no more."""
+        if self.imported_from:
+            tag = self.config["environments"][0]["tag"]
+            return RunConfig.model_validate({"preset": self.preset, "environments": [{"tag": tag}]})
         return RunConfig.model_validate(self.config)
 
     def eta_seconds(self) -> float | None:

@@ -84,7 +84,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
     presets = run_presets()
-    source = Run.objects.filter(pk=request.GET.get("clone") or request.POST.get("clone") or "").first()
+    source = Run.objects.filter(
+        pk=request.GET.get("clone") or request.POST.get("clone") or "", imported_from=""
+    ).first()
     preset = presets.get(request.POST.get("preset") or request.GET.get("preset") or "") or presets["starter"]
     base = config_form.flatten(preset.config().model_dump(mode="json"))
     step = _step(request.GET.get("step", ""))

@@ -18,6 +18,7 @@ from engine.config import problems_by_field
 from engine.errors import RunDirectoryError
 from engine.rollout.shards import read_records
 from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
+from webapp.audit.services import record as audit
 from webapp.trajectories.models import Trajectory
 from webapp.whatif.models import LIVE, PLACE, State, WhatIf
 from workers.app import WHAT_IF, app
@@ -53,6 +54,8 @@ def ask(trajectory: Trajectory, owner: User | AnonymousUser | None, fields: dict
             raise Refused("One of yours is under way. Wait for its end, or stop it, then ask the next.")
         place = {name: getattr(trajectory, name) for name in PLACE}
         made = WhatIf.objects.create(run=trajectory.run, owner=user, **place, **fields)
+        told = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
+        audit(trajectory.run, owner, "what_if", turn=made.turn + 1, **told)
         transaction.on_commit(lambda: enqueue(made.pk))
     return made
 
