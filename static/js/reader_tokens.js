@@ -1,4 +1,4 @@
-// The tokens of a turn, coloured by what was computed for each. Drawn only when asked for, and only around where one reads.
+// The tokens of a turn, coloured by what was computed for each. Drawn only when asked for, and around where one reads.
 
 import { html } from "./svg.js";
 import { visibleString } from "./visible_text.js";
@@ -91,7 +91,8 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
       if (direction < 0) host.scrollTop += host.scrollHeight - height;
       grow(scale, next, direction);
     };
-    const watcher = new IntersectionObserver(([seen]) => direction > 0 && seen.isIntersecting && show(), { root: host });
+    const seen = ([entry]) => direction > 0 && entry.isIntersecting && show();
+    const watcher = new IntersectionObserver(seen, { root: host });
     more.addEventListener("click", show);
     host[direction < 0 ? "prepend" : "append"](more);
     watcher.observe(more);
@@ -110,7 +111,8 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
     if (!host.querySelector(`[data-token="${index}"]`)) drawAround(scaleOf(record.tokens, SHADES[state.shade]));
     const span = host.querySelector(`[data-token="${index}"]`);
     span.dataset.picked = "";
-    facts.textContent = `${visibleString(record.tokens.text[index])}  ·  ${tokenFacts(record.tokens, index).join("  ·  ")}`;
+    const told = [visibleString(record.tokens.text[index]), ...tokenFacts(record.tokens, index)];
+    facts.textContent = told.join("  ·  ");
     if (scroll) scrollTo(index);
   }
 
