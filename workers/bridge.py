@@ -11,14 +11,15 @@ from collections.abc import Callable
 from django.db import transaction
 
 from engine.events import Event
+from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from workers.lease import Fenced, seize
-from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
+from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
 STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
@@ -51,6 +52,7 @@ class Bridge:
             self._advance(rows, chunk)
             _save(rows)
             if moves:
+                plan(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
             transaction.on_commit(lambda: publish_run(self.run.pk, self.run.last_seq))
 
@@ -87,6 +89,13 @@ def _save(rows: Rows) -> None:
         unique_fields=["run", "step"],
         update_fields=STEP_FIELDS,
     )
+    StepGroups.objects.bulk_create(
+        rows.groups.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", "step"],
+        update_fields=[*GROUP_FIELDS, "detail"],
+    )
     save_trajectories(rows)
     Evaluation.objects.bulk_create(
         rows.evaluations.values(),
@@ -111,6 +120,9 @@ def save_trajectories(rows: Rows) -> None:
         TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
         LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
         LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
+    if rows.removed:
+        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
+        LostTrajectory.objects.filter(run=rows.run, shard__in=rows.removed).delete()
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -135,6 +147,7 @@ def drop_lost_checkpoints(run: Run) -> int:
 def _forget(run: Run, step: int) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
+    StepGroups.objects.filter(run=run, step__gt=step).delete()
     Trajectory.objects.filter(run=run, step__gt=step).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()

@@ -120,6 +120,7 @@ def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str
         reply_tokens=sum(record["tokens"]["sampled"]),
         parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
         stop=record["stop"],
+        reason=record.get("reason", "all"),
         shard=shard,
         offset=offset,
         length=length,

@@ -3,7 +3,18 @@
 import { element, svg } from "./dom.js";
 import { duration, number } from "./format.js";
 
-const PHASES = ["rollout", "diagnostics", "update", "evaluation", "checkpoint", "capture"];
+// in the order that a step has them; all are metrics `time/<phase>` of the glossary
+const PHASES = [
+  "rollout",
+  "score",
+  "diagnostics",
+  "gradients",
+  "update",
+  "sync",
+  "capture",
+  "evaluation",
+  "checkpoint",
+];
 const SHOWN = 48;
 
 export function drawPhases(target, key, steps) {

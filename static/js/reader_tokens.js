@@ -30,6 +30,11 @@ const SHADES = {
   },
 };
 
+const LACKING = {
+  advantage: "No advantages were computed for this trajectory.",
+  entropy: "The sampler of this trajectory does not tell entropies.",
+};
+
 /**
  * The panel of one turn. `shade` is the colour to begin with, `token` the one that is picked, or null; `changed` hears
  * of both. It has `move(by)`, which picks the token that many places on.
@@ -48,7 +53,7 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
     const button = html("button", "button", { type: "button", textContent: label });
     button.dataset.shade = name;
     button.disabled = !values(record.tokens);
-    if (button.disabled) button.title = "No advantages were computed for this trajectory.";
+    if (button.disabled) button.title = LACKING[name];
     button.addEventListener("click", () => paint(state.shade === name ? "" : name));
     return button;
   });

@@ -123,7 +123,10 @@ function actions(turn) {
     list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
   }
   const parts = [list];
-  if (!turn.frames.length) parts.unshift(html("p", "muted", { textContent: "No action was done." }));
+  if (!turn.frames.length) {
+    const imported = turn.given ? "What the actions did is not in the file." : "No action was done.";
+    parts.unshift(html("p", "muted", { textContent: imported }));
+  }
   if (turn.parse !== "ok") {
     parts.unshift(
       html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }),

@@ -7,6 +7,8 @@ export class RunStore {
     this.evaluations = []; // events
     this.alerts = [];
     this.checkpoints = [];
+    this.settings = []; // settings_changed events
+    this.start = ""; // what a fork took
     this.phase = null;
     this.keys = new Set();
     this.hasRecords = false;
@@ -23,6 +25,7 @@ export class RunStore {
   }
 
   on_run_started(event) {
+    this.start = event.start ?? "";
     if (event.resumed_from === null || event.resumed_from === undefined) {
       if (event.attempt > 1) this.forgetAfter(0);
       return;
@@ -58,6 +61,10 @@ export class RunStore {
 
   on_alert_raised(event) {
     this.alerts.push(event);
+  }
+
+  on_settings_changed(event) {
+    this.settings.push(event);
   }
 
   on_checkpoint_saved(event) {

@@ -190,3 +190,26 @@ def test_a_shard_that_is_gone_says_which_and_what_to_do(page: Page, longest: Tra
     expect(page.locator("#reader-error")).to_contain_text("The shard step_1.jsonl.zst is gone.")
     expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
+
+
+def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
+    page: Page, longest: Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = services.record
+
+    def without(row: Trajectory) -> dict[str, Any]:
+        record = whole(row)
+        record["tokens"]["entropies"] = None
+        for turn in record["turns"]:
+            turn["entropy"] = None
+        return record
+
+    monkeypatch.setattr(services, "record", without)
+    page.goto(place(longest))
+    facts = page.locator("dl dt", has_text=re.compile("^Entropy$"))
+    expect(facts.locator("xpath=following-sibling::dd[1]")).to_have_text("–")
+    expect(page.locator(".strip--entropy")).to_have_count(0)
+    expect(page.get_by_role("button", name="Entropy")).to_be_disabled()
+    page.get_by_role("button", name="Probability").click()
+    tip = page.locator(".token--sampled").first.get_attribute("title") or ""
+    assert "probability" in tip and "entropy" not in tip

@@ -28,6 +28,8 @@ class Trajectory(models.Model):
     reply_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
     stop = models.CharField(max_length=20)
+    reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
+    removed = models.BooleanField(default=False)  # its shard is gone, by the run's retention
     shard = models.CharField(max_length=200)  # relative to the run's directory
     offset = models.BigIntegerField()
     length = models.IntegerField()

@@ -100,6 +100,10 @@ def checked_text(trajectory: Trajectory) -> bytes:
 
 
 def record_text(trajectory: Trajectory) -> bytes:
+    if trajectory.removed:
+        raise RunDirectoryError(
+            "This trajectory was removed by the run's retention.", remedy="Raise capture.keep_steps in the next run."
+        )
     path = shard_path(trajectory)
     try:
         return read_text(path, trajectory.offset, trajectory.length)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from engine.errors import RunDirectoryError
 from webapp.runs.models import Run
 from webapp.trajectories import services
+from webapp.trajectories.captured import retention_in_words
 from webapp.trajectories.comparison import compare_page, over_time, read_ids
 from webapp.trajectories.listing import list_page
 from webapp.trajectories.losses import lost_members
@@ -33,6 +34,9 @@ def trajectory_compare(request: HttpRequest, run_id: str) -> HttpResponse:
 @require_safe
 def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     trajectory = _trajectory(run_id, pk)
+    if trajectory.removed:
+        about = {"run": trajectory.run, "trajectory": trajectory, "retention": retention_in_words(trajectory.run)}
+        return render(request, "trajectories/removed.html", about, status=410)
     before, after = services.neighbours(trajectory)
     return render(
         request,

@@ -4,20 +4,27 @@
 import { AlertsTab } from "./alerts.js";
 import { ChartsTab } from "./charts.js";
 import { CheckpointsTab } from "./checkpoints.js";
+import { CollapseTab } from "./collapse.js";
+import { FilterTab } from "./filter.js";
+import { ConfigTab } from "./config.js";
+import { ControlTab } from "./control.js";
 import { LogTab } from "./log.js";
 import { OverviewTab } from "./overview.js";
+import { RolloutsTab } from "./rollouts.js";
 
 export function makeTabs(root, panels) {
+  const facts = JSON.parse(document.getElementById("watching").textContent);
   return {
     overview: new OverviewTab(panels),
-    collapse: new ChartsTab(panels, "collapse"),
-    filter: new ChartsTab(panels, "filter"),
+    collapse: new CollapseTab(panels, root.dataset, facts),
+    filter: new FilterTab(panels, root.dataset, facts),
     optimisation: new ChartsTab(panels, "optimisation"),
-    rollouts: new ChartsTab(panels, "rollouts"),
+    rollouts: new RolloutsTab(panels, root.dataset, facts),
     throughput: new ChartsTab(panels, "throughput"),
-    config: { draw() {} }, // as the server wrote it
+    config: new ConfigTab(),
     log: new LogTab(root.dataset.log),
     checkpoints: new CheckpointsTab(),
+    control: new ControlTab(),
     alerts: new AlertsTab(root.dataset.trajectories),
   };
 }

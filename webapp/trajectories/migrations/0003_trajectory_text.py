@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('runs', '0002_restarts'),
-        ('trajectories', '0001_initial'),
+        ('trajectories', '0002_capture'),
     ]
 
     operations = [

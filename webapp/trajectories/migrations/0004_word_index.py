@@ -53,5 +53,5 @@ def _run(schema_editor, statements):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("trajectories", "0002_trajectory_text")]
+    dependencies = [("trajectories", "0003_trajectory_text")]
     operations = [migrations.RunPython(make_index, drop_index)]

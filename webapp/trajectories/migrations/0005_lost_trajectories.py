@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('runs', '0002_restarts'),
-        ('trajectories', '0003_word_index'),
+        ('trajectories', '0004_word_index'),
     ]
 
     operations = [
