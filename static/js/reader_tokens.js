@@ -187,7 +187,7 @@ function tokenFacts(tokens, index) {
   const facts = [`token ${index}, id ${tokens.ids[index]}`];
   if (!tokens.sampled[index]) return [`${facts[0]}: given, not trained on`];
   facts.push(`probability ${Math.exp(tokens.logprobs[index]).toFixed(4)} (log ${tokens.logprobs[index].toFixed(3)})`);
-  facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
+  if (tokens.entropies) facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
   if (tokens.advantages) facts.push(`advantage ${tokens.advantages[index].toFixed(3)}`);
   return facts;
 }
