@@ -29,7 +29,7 @@ def test_all_of_a_run_are_exported_in_order(browser: Client, run: Run, rows: lis
 
 def test_a_filter_and_ticks_choose(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     assert {line["metadata"]["step"] for line in exported(browser, run, "?step=2")} == {2}
-    ticked = exported(browser, run, f"?step=2&id={rows[0].pk}&id={rows[3].pk}&id=x")
+    ticked = exported(browser, run, f"?step=2&ids={rows[0].pk}&ids={rows[3].pk}&ids=x")
     assert [line["metadata"]["member"] for line in ticked] == [rows[0].member, rows[3].member]
 
 
