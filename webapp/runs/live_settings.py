@@ -16,7 +16,7 @@ from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
-from webapp.runs.services import STEERABLE
+from webapp.runs.services import STEERABLE, told
 from webapp.runs.states import RunState
 
 CHANGEABLE = [RunState.QUEUED, *STEERABLE]
