@@ -28,7 +28,8 @@ export function describeArms(drawing) {
 export function changeOfArms(previous, drawing) {
   const arms = Array.isArray(drawing.arms) ? drawing.arms : [];
   const pulled = arms.filter((arm, index) => arm.pulled && !previous.arms?.[index]?.pulled);
-  return pulled.length ? pulled.map((arm) => `${arm.name} was pulled and paid ${paid(arm)}.`).join(" ") : "Nothing changed.";
+  if (!pulled.length) return "Nothing changed.";
+  return pulled.map((arm) => `${arm.name} was pulled and paid ${paid(arm)}.`).join(" ");
 }
 
 const paid = (arm) => (typeof arm.reward === "number" ? arm.reward.toFixed(2).replace(/\.?0+$/, "") : "nothing yet");

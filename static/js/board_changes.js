@@ -6,7 +6,8 @@ const at = ([row, column]) => `(${row}, ${column})`;
 export function changeOfGrid(previous, drawing) {
   const words = [];
   const [from, to] = [previous.agent, drawing.agent];
-  if (Array.isArray(from) && Array.isArray(to) && at(from) !== at(to)) words.push(`player ${at(from)} → ${at(to)}`);
+  const known = Array.isArray(from) && Array.isArray(to);
+  if (known && at(from) !== at(to)) words.push(`player ${at(from)} → ${at(to)}`);
   const cells = changedCells(previous, drawing);
   words.push(...cells.slice(0, MOST).map(([place, was, is]) => `${at(place)} ${named(was)} → ${named(is)}`));
   if (cells.length > MOST) words.push(`and ${cells.length - MOST} cells more`);

@@ -1,4 +1,4 @@
-// The tokens of a turn, coloured by what was computed for each. Drawn only when asked for, and only around where one reads.
+// The tokens of a turn, coloured by what was computed for each. Drawn only when asked for, and around where one reads.
 
 import { html } from "./svg.js";
 import { visibleString } from "./visible_text.js";
@@ -96,7 +96,8 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
       if (direction < 0) host.scrollTop += host.scrollHeight - height;
       grow(scale, next, direction);
     };
-    const watcher = new IntersectionObserver(([seen]) => direction > 0 && seen.isIntersecting && show(), { root: host });
+    const seen = ([entry]) => direction > 0 && entry.isIntersecting && show();
+    const watcher = new IntersectionObserver(seen, { root: host });
     more.addEventListener("click", show);
     host[direction < 0 ? "prepend" : "append"](more);
     watcher.observe(more);
@@ -115,7 +116,8 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
     if (!host.querySelector(`[data-token="${index}"]`)) drawAround(scaleOf(record.tokens, SHADES[state.shade]));
     const span = host.querySelector(`[data-token="${index}"]`);
     span.dataset.picked = "";
-    facts.textContent = `${visibleString(record.tokens.text[index])}  ·  ${tokenFacts(record.tokens, index).join("  ·  ")}`;
+    const told = [visibleString(record.tokens.text[index]), ...tokenFacts(record.tokens, index)];
+    facts.textContent = told.join("  ·  ");
     if (scroll) scrollTo(index);
   }
 
@@ -185,7 +187,7 @@ function tokenFacts(tokens, index) {
   const facts = [`token ${index}, id ${tokens.ids[index]}`];
   if (!tokens.sampled[index]) return [`${facts[0]}: given, not trained on`];
   facts.push(`probability ${Math.exp(tokens.logprobs[index]).toFixed(4)} (log ${tokens.logprobs[index].toFixed(3)})`);
-  facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
+  if (tokens.entropies) facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
   if (tokens.advantages) facts.push(`advantage ${tokens.advantages[index].toFixed(3)}`);
   return facts;
 }

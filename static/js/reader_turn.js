@@ -80,7 +80,8 @@ function textBlock(text, whenEmpty) {
 function folded(title, text, name) {
   const details = html("details", "turn-part", { open: view[name] }, html("summary", "", { textContent: title }));
   const fill = () => {
-    if (details.open && details.childElementCount === 1) details.append(...[copyButton(text), textBlock(text, "Nothing.")].filter(Boolean));
+    if (!details.open || details.childElementCount > 1) return;
+    details.append(...[copyButton(text), textBlock(text, "Nothing.")].filter(Boolean));
   };
   details.addEventListener("toggle", () => {
     view[name] = details.open;

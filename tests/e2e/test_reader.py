@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,14 +198,14 @@ def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
 ) -> None:
     whole = services.record
 
-    def without(row: Trajectory) -> dict[str, Any]:
+    def without(row: Trajectory) -> bytes:
         record = whole(row)
         record["tokens"]["entropies"] = None
         for turn in record["turns"]:
             turn["entropy"] = None
-        return record
+        return json.dumps(record).encode()
 
-    monkeypatch.setattr(services, "record", without)
+    monkeypatch.setattr(services, "checked_text", without)
     page.goto(place(longest))
     facts = page.locator("dl dt", has_text=re.compile("^Entropy$"))
     expect(facts.locator("xpath=following-sibling::dd[1]")).to_have_text("–")

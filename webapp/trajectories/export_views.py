@@ -25,7 +25,7 @@ def export(request: HttpRequest, run_id: str) -> HttpResponseBase:
     run = get_object_or_404(Run, pk=run_id)
     rows = Trajectory.objects.filter(run=run)
     ticked = [int(text) for text in request.GET.getlist("ids")[:PAGE_OF_TICKS] if _is_key(text)]
-    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET).apply(rows)
+    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET, run_id=run.pk).apply(rows)
     ordered = rows.order_by("step", "split", "environment", "group", "member")
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
     lines = chat.lines_of(keys)
