@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "webapp.accounts",
     "webapp.environments",
     "webapp.runs",
+    "webapp.panels",
     "webapp.trajectories",
     "webapp.evaluations",
     "webapp.live",

@@ -14,6 +14,7 @@ urlpatterns = [
     path("environments/", include("webapp.environments.urls")),
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
     path("runs/", include("webapp.runs.urls")),
+    path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("", include("webapp.evaluations.urls")),
 ]

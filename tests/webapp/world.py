@@ -15,6 +15,7 @@ from webapp.accounts.services import local_user
 from webapp.environments.models import EnvironmentDefinition
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
+from webapp.panels.models import PanelLayout
 from webapp.runs.models import Alert, Run, RunEvent, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
@@ -30,6 +31,7 @@ class World:
     run: Run
     environment: EnvironmentDefinition
     trajectories: list[Trajectory]
+    layout: PanelLayout
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -40,7 +42,8 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     run = submit_run(owner=user, config=config, name=name[:80], environment_version=environment)
     _report(run, text)
     trajectories = _record(run, texts or [text])
-    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories)
+    layout = PanelLayout.objects.create(owner=user, name=name[:80], charts=[[f"env/{text[:200]}/success"]])
+    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout)
 
 
 def _report(run: Run, text: str) -> None:
