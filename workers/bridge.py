@@ -36,6 +36,13 @@ class Bridge:
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
 
+    def has_news(self) -> bool:
+        """Whether the file is longer, or shorter, than what was read of it."""
+        try:
+            return self.path.stat().st_size != self.run.event_offset
+        except OSError:
+            return False
+
     def drain(self, *, moves: bool = True) -> bool:
         """Everything whole in the file into rows; True if there was anything. `Fenced` if the run is not ours."""
         advanced = False

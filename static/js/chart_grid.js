@@ -49,7 +49,7 @@ export class ChartGrid {
     const shown = this.charts.filter((chart) => this.near.has(chart) && !chart.panel.hidden);
     const keys = [...new Set(shown.flatMap((chart) => chart.spec.names))];
     curves.want(keys);
-    if (page.view.window) curves.look(keys, curves.stepsBetween(page.view.axis, page.view.numbers()));
+    if (page.view.window) curves.look(keys, curves.stepsBetween(page.view.axis, page.view.window));
     for (const chart of shown) await chart.draw(page);
     if (this.place) shown.forEach((chart) => chart.mark(this.place));
   }

@@ -40,7 +40,7 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
 // The reader's window is ours to keep: Plotly is told it anew whenever any chart changed it.
 function across(view) {
   const uirevision = `${view.axis}-${view.revision}-${view.zooms}`;
-  return view.window ? { uirevision, range: view.window, autorange: false } : { uirevision, rangemode: "nonnegative" };
+  return view.window ? { uirevision, range: view.range(), autorange: false } : { uirevision, rangemode: "nonnegative" };
 }
 
 function range(spec, log, cut) {

@@ -5,16 +5,17 @@ import { AlertsTab } from "./alerts.js";
 import { ChartsTab } from "./charts.js";
 import { CheckpointsTab } from "./checkpoints.js";
 import { LogTab } from "./log.js";
+import { MetricsTab } from "./metrics.js";
 import { OverviewTab } from "./overview.js";
+import { PanelsTab } from "./panels.js";
 
-export function makeTabs(root, panels) {
+export function makeTabs(root, panels, sections) {
   return {
     overview: new OverviewTab(panels),
     collapse: new ChartsTab(panels, "collapse"),
     filter: new ChartsTab(panels, "filter"),
-    optimisation: new ChartsTab(panels, "optimisation"),
-    rollouts: new ChartsTab(panels, "rollouts"),
-    throughput: new ChartsTab(panels, "throughput"),
+    panels: new PanelsTab(panels),
+    metrics: new MetricsTab(panels, sections),
     config: { draw() {} }, // as the server wrote it
     log: new LogTab(root.dataset.log),
     checkpoints: new CheckpointsTab(),
@@ -22,4 +23,4 @@ export function makeTabs(root, panels) {
   };
 }
 
-export const WITH_CHARTS = ["overview", "collapse", "filter", "optimisation", "rollouts", "throughput"];
+export const WITH_CHARTS = ["overview", "collapse", "filter", "panels", "metrics"];

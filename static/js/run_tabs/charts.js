@@ -1,4 +1,4 @@
-// A view that is nothing but the charts of some areas of metrics.
+// A view that is nothing but the charts of one preset.
 
 export class ChartsTab {
   constructor(panels, key) {
