@@ -2,6 +2,7 @@
 // Curves are kept apart (curves.js), which this hands every step to.
 
 const KEPT = 300; // newest steps, for the phases and the pace
+const LONG = 10; // a step of more times the median is a pause
 
 export class RunStore {
   constructor(curves) {
@@ -80,11 +81,14 @@ export class RunStore {
     this.hasRecords = true;
   }
 
-  // Seconds of training that a step takes now: over the newest fifty, or over all while this page knows one only.
+  // Seconds of the clock from step to step now: the mean over the newest fifty, without pauses and time between attempts.
   pace() {
-    const last = this.steps.at(-1);
-    const first = this.steps.at(-51) ?? this.steps[0];
-    if (!last) return null;
-    return last.step > first.step ? (last.seconds - first.seconds) / (last.step - first.step) : last.seconds / last.step;
+    const recent = this.steps.slice(-51);
+    const gaps = recent.flatMap((one, i) => (i && one.attempt === recent[i - 1].attempt ? [one.time - recent[i - 1].time] : []));
+    const last = recent.at(-1);
+    if (!gaps.length) return last ? last.seconds / last.step : null;
+    const middle = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)];
+    const usual = gaps.filter((gap) => gap <= LONG * middle);
+    return usual.reduce((sum, gap) => sum + gap, 0) / usual.length;
   }
 }

@@ -16,6 +16,7 @@ REFERENCE = "#/components/schemas/{model}"
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
+NUMBER_FIELDS = ("metric", "title", "first", "now", "best", "limit")
 
 
 @cache
@@ -103,7 +104,11 @@ def _schemas() -> Schema:
             dict.fromkeys(("attempt", "step", "restart", "budget", "fruitless"), INTEGER)
             | {"time": NUMBER, "reason": TEXT}
         ),
-        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig")})]},
+        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig"), "health": _ref("Health")})]},
+        "Health": _object(
+            dict.fromkeys(("key", "word", "sentence", "icon"), TEXT)
+            | {"numbers": {"type": "array", "items": _object(dict.fromkeys(NUMBER_FIELDS, TEXT))}}
+        ),
         "RunPage": _object({"runs": {"type": "array", "items": _ref("Run")}, "more": {"type": "boolean"}}),
         "EventPage": _object(
             {"events": {"type": "array", "items": _ref("Event")}, "last_seq": INTEGER, "more": {"type": "boolean"}}

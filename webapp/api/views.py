@@ -15,6 +15,7 @@ from webapp.live.bands import metric_bands
 from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
 from webapp.runs import services
+from webapp.runs.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
@@ -55,7 +56,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
-    return JsonResponse({**run_summary(run), "config": run.config})
+    return JsonResponse({**run_summary(run), "health": health(run), "config": run.config})
 
 
 @api("GET", "HEAD")

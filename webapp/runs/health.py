@@ -108,7 +108,7 @@ def numbers_of(steps: list[Metrics], held_out: Sequence[HeldOut]) -> tuple[Numbe
     best = _best(steps, success)
     rows = [
         _number(steps, success, "Training success", f"collapsing below {0.5 * best:.2f}, half of the best"),
-        _number(steps, spread, "In-group reward spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
+        _number(steps, spread, "In-group spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
         _number(steps, parse, "Well-formed replies", "broken below 0.50, over three steps"),
     ]
     if held_out:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, services
+from webapp.runs.judgement import told_state
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
@@ -174,7 +175,7 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": f"There is no action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"error": problem, "state": run.live_state()}, status=200 if done else 409)
+        return JsonResponse({"error": problem, "state": told_state(run)}, status=200 if done else 409)
     if problem:
         messages.warning(request, problem)
     target = request.POST.get("next", "")
