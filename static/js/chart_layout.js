@@ -23,6 +23,7 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
       font: { color: css("--text"), size: 12 },
     },
     uirevision: `${view.axis}-${view.revision}`,
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: css("--text") },
     dragmode: "zoom",
     xaxis: { ...axis, ...across(view), tickformat: view.axis === "time" ? undefined : "~s" },
     yaxis: {

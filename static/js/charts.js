@@ -10,11 +10,13 @@ import { describe, label } from "./glossary.js";
 import { withoutOutliers } from "./smoothing.js";
 
 const COLOURS = 8;
+const DOUBLE_CLICK = 300; // milliseconds in which a second click means the window, not the point
 const OPTIONS = {
   responsive: true,
   displaylogo: false,
   showSendToCloud: false,
   plotlyServerURL: "",
+  showTips: false,
   doubleClick: false, // ours: it resets the window of all charts
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "toImage"],
 };
@@ -137,14 +139,18 @@ export class Chart {
     this.mounted = true;
     this.plot.on("plotly_click", (event) => {
       const step = event.points[0]?.customdata;
-      if (step !== undefined) this.host.onPoint(step);
+      clearTimeout(this.opening);
+      if (step !== undefined && !(event.event?.detail > 1)) this.opening = setTimeout(() => this.host.onPoint(step), DOUBLE_CLICK);
     });
     this.plot.on("plotly_relayout", (change) => {
       if (change["xaxis.range[0]"] !== undefined)
         this.host.onZoom([change["xaxis.range[0]"], change["xaxis.range[1]"]]);
       else if (change["xaxis.autorange"]) this.host.onZoom(null);
     });
-    this.plot.on("plotly_doubleclick", () => this.host.onZoom(null));
+    this.plot.on("plotly_doubleclick", () => {
+      clearTimeout(this.opening);
+      this.host.onZoom(null);
+    });
     this.plot.addEventListener("mousemove", (event) => this.point(event));
     this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
     this.plot.addEventListener("keydown", (event) => this.byKey(event));

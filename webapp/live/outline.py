@@ -46,7 +46,7 @@ def _recent_steps(run: Run, upto: int) -> list[EventDict]:
     fields = [name for name in STEP_FIELDS if name != "metrics"]
     newest: Any = run.steps.filter(seq__lte=upto).order_by("-step")
     rows = newest.annotate(text=Cast("metrics", TextField())).values(*fields, "text")[:RECENT_STEPS]
-    return [{"kind": "step_completed", **row, "metrics": _times(row.pop("text"))} for row in rows]
+    return [{"kind": "step_completed", "metrics": _times(row.pop("text")), **row} for row in rows]
 
 
 def _times(text: str) -> dict[str, float]:
