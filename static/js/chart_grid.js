@@ -49,7 +49,8 @@ export class ChartGrid {
     const shown = this.charts.filter((chart) => this.near.has(chart) && !chart.panel.hidden);
     const keys = [...new Set(shown.flatMap((chart) => chart.spec.names))];
     curves.want(keys);
-    if (page.view.window) curves.look(keys, curves.stepsBetween(page.view.axis, page.view.window));
+    const { window, axis } = page.view;
+    curves.look(keys, window && curves.stepsBetween(axis, window));
     for (const chart of shown) await chart.draw(page);
     if (this.place) shown.forEach((chart) => chart.mark(this.place));
   }

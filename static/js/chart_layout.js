@@ -57,6 +57,7 @@ function alertMarks(store, view, css) {
     if (!place) return [];
     const x = at(place, view.axis);
     const color = css(alert.severity === "watch" || alert.severity === "warn" ? "--watch" : "--bad");
-    return [{ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line: { color, width: 1, dash: "dot" } }];
+    const line = { color, width: 1, dash: "dot" };
+    return [{ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line }];
   });
 }

@@ -56,12 +56,13 @@ async function picture(chart, format) {
   const size = { width: Math.max(480, plot.clientWidth), height: plot.clientHeight + 30 };
   try {
     const address = await globalThis.Plotly.toImage({ data: plot.data, layout }, { format, ...size, scale: SCALE });
-    const answer = format === "svg" ? new Blob([decodeURIComponent(address.split(",")[1])], { type: "image/svg+xml" }) : null;
-    save(chart.fileName(format), answer ?? address);
+    save(chart.fileName(format), format === "svg" ? drawing(address) : address);
   } catch (error) {
     toast(`The picture could not be made: ${error.message}`, { error: true });
   }
 }
+
+const drawing = (address) => new Blob([decodeURIComponent(address.split(",")[1])], { type: "image/svg+xml" });
 
 // Plotly reads a few HTML tags in titles: a metric's name is none.
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

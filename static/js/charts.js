@@ -46,8 +46,8 @@ export class Chart {
       this.key,
       this.empty,
     );
-    if (this.titled())
-      spec.names.forEach((name, index) => this.key.append(element("li", { class: `key-${colour(index)}` }, label(name))));
+    this.keys = this.titled() ? spec.names.map((name, i) => element("li", { class: `key-${colour(i)}` }, label(name))) : [];
+    this.key.append(...this.keys);
     (spec.heldOut ?? []).forEach((tag) =>
       this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")),
     );
@@ -105,7 +105,8 @@ export class Chart {
       const evaluations = store.evaluations.filter((one) => one.environment === tag);
       traces.push(heldOutTrace(evaluations, { curves, view, colour: this.css("--series-2") }));
     }
-    const cut = view.outliers ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
+    const free = view.outliers && !this.spec.range;
+    const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
     this.tell(traces, cut, curves);
     const css = (name) => this.css(name);
     const small = this.panel.clientWidth < 500;
@@ -122,6 +123,7 @@ export class Chart {
 
   tell(traces, cut, curves) {
     const loaded = this.spec.names.every((name) => curves.isLoaded(name));
+    this.keys.forEach((one, i) => (one.hidden = loaded && !curves.points(this.spec.names[i]).length));
     this.empty.hidden = traces.some((trace) => trace.x.length > 0);
     this.empty.textContent = loaded ? (this.spec.whyEmpty ?? "No data yet: the first step draws it.") : "Loading …";
     this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";

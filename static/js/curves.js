@@ -61,7 +61,8 @@ export class Curves {
   async ask(keys, window) {
     const buckets = Math.max(this.length, this.hint) > SHORT ? BUCKETS : SHORT;
     const query = `keys=${keys.map(encodeURIComponent).join(",")}&buckets=${buckets}${window}`;
-    const answer = await fetch(`${this.address}?${query}`, { headers: { Accept: "application/json" } }).catch(() => null);
+    const headers = { Accept: "application/json" };
+    const answer = await fetch(`${this.address}?${query}`, { headers }).catch(() => null);
     return answer?.ok ? await answer.json() : null;
   }
 
@@ -109,8 +110,11 @@ export class Curves {
     return { step, tokens, seconds, time, attempt, elapsed: (last?.elapsed ?? 0) + Math.max(0, time - since) };
   }
 
-  // Asks again for what was thinned of `keys` in the steps [from, to], once the reader holds still.
-  look(keys, [from, to]) {
+  // Asks again for what was thinned of `keys` in the steps [from, to], once the reader holds still; null for the whole.
+  look(keys, window) {
+    this.closer = Boolean(window);
+    if (!window) return;
+    const [from, to] = window;
     const wanted = keys.filter((key) => {
       const one = this.known.get(key);
       return one?.points && one.thinned && !(one.detail?.from === from && one.detail?.to === to);
@@ -146,12 +150,12 @@ export class Curves {
     this.onNews();
   }
 
-  // The points of a metric in order, with the closer look where there is one.
+  // The points of a metric in order, with the closer look where the reader takes one.
   points(key) {
     const one = this.known.get(key);
     if (!one?.points) return [];
-    const detail = one.detail;
-    if (!detail?.points?.length) return one.points;
+    const { detail } = one;
+    if (!this.closer || !detail?.points?.length) return one.points;
     return [
       ...one.points.filter((point) => point.step < detail.points[0].step),
       ...detail.points,
@@ -166,7 +170,7 @@ export class Curves {
   }
 
   revisionOf(keys) {
-    return keys.map((key) => `${this.known.get(key)?.revision ?? 0}${this.known.get(key)?.points ? "" : "?"}`).join("-");
+    return keys.map((key) => this.known.get(key)?.revision ?? 0).join("-");
   }
 
   // Where a step lies on every axis, between its neighbours where it was thinned away; null beyond the ends.
@@ -179,7 +183,8 @@ export class Curves {
     if (!low) return null;
     const share = (step - low.step) / (high.step - low.step);
     const between = (name) => low[name] + share * (high[name] - low[name]);
-    return { step, ...Object.fromEntries(["tokens", "seconds", "time", "elapsed"].map((name) => [name, between(name)])) };
+    const [tokens, seconds, time, elapsed] = ["tokens", "seconds", "time", "elapsed"].map(between);
+    return { step, tokens, seconds, time, elapsed };
   }
 
   // The steps between two values of an axis, with a neighbour on each side.

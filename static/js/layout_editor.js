@@ -68,7 +68,8 @@ class Editor {
         this.button("✕", `Leave out ${name}`, () => this.leaveOut(chart, name)),
       ),
     );
-    const over = element("input", { list: "layout-names", placeholder: "lay over …", "aria-label": `Lay another metric over chart ${place + 1}` });
+    const words = `Lay another metric over chart ${place + 1}`;
+    const over = element("input", { list: "layout-names", placeholder: "lay over …", "aria-label": words });
     over.disabled = chart.names.length >= MOST_OVERLAID;
     over.addEventListener("change", () => {
       const name = over.value;
@@ -84,8 +85,8 @@ class Editor {
   }
 
   button(sign, words, act, disabled = false) {
-    const attributes = { class: "button button--quiet button--small", type: "button", "aria-label": words, title: words };
-    const made = element("button", { ...attributes, disabled }, sign);
+    const attributes = { class: "button button--quiet button--small", type: "button", title: words, disabled };
+    const made = element("button", { ...attributes, "aria-label": words }, sign);
     made.addEventListener("click", () => this.change(act));
     return made;
   }

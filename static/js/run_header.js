@@ -77,7 +77,7 @@ function showNumbers(numbers) {
       element(
         "tr",
         {},
-        element("th", { scope: "row" }, label(one.metric)),
+        element("td", {}, label(one.metric)),
         ...[one.first, one.now, one.best].map((text) => element("td", { class: "num" }, text)),
         element("td", {}, one.limit),
       ),

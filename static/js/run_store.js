@@ -81,10 +81,13 @@ export class RunStore {
     this.hasRecords = true;
   }
 
-  // Seconds of the clock from step to step now: the mean over the newest fifty, without pauses and time between attempts.
+  // Seconds of the clock from step to step now: the mean over the newest fifty, pauses and restarts left out.
   pace() {
     const recent = this.steps.slice(-51);
-    const gaps = recent.flatMap((one, i) => (i && one.attempt === recent[i - 1].attempt ? [one.time - recent[i - 1].time] : []));
+    const gaps = recent.flatMap((one, i) => {
+      const before = recent[i - 1];
+      return before?.attempt === one.attempt ? [one.time - before.time] : [];
+    });
     const last = recent.at(-1);
     if (!gaps.length) return last ? last.seconds / last.step : null;
     const middle = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)];

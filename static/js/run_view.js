@@ -26,7 +26,8 @@ export class RunView {
 
   // What a chart says of its axis: numbers, or local times as text.
   zoom(range) {
-    this.window = range && range.map((end) => (typeof end === "string" ? Date.parse(end.replace(" ", "T")) : Number(end)));
+    const value = (end) => (typeof end === "string" ? Date.parse(end.replace(" ", "T")) : Number(end));
+    this.window = range && range.map(value);
     this.zooms += 1;
     this.remember();
   }

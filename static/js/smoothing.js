@@ -14,6 +14,7 @@ export function smooth(values, weight) {
 
 const FEW = 20; // values that no share of can be left out
 const TAIL = 0.02;
+const WORTH = 1.5; // times the range, which the whole must have before any of it is left out
 
 /**
  * Where an axis ends that leaves out the smallest and largest fiftieth, and what it leaves out; null if that changes
@@ -27,7 +28,7 @@ export function withoutOutliers(values) {
   const margin = 0.25 * (high - low);
   const range = [Math.max(sorted[0], low - margin), Math.min(sorted.at(-1), high + margin)];
   const left = sorted.filter((value) => value < range[0] || value > range[1]);
-  if (!left.length || range[1] <= range[0]) return null;
+  if (!left.length || WORTH * (range[1] - range[0]) > sorted.at(-1) - sorted[0] || range[1] <= range[0]) return null;
   const middle = (range[0] + range[1]) / 2;
   const reach = left.reduce((far, value) => (Math.abs(value - middle) > Math.abs(far - middle) ? value : far));
   return { range, outside: left.length, reach };

@@ -56,8 +56,9 @@ export class PanelsTab {
     const every = [...this.panels.presets, ...this.layouts];
     if (!every.some((one) => one.key === this.chosen.key)) every.push(this.chosen);
     const buttons = every.map((one) => {
+      const attributes = { class: "choice", type: "button", "data-panels": one.key };
       const pressed = String(one.key === this.chosen.key);
-      const made = element("button", { class: "choice", type: "button", "aria-pressed": pressed, "data-panels": one.key }, one.title);
+      const made = element("button", { ...attributes, "aria-pressed": pressed }, one.title);
       made.addEventListener("click", () => {
         this.show(one);
         this.choices.querySelector("[aria-pressed=true]").focus();
