@@ -18,6 +18,7 @@ COMMANDS = {
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "ingestion": ["benchmarks.ingestion"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
+    "watchers": ["benchmarks.watchers"],
 }
 
 

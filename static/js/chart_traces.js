@@ -41,7 +41,8 @@ function faint(x, y, colour) {
 
 // from the smallest to the largest value of each stretch of steps
 function band(x, points, colour) {
-  const edge = { x, mode: "lines", line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38`, ...STEADY };
+  const thin = { line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38` };
+  const edge = { x, mode: "lines", ...thin, ...STEADY };
   return [
     { ...edge, y: points.map((point) => point.low ?? point.y), band: "low" },
     { ...edge, y: points.map((point) => point.high ?? point.y), band: "high", fill: "tonexty" },

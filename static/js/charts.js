@@ -46,7 +46,8 @@ export class Chart {
       this.key,
       this.empty,
     );
-    this.keys = this.titled() ? spec.names.map((name, i) => element("li", { class: `key-${colour(i)}` }, label(name))) : [];
+    const sample = (name, i) => element("li", { class: `key-${colour(i)}` }, label(name));
+    this.keys = this.titled() ? spec.names.map(sample) : [];
     this.key.append(...this.keys);
     (spec.heldOut ?? []).forEach((tag) =>
       this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")),
@@ -142,7 +143,8 @@ export class Chart {
     this.plot.on("plotly_click", (event) => {
       const step = event.points[0]?.customdata;
       clearTimeout(this.opening);
-      if (step !== undefined && !(event.event?.detail > 1)) this.opening = setTimeout(() => this.host.onPoint(step), DOUBLE_CLICK);
+      if (step === undefined || event.event?.detail > 1) return;
+      this.opening = setTimeout(() => this.host.onPoint(step), DOUBLE_CLICK);
     });
     this.plot.on("plotly_relayout", (change) => {
       if (change["xaxis.range[0]"] !== undefined)

@@ -144,9 +144,11 @@ class RunConsumer(LiveConsumer):
         return run is not None
 
     async def hello(self) -> None:
-        self.state = await STATES.fresh(self.run_id) or {}
-        self.cursor = min(self.cursor, self.state.get("last_seq", 0))
-        await self.say({"kind": "hello", "last_seq": self.state.get("last_seq", 0), "state": self.state})
+        told = await STATES.fresh(self.run_id)
+        self.state = told.state if told else {}
+        last_seq = self.state.get("last_seq", 0)
+        self.cursor = min(self.cursor, last_seq)
+        await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
 
     async def catch_up(self) -> None:
         """Events first: a curve does not wait for the run's health to be judged."""
@@ -161,12 +163,12 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
     async def _send_state(self) -> None:
-        state = await STATES.fresh(self.run_id)
-        if state is None:
+        told = await STATES.fresh(self.run_id)
+        if told is None:
             await self.close(code=NOT_FOUND)
-        elif state != self.state:
-            self.state = state
-            await self.say({"kind": "state", "state": state})
+        elif told.state != self.state:
+            self.state = told.state
+            await self.send(text_data=told.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,12 @@ class Events:
 
     count: int
     last_seq: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    state: dict[str, Any]
     message: str
 
 
@@ -187,9 +195,12 @@ def _events(key: tuple[str, int]) -> Events:
 
 
 @database_sync_to_async
-def _state(run_id: str) -> dict[str, Any] | None:
+def _state(run_id: str) -> State | None:
     run = Run.objects.filter(pk=run_id).first()
-    return told_state(run) if run is not None else None
+    if run is None:
+        return None
+    state = told_state(run)
+    return State(state, _text({"kind": "state", "state": state}))
 
 
 EVENTS = Shared(_events)

@@ -17,7 +17,6 @@ LONGEST_BODY = 64 * 1024
 MOST_LAYOUTS = 100  # of one user
 
 
-
 def _storable(name: str) -> str:
     if not can_be_a_name(name):
         raise ValueError("a name of a metric holds no NUL and no half of a surrogate pair")
