@@ -3,16 +3,29 @@
 import { element, svg } from "./dom.js";
 import { duration, number } from "./format.js";
 
-// "waiting" is what lies between a step and the next: checkpoints, pauses, the engine's start after a fault
-const PHASES = ["rollout", "score", "diagnostics", "gradients", "update", "sync", "capture", "evaluation", "waiting"];
+// "waiting" is what is left between a step and the one before it: pauses, and the engine's start after a fault
+const PHASES = [
+  "rollout",
+  "score",
+  "diagnostics",
+  "gradients",
+  "update",
+  "sync",
+  "capture",
+  "evaluation",
+  "checkpoint",
+  "waiting",
+];
+const WORTH = 0.1; // of a step, from which on waiting is drawn
+const LONG = 4; // steps of more times the median are cut off at the top
 const SHOWN = 48;
 
-export function drawPhases(target, key, { steps, evaluations }) {
-  const recent = timesOf(steps, evaluations).slice(-SHOWN);
+export function drawPhases(target, key, { steps }) {
+  const recent = timesOf(steps).slice(-SHOWN);
   const signature = JSON.stringify([recent.length, recent.at(-1)]);
   if (target.dataset.shown === signature) return;
   target.dataset.shown = signature;
-  const tallest = Math.max(0.001, ...recent.map((one) => Math.min(one.total, 4 * median(recent))));
+  const tallest = Math.max(0.001, ...recent.map((one) => Math.min(one.total, LONG * median(recent))));
   const width = 100 / SHOWN;
   const bars = recent.flatMap((one, index) => {
     let top = 100;
@@ -42,17 +55,14 @@ function legend(recent) {
   return newest ? [...rows, element("li", {}, `step ${duration(newest.step_seconds)}`)] : rows;
 }
 
-/** For each step: {step, step_seconds, times: seconds by phase, total}. */
-export function timesOf(steps, evaluations) {
-  const evaluated = new Map();
-  for (const one of evaluations) evaluated.set(one.step, (evaluated.get(one.step) ?? 0) + one.seconds);
+/** For each step: {step, step_seconds, times: seconds by phase, total}; what lay before it counts as its own. */
+export function timesOf(steps) {
   return steps.map((one, index) => {
-    const times = {};
-    for (const phase of PHASES) if (one.metrics[`time/${phase}`]) times[phase] = one.metrics[`time/${phase}`];
-    if (evaluated.has(one.step)) times.evaluation = evaluated.get(one.step);
-    const next = steps[index + 1];
-    const idle = next ? next.time - one.time - (next.metrics["time/step"] ?? 0) - (times.evaluation ?? 0) : 0;
-    if (idle > 0.05 * (one.metrics["time/step"] ?? 0)) times.waiting = idle;
+    const told = (phase) => one.metrics[`time/${phase}`] ?? 0;
+    const times = Object.fromEntries(PHASES.map((phase) => [phase, told(phase)]).filter(([, seconds]) => seconds));
+    const before = steps[index - 1];
+    const idle = before ? one.time - before.time - told("step") - told("evaluation") - told("checkpoint") : 0;
+    if (idle > WORTH * told("step")) times.waiting = idle;
     const total = Object.values(times).reduce((sum, value) => sum + value, 0);
     return { step: one.step, step_seconds: one.metrics["time/step"], times, total };
   });

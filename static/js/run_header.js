@@ -23,6 +23,7 @@ export function showState(state, store) {
   byId("step").textContent = `${step}/${state.total_steps}`;
   byId("attempt").textContent = state.attempt;
   byId("eta").textContent = eta(state, step, store.pace());
+  byId("usage").textContent = state.usage ? ` · ${state.usage.words}` : "";
   const alerts = store.alerts.length + state.faults.length;
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;

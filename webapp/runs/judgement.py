@@ -10,6 +10,7 @@ from django.db.models.fields.json import KeyTransform
 
 from webapp.runs.health import HeldOut, health_of
 from webapp.runs.models import Run
+from webapp.runs.usage import usage
 
 HEALTH_STEPS = 400
 JUDGED_BY = ("rollout/success", "reward/in_group_std", "rollout/parse_ok_rate")
@@ -19,8 +20,8 @@ _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
 
 
 def told_state(run: Run) -> dict[str, Any]:
-    """The live state of a run with its health: what its page is told whenever either changes."""
-    return {**run.live_state(), "health": health(run)}
+    """The live state of a run, its health and what it used: what its page is told whenever one of them changes."""
+    return {**run.live_state(), "health": health(run), "usage": usage(run)}
 
 
 def health(run: Run) -> dict[str, Any]:
