@@ -186,7 +186,8 @@ export class Chart {
       const from = this.marked ? points.findIndex((point) => point.step >= this.marked.step) : -1;
       const next = from < 0 ? points.length - 1 : Math.min(points.length - 1, Math.max(0, from + move));
       this.last.setAttribute("aria-live", "polite");
-      this.host.onHover(points[next]);
+      this.marked = points[next]; // the next key may come before the next frame
+      this.host.onHover(this.marked);
       event.preventDefault();
     } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked.step);
     else if (event.key === "Escape") this.host.onHover(null);
