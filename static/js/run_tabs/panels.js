@@ -18,13 +18,15 @@ export class PanelsTab {
     this.layouts = [];
     document.getElementById("panel-edit").addEventListener("click", () => this.edit());
     this.set = null;
+    this.chosen = null;
   }
 
   async shown(on) {
-    if (!on || this.chosen) return;
-    this.chosen = { key: "", charts: [] };
+    if (!on || this.opened) return;
+    this.opened = true;
     const asked = new URL(location.href).searchParams;
     this.layouts = await kept();
+    if (this.chosen) return this.offer();
     const charts = fromText(asked.get("charts"));
     if (charts) return this.show({ key: "charts", title: "Layout of this address", charts });
     const key = asked.get("panels") ?? FIRST;
@@ -34,7 +36,6 @@ export class PanelsTab {
 
   // a preset by its name, for addresses of before
   choose(key) {
-    this.chosen ??= { key: "", charts: [] };
     this.show(this.panels.preset(key));
   }
 
@@ -69,6 +70,7 @@ export class PanelsTab {
   }
 
   async edit() {
+    if (!this.chosen || !this.store) return;
     const names = [...this.store.keys].sort();
     const made = await editLayout(this.chosen, names);
     if (!made) return;
