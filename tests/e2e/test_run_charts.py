@@ -324,3 +324,10 @@ def test_on_a_phone_nothing_of_the_charts_sticks_out(runs: None, settings: Setti
             phone.reload()
             expect(phone.locator(f"#charts-{view} .scatterlayer .trace").first).to_be_attached()
             assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_style_guide_draws_its_charts(page: Page) -> None:
+    page.goto("/styleguide/")
+    expect(page.locator(f"{SUCCESS} .scatterlayer .trace").first).to_be_attached()
+    empty = page.locator('[data-chart="value/explained_variance"] .chart-empty').first
+    expect(empty).to_have_text("This run has no critic.")
