@@ -66,7 +66,7 @@ def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_use
     run = fallen()
     page = page_of(browser, run)
     assert page.count("chip--restarting") == 3  # of the state, of the health, and of the restarts
-    assert '<p id="health-sentence">It was killed.</p>' in page
+    assert '<span id="health-sentence">It was killed.</span>' in page
     assert "1 of 3 restarts" in page
     state = embedded(page, "live-state")
     assert (state["state"], state["label"], state["restarts"], state["restart_budget"]) == (
