@@ -6,7 +6,7 @@ VENV := .venv/bin
 export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := run
-.PHONY: run link test lint bench clean setup setup-dev setup-cluster
+.PHONY: run link test lint bench screenshots clean setup setup-dev setup-cluster
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -26,6 +26,9 @@ lint: setup-dev  ## style, types and borders between the parts
 
 bench: setup-dev setup-cluster  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
+
+screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
+	$(VENV)/python -m tests.screenshots
 
 setup:
 	@$(PYTHON) -m workers.launch.install base

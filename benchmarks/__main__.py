@@ -17,9 +17,12 @@ COMMANDS = {
     "diagnostics_cost": ["benchmarks.diagnostics_cost"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "ingestion": ["benchmarks.ingestion"],
+    "trajectory_list": ["benchmarks.trajectory_list"],
+    "reader_opening": ["benchmarks.reader_opening"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
     "watchers": ["benchmarks.watchers"],
 }
+IN_A_BROWSER = ("reader_opening", "event_to_pixel")
 
 
 def main(names: list[str]) -> int:
@@ -39,7 +42,7 @@ def missing(name: str) -> str:
     """What a benchmark needs and this machine lacks."""
     if name == "sampling_against_vllm" and importlib.util.find_spec("vllm") is None:
         return "It needs vLLM: requirements/cluster.txt says how."
-    if name == "event_to_pixel" and not (shutil.which("chromium") or shutil.which("chromium-browser")):
+    if name in IN_A_BROWSER and not (shutil.which("chromium") or shutil.which("chromium-browser")):
         return "It needs Chromium on the PATH: apt install chromium."
     return ""
 

@@ -95,6 +95,19 @@ def detect_main(argv: list[str]) -> int:
     return detect(argv)
 
 
+def what_if_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m engine what-if", description="Fork a recorded trajectory at a turn and roll on from there."
+    )
+    parser.add_argument("request", type=Path, help="a JSON file, as engine.what_if.request describes it")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for its events and its trajectory")
+    options = parser.parse_args(argv)
+
+    from engine.what_if.command import ask_what_if
+
+    return ask_what_if(options.request, options.out)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "train": train_main,
     "evaluate": evaluate_main,
@@ -103,6 +116,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "bench": bench_main,
     "probe": probe_main,
     "detect": detect_main,
+    "what-if": what_if_main,
 }
 
 if __name__ == "__main__":

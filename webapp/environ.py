@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -33,6 +34,19 @@ def flag(name: str, default: bool) -> bool:
 def words(name: str) -> list[str]:
     """A list separated by commas."""
     return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def networks(name: str) -> list[str]:
+    """A list of networks such as `10.0.0.0/8`, separated by commas."""
+    given = words(name)
+    for one in given:
+        try:
+            ip_network(one, strict=False)
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"{name} has {one!r}, which is no network. Give such as 10.0.0.0/8, with commas, or unset it."
+            ) from None
+    return given
 
 
 def path(name: str, default: Path) -> Path:

@@ -43,9 +43,12 @@ INSTALLED_APPS = [
     "channels",
     "webapp.accounts",
     "webapp.environments",
+    "webapp.audit",
     "webapp.runs",
     "webapp.panels",
+    "webapp.alerts",
     "webapp.trajectories",
+    "webapp.whatif",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",
@@ -100,6 +103,17 @@ CHANNEL_LAYERS: dict[str, Any] = {
         },
     }
 }
+
+# How people are told of alerts. Without a mail server no mail is sent, and the page of notifications says so.
+EMAIL_HOST = environ.text("EMAIL_HOST")
+EMAIL_PORT = environ.integer("EMAIL_PORT", 25, low=1, high=65535)
+EMAIL_HOST_USER = environ.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = environ.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = environ.flag("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = environ.flag("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = environ.text("EMAIL_FROM", "starboard@localhost")
+STARBOARD_WEBHOOK_NETWORKS = environ.networks("STARBOARD_WEBHOOK_NETWORKS")
 
 # Browsers share cookies between the ports of one host: the port in the name keeps two installations apart.
 SESSION_COOKIE_NAME = f"starboard_session_{PORT}"

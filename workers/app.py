@@ -12,10 +12,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 SUPERVISE = "workers.supervise_run"
 TEND = "workers.tend"
+INDEX = "workers.index_run"
+WHAT_IF = "workers.what_if"
 HOUSEKEEP = "workers.housekeep"
+DELIVER = "workers.deliver"
 TEND_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
-SPARE_THREADS = 3  # for tend, housekeep and runs that only look whether it is their turn
+DELIVER_SECONDS = 10.0
+SPARE_THREADS = 5  # for tend, housekeep, deliver, a what-if, and runs that only look whether it is their turn
 
 
 def broker_url(redis_url: str) -> str:
@@ -27,7 +31,7 @@ def broker_url(redis_url: str) -> str:
     return f"redis+socket://{parts.path}?virtual_host={database}"
 
 
-app = Celery("starboard", include=["workers.tasks", "workers.clock"])
+app = Celery("starboard", include=["workers.tasks", "workers.deliveries", "workers.clock"])
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
@@ -61,6 +65,7 @@ app.conf.update(
     beat_scheduler="celery.beat:Scheduler",  # keeps no file: every entry is due at start anyway
     beat_schedule={
         "tend": {"task": TEND, "schedule": TEND_SECONDS, "options": {"expires": 2 * TEND_SECONDS}},
+        "deliver": {"task": DELIVER, "schedule": DELIVER_SECONDS, "options": {"expires": DELIVER_SECONDS}},
         "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
     },
     timezone="UTC",

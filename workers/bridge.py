@@ -11,14 +11,15 @@ from collections.abc import Callable
 from django.db import transaction
 
 from engine.events import Event
+from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
-from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
-from webapp.trajectories.models import Trajectory
+from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from workers.lease import Fenced, seize
-from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, Rows
+from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
 STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
@@ -61,6 +62,7 @@ class Bridge:
             _save(rows)
             self._note_names(rows)
             if moves:
+                plan(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
             transaction.on_commit(lambda: publish_run(self.run.pk, self.run.last_seq))
 
@@ -104,9 +106,14 @@ def _save(rows: Rows) -> None:
         unique_fields=["run", "step"],
         update_fields=STEP_FIELDS,
     )
-    for shard, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
-        Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+    StepGroups.objects.bulk_create(
+        rows.groups.values(),
+        INSERT_BATCH,
+        update_conflicts=True,
+        unique_fields=["run", "step"],
+        update_fields=[*GROUP_FIELDS, "detail"],
+    )
+    save_trajectories(rows)
     Evaluation.objects.bulk_create(
         rows.evaluations.values(),
         INSERT_BATCH,
@@ -116,6 +123,23 @@ def _save(rows: Rows) -> None:
     )
     Alert.objects.bulk_create(rows.alerts, INSERT_BATCH, ignore_conflicts=True)
     _save_checkpoints(rows)
+
+
+def save_trajectories(rows: Rows) -> None:
+    """The trajectories of whole shards in place of what was known of them, each with its words."""
+    for shard, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+        Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
+        saved = Trajectory.objects.filter(run=rows.run, shard=shard).values_list("offset", "pk")
+        texts = rows.texts[shard]
+        for offset, pk in saved:
+            texts[offset].trajectory_id = pk
+        TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
+        LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
+        LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
+    if rows.removed:
+        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
+        LostTrajectory.objects.filter(run=rows.run, shard__in=rows.removed).delete()
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -140,7 +164,9 @@ def drop_lost_checkpoints(run: Run) -> int:
 def _forget(run: Run, step: int) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
+    StepGroups.objects.filter(run=run, step__gt=step).delete()
     Trajectory.objects.filter(run=run, step__gt=step).delete()
+    LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
 

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 
-def write_control(run_dir: Path, *, request: str, checkpoint: int, epoch: int) -> None:
-    """Replaces the file whole, so that the engine never reads half of it; an engine obeys no older epoch."""
-    write_json(run_dir / "control.json", {"request": request, "checkpoint": checkpoint, "epoch": epoch})
+def write_control(run_dir: Path, *, request: str, checkpoint: int, epoch: int, settings: dict[str, Any]) -> None:
+    """Replaces the file whole, so that the engine never reads half of it; an engine obeys no older epoch.
+
+    `settings` has a `revision`, and as `changes` all that differs from the run's configuration, by dotted field.
+    """
+    asked = {"request": request, "checkpoint": checkpoint, "epoch": epoch}
+    write_json(run_dir / "control.json", {**asked, "settings": settings} if settings["revision"] else asked)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

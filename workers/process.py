@@ -25,7 +25,10 @@ PROC = Path("/proc")
 COOKIE_VARIABLE = "STARBOARD_RUN"
 REPOSITORY = Path(__file__).resolve().parent.parent
 # What an engine has no use for, and what would open a way into it.
-WITHHELD = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "VLLM_ALLOW_INSECURE_SERIALIZATION")
+WITHHELD = (
+    "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EMAIL_HOST_PASSWORD", "DJANGO_SETTINGS_MODULE",
+    "VLLM_ALLOW_INSECURE_SERIALIZATION",
+)  # fmt: skip
 
 
 class Liveness(Enum):
@@ -186,25 +189,33 @@ def sweep(cookie: str, *, seconds: float) -> Sweep:
 NICENESS = 5  # pages and workers answer at once while an engine takes all cores; alone it loses nothing
 
 
+def engine_start() -> list[str]:
+    return getattr(settings, "STARBOARD_ENGINE_COMMAND", None) or [sys.executable, "-m", "engine"]
+
+
 def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
-    start = getattr(settings, "STARBOARD_ENGINE_COMMAND", None) or [sys.executable, "-m", "engine"]
-    command = [*start, "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
+    command = [*engine_start(), "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
     return [*command, "--resume"] if resume else command
 
 
 def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> subprocess.Popen[bytes]:
     """Starts the engine in a session of its own, its output appended to `engine.log`: nothing ties it to us."""
+    words = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch)}
+    return start(engine_command(run_dir, resume=resume), run_dir / "engine.log", cookie=cookie, words=words)
+
+
+def start(command: list[str], log_path: Path, *, cookie: str, words: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A process of the engine's kind; `words` go into its environment beside the cookie."""
     environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
     environment |= {
         COOKIE_VARIABLE: cookie,
-        "STARBOARD_ATTEMPT": str(attempt),
-        "STARBOARD_EPOCH": str(epoch),
         "PYTHONUNBUFFERED": "1",
         "SPT_NOENV": "1",  # setproctitle must leave the environment, and so the cookie, readable
+        **words,
     }
-    with (run_dir / "engine.log").open("ab") as log:
+    with log_path.open("ab") as log:
         child = subprocess.Popen(
-            engine_command(run_dir, resume=resume),
+            command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

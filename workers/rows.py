@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from engine.errors import RunDirectoryError
 from engine.events import Event
-from engine.rollout.shards import read_records
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
-from webapp.trajectories.models import Trajectory
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
+from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
+from workers.shard_rows import read_shard
 
 log = logging.getLogger(__name__)
 
 BEFORE_ALL_STEPS = -1
+OF_STEPS = frozenset({"step_completed", "groups_filtered"})  # kept in tables of their own
 WAIT_WORDS = 200  # characters that the row has room for
 
 
@@ -29,7 +28,11 @@ class Rows:
     run: Run
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
+    groups: dict[int, StepGroups] = field(default_factory=dict)
     trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
+    removed: set[str] = field(default_factory=set)  # shards that are no more
+    texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by shard and offset
+    lost: dict[str, list[LostTrajectory]] = field(default_factory=dict)  # by shard
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -39,7 +42,7 @@ class Rows:
     def add(self, event: Event) -> None:
         payload = event.model_dump(mode="json")
         self.fields |= {"last_seq": event.seq, "last_progress": moment(event.time)}
-        if event.kind != "step_completed":
+        if event.kind not in OF_STEPS:
             self.events.append(
                 RunEvent(
                     run=self.run, seq=event.seq, kind=event.kind, step=event.step, time=event.time, payload=payload
@@ -65,9 +68,15 @@ def _forget_above(rows: Rows, resumed_from: int | None) -> int:
     """Drops what earlier attempts reported above the checkpoint; with none, everything they reported."""
     kept = BEFORE_ALL_STEPS if resumed_from is None else resumed_from
     rows.steps = {step: row for step, row in rows.steps.items() if step <= kept}
-    rows.trajectories = {
-        shard: members for shard, members in rows.trajectories.items() if members and members[0].step <= kept
+    rows.groups = {step: row for step, row in rows.groups.items() if step <= kept}
+    above = {
+        shard
+        for shard, members in rows.trajectories.items()
+        if any(row.step > kept for row in members) or any(row.step > kept for row in rows.lost[shard])
     }
+    for by_shard in (rows.trajectories, rows.texts, rows.lost):
+        for shard in above:
+            del by_shard[shard]
     rows.evaluations = {key: row for key, row in rows.evaluations.items() if row.step <= kept and not row.final}
     rows.fields["step"] = max(kept, 0)
     return kept if rows.cut is None else min(kept, rows.cut)
@@ -84,48 +93,34 @@ def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:
     rows.fields |= {name: payload[name] for name in ("step", "tokens", "seconds", "metrics")}
 
 
+GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "spreads", "filter")
+GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
+
+
+def _groups_filtered(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.groups[payload["step"]] = StepGroups(
+        run=rows.run,
+        step=payload["step"],
+        detail={name: payload[name] for name in GROUP_DETAIL},
+        **{name: payload[name] for name in GROUP_FIELDS},
+    )
+
+
 def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
     shard = payload["path"]
-    try:
-        path = inside(rows.run.directory, shard)
-        rows.trajectories[shard] = list(_trajectories(rows.run, shard, path))
-    except (RunDirectoryError, OSError, KeyError, TypeError, ValueError) as error:
-        log.warning("Run %s: the trajectories of %s cannot be listed: %s", rows.run.pk, shard, error)
+    rows.removed.discard(shard)
+    found = read_shard(rows.run, payload)
+    rows.trajectories[shard], rows.texts[shard], rows.lost[shard] = found.trajectories, found.texts, found.lost
+    if found.lost:
+        count, why = sum(lost.count for lost in found.lost), found.lost[0].why
+        log.warning("Run %s: %d trajectories of %s are lost: %s", rows.run.pk, count, shard, why)
 
 
-def inside(directory: Path, relative: str) -> Path:
-    """The file `relative` of the run directory; `RunDirectoryError` for one that lies elsewhere."""
-    path = (directory / relative).resolve()
-    if not path.is_relative_to(directory.resolve()):
-        raise RunDirectoryError(f"The path {relative!r} leads out of the run directory.")
-    return path
-
-
-def _trajectories(run: Run, shard: str, path: Path) -> Iterator[Trajectory]:
-    for offset, length, record in read_records(path):
-        yield Trajectory(
-            run=run,
-            step=record["step"],
-            split=record["split"],
-            environment=record["environment"],
-            kind=record["kind"],
-            group=record["group"],
-            member=record["member"],
-            seed=record["seed"],
-            success=record["success"],
-            episode_return=record["return"],
-            score=record["score"],
-            advantage=record["advantage"],
-            group_std=record["group_std"],
-            kept=record["kept"],
-            turns=len(record["turns"]),
-            reply_tokens=sum(record["tokens"]["sampled"]),
-            parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
-            stop=record["stop"],
-            shard=shard,
-            offset=offset,
-            length=length,
-        )
+def _trajectories_removed(rows: Rows, payload: dict[str, Any]) -> None:
+    """By the run's retention: nothing of them is lost."""
+    rows.removed |= set(payload["paths"])
+    for shard in rows.lost.keys() & rows.removed:
+        rows.lost[shard] = []
 
 
 EVALUATION_KEYS = ("step", "environment", "final")
@@ -137,6 +132,7 @@ EVALUATION_VALUES = (
     "low",
     "high",
     "mean_return",
+    "faults",
     "first_seed",
     "temperature",
 )
@@ -165,7 +161,9 @@ HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
     "run_started": _run_started,
     "phase_changed": _phase_changed,
     "step_completed": _step_completed,
+    "groups_filtered": _groups_filtered,
     "trajectories_recorded": _trajectories_recorded,
+    "trajectories_removed": _trajectories_removed,
     "evaluation_completed": _evaluation_completed,
     "checkpoint_saved": _checkpoint_saved,
     "alert_raised": _alert_raised,

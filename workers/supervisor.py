@@ -35,6 +35,10 @@ from workers.tail import log_tail, mend
 
 log = logging.getLogger(__name__)
 
+OBEYED = [
+    "epoch", "state", "requested", "checkpoints_asked", "stops_asked", "stop_asked_at",
+    "settings_revision", "settings_changes",
+]  # fmt: skip
 SWEEP_SLICE = 5.0
 OUTAGE_PAUSE = 1.0
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
@@ -76,7 +80,7 @@ class Supervisor:
         self.lease_due = Every(limits.renew)
         self.obey_due = Every(limits.obey)
         self.listen_due = Every(min(1.0, limits.judge))
-        self.told: tuple[str, int] | None = None
+        self.told: tuple[str, int, int] | None = None
         self.last_word_at: float | None = None
 
     def supervise(self) -> None:
@@ -173,15 +177,16 @@ class Supervisor:
 
     def _obey(self, engine: EngineHandle | None) -> None:
         """Reads the row's requests; tells the engine what is new, and presses on with a stop."""
-        self.run.refresh_from_db(
-            fields=["epoch", "state", "requested", "checkpoints_asked", "stops_asked", "stop_asked_at"]
-        )
+        self.run.refresh_from_db(fields=OBEYED)
         if self.run.epoch != self.epoch:
             raise Fenced(self.run.pk)
-        wanted = (self.run.requested, self.run.checkpoints_asked)
+        wanted = (self.run.requested, self.run.checkpoints_asked, self.run.settings_revision)
         if wanted != self.told:
+            settings = {"revision": wanted[2], "changes": self.run.settings_changes}
             try:
-                write_control(self.run.directory, request=wanted[0], checkpoint=wanted[1], epoch=self.epoch)
+                write_control(
+                    self.run.directory, request=wanted[0], checkpoint=wanted[1], epoch=self.epoch, settings=settings
+                )
                 self.told = wanted
             except OSError as error:
                 if engine is None:

@@ -11,8 +11,9 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs.models import Run
 from webapp.runs.services import enqueue
 from webapp.runs.states import SUPERVISED
-from workers import housekeeping, lease, turns
-from workers.app import HOUSEKEEP, SUPERVISE, TEND, app
+from workers import housekeeping, lease, turns, what_if
+from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, WHAT_IF, app
+from workers.bridge import rebuild
 from workers.supervisor import supervise
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,24 @@ def tend() -> None:
         if not held or lease.holder_is_dead(holder):
             enqueue(run_id)
     turns.call_next()
+    for run_id in Run.objects.exclude(imported_from="").filter(event_offset=0).values_list("pk", flat=True):
+        index_run(run_id)
+    what_if.mend()
+    what_if.call_next()
+
+
+@app.task(name=WHAT_IF)
+def play_what_if(pk: int) -> None:
+    """Plays a queued what-if if it is its turn; else does nothing."""
+    if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
+        what_if.call_next()
+
+
+@app.task(name=INDEX)
+def index_run(run_id: str) -> None:
+    """Brings an imported run's files into rows; does nothing when they are."""
+    if Run.objects.filter(pk=run_id, event_offset=0).exclude(imported_from="").exists():
+        rebuild(run_id)
 
 
 def _live_runs() -> list[tuple[str, str, bool]]:

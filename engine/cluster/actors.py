@@ -30,6 +30,7 @@ class Troupe:
     needs: Needs
     group: Any
     stacks: Path
+    way: str  # how weights get to the samplers
     samplers: list[Any] = field(default_factory=list)
     learners: list[Any] = field(default_factory=list)
     places: list[tuple[str, int]] = field(default_factory=list)
@@ -42,7 +43,12 @@ class Troupe:
     def sampler(self, place: int) -> Any:
         rows = -(-self.config.rollout.groups * self.config.rollout.group_size // len(self.needs.samplers))
         return self._make(
-            SamplerActor, "sampler", place, self.needs.samplers[place], self.needs.sampler_gpus, {"rows": rows}
+            SamplerActor,
+            "sampler",
+            place,
+            self.needs.samplers[place],
+            self.needs.sampler_gpus,
+            {"rows": rows, "transfer": "" if self.way == "object_store" else self.way},
         )
 
     def _learner(self, rank: int) -> Any:

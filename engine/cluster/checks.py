@@ -48,6 +48,7 @@ def look_at(config: RunConfig, machine: Machine | None) -> Findings:
     """At a run of the ray backend, to be started on `machine`, or on a cluster of which nothing is known."""
     found = Findings()
     gpu = _on_gpus(config, machine)
+    _check_weight_transfer(found, config, gpu=gpu)
     if machine is not None and gpu and machine.gpus:
         _check_number_of_gpus(found, config, machine)
     try:
@@ -76,6 +77,13 @@ def _on_gpus(config: RunConfig, machine: Machine | None) -> bool:
     if config.cluster.device == "auto":
         return machine is None or bool(machine.gpus)
     return config.cluster.device == "gpu"
+
+
+def _check_weight_transfer(found: Findings, config: RunConfig, *, gpu: bool) -> None:
+    try:
+        config.cluster.way_of_weights(gpus=gpu)
+    except ValueError as error:
+        found.problems["cluster.weight_transfer"] = str(error).partition(": ")[2]
 
 
 def _check_number_of_gpus(found: Findings, config: RunConfig, machine: Machine) -> None:

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from engine.cluster.faults import NoCluster
+from engine.cluster.faults import ClusterFault, NoCluster
 
 ANSWER_SECONDS = 5.0
 START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
 
 
 def connect(cores: int, *, namespace: str) -> str:
-    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address.
+    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address,
+    `ClusterFault` when none starts here.
 
     A cluster that is started here counts at least `cores` processors: a small machine may have fewer than there are
     processes, which then share them.
@@ -34,8 +35,15 @@ def connect(cores: int, *, namespace: str) -> str:
         "ignore_reinit_error": True,
     }
     if not address:
-        with own_signals():
-            ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
+        try:
+            with own_signals():
+                ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
+        except Exception as error:  # Ray gives its own processes half a minute, which is little on a busy machine
+            raise ClusterFault(
+                f"Ray did not start on this machine: {first_words(error)}",
+                remedy="Where the machine is busy it may start when it is tried again. Ray's own logs are below "
+                "/tmp/ray, or RAY_TMPDIR.",
+            ) from error
         return "a Ray cluster on this machine"
     check_answers(address)
     try:

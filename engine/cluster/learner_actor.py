@@ -12,6 +12,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from engine.cluster.actor_setup import device, place, set_up
+from engine.cluster.connection import import_ray
+from engine.cluster.policy_weights import PolicyWeights
+from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.adapter import merged_state
@@ -33,25 +36,31 @@ class LearnerActor:
         self.config = RunConfig.model_validate_json(config)
         self.rank, self.size = rank, size
         self.device = device()
+        self.sender: Any = None  # this end of vLLM's weight transfer, where that is used
 
     def place(self) -> tuple[str, int]:
         """Node and process id."""
         return place()
 
     def address(self) -> str:
-        """Where the others meet this one."""
+        """Where the other learners meet this one."""
+        host, port = self.meeting()
+        return f"tcp://{host}:{port}"
+
+    def meeting(self) -> tuple[str, int]:
+        """Host, as the cluster's nodes reach it, and a port that is free."""
         with socket.socket() as free:
             free.bind(("", 0))
             port = free.getsockname()[1]
-        host = socket.gethostbyname(socket.gethostname())
-        return f"tcp://{host}:{port}"
+        return str(import_ray().util.get_node_ip_address()), port
 
     def open(self, address: str, found: str, minutes: float) -> dict[str, Any]:
         """Joins the others and loads the model, from the checkpoint `found` where one is named."""
         torch.manual_seed(self.config.seed)
         share: Share = Alone()
         if self.size > 1:
-            kind = "nccl" if self.device == "cuda" else "gloo"
+            # weights are on GPUs, and what is found of a batch on the CPU; both are added up
+            kind = "cpu:gloo,cuda:nccl" if self.device == "cuda" else "gloo"
             limit = timedelta(minutes=minutes)
             dist.init_process_group(kind, init_method=address, rank=self.rank, world_size=self.size, timeout=limit)
             share = Sharded()
@@ -69,6 +78,14 @@ class LearnerActor:
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "trainable_parameters": sum(weight.numel() for weight in trainable_parameters(model)),
         }
+
+    def change(self, config: str) -> None:
+        """Other settings from the next update on."""
+        self.config = self.learner.config = RunConfig.model_validate_json(config)
+
+    def adopt(self, learned: str) -> None:
+        """The optimiser's and critic's state of another run's checkpoint."""
+        checkpoint.adopt(Path(learned), self.learner)
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]] | None:
         advantages, metrics = learn(self.learner, batch, step=step, scale=scale)
@@ -101,6 +118,34 @@ class LearnerActor:
             return None
         state = merged_state(model) if self.config.model.lora.rank else model.state_dict()
         return {name: weight.detach().cpu() for name, weight in state.items()}
+
+    def manifest(self) -> dict[str, Any]:
+        """Of the weights that `send_weights` sends: names, types and shapes."""
+        return self._outgoing().manifest()
+
+    def open_nccl(self, link: dict[str, Any]) -> None:
+        """All samplers join at the same time."""
+        self.close_sender()
+        self.sender = open_nccl(self._outgoing(), rank=self.rank, link=link)
+
+    def open_ipc(self, samplers: list[Any]) -> None:
+        self.close_sender()
+        self.sender = open_ipc(self._outgoing(), rank=self.rank, samplers=samplers)
+
+    def close_sender(self) -> None:
+        if self.sender is not None:
+            self.sender.shutdown()
+            self.sender = None
+
+    def send_weights(self) -> None:
+        """To samplers that have joined; all learners call it."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()  # vLLM packs on streams of its own, which do not wait for the last update
+        with torch.no_grad():
+            self.sender.send_weights()
+
+    def _outgoing(self) -> PolicyWeights:
+        return PolicyWeights(self.learner.model, getattr(torch, self.config.optimizer.precision))
 
     def save(self, directory: str, progress: Progress) -> str:
         model = self._whole()

@@ -19,9 +19,10 @@ from engine.cluster.needs import needs_of
 from engine.cluster.placement import reserve
 from engine.cluster.shards import shards_of
 from engine.cluster.waiting import ActorDied, PhaseHangs, results
+from engine.cluster.weight_transfer import WAYS, Asked, WeightTransfer
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs
-from engine.errors import ModelError
+from engine.errors import ConfigError, ModelError
 from engine.policies.loading import load_tokenizer
 from engine.rollout.batching import Batch, collate
 from engine.rollout.context_manager import ContextManager
@@ -51,7 +52,7 @@ class RayBackend:
         self.context = ContextManager(load_tokenizer(config.model.path), think=config.rollout.think)
         self.troupe: Troupe | None = None
         self.metrics: Metrics = {}
-        self.weights: Any = None  # a reference to the policy's newest weights
+        self.transfer: WeightTransfer | None = None
         self.probe: list[list[int]] = []
         self.asleep = False
 
@@ -71,9 +72,11 @@ class RayBackend:
         where = connect(needs_of(cluster, gpus=False).cpus, namespace=f"starboard-{os.getpid()}-{time.time_ns()}")
         gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus())
         needs = needs_of(cluster, gpus=gpus)
+        way = self._way_of_weights(gpus)
         self.voice.tell(f"waiting for {where}")
         group = reserve(needs, minutes=cluster.wait_minutes, tell=self.voice.tell, checkpoint=self.voice.checkpoint)
-        self.troupe = Troupe(config=self.config, needs=needs, group=group, stacks=self.directory / "stacks")
+        self.troupe = Troupe(config=self.config, needs=needs, group=group, stacks=self.directory / "stacks", way=way)
+        self.transfer = WAYS[way](self.troupe, self._synced)
         self.voice.tell("starting samplers and learners")
         self.troupe.hire()
         self._note_places("Start", [*self.troupe.learners, *self.troupe.samplers])
@@ -87,6 +90,12 @@ class RayBackend:
 
     def _has_gpus(self) -> bool:
         return bool(import_ray().cluster_resources().get("GPU", 0))
+
+    def _way_of_weights(self, gpus: bool) -> str:
+        try:
+            return self.config.cluster.way_of_weights(gpus=gpus)
+        except ValueError as error:
+            raise ConfigError(f"cluster.{error}") from None
 
     def play(
         self,
@@ -139,7 +148,7 @@ class RayBackend:
         self.metrics["cluster/replaced_samplers"] = self.metrics.get("cluster/replaced_samplers", 0.0) + 1
         troupe.samplers[place] = troupe.sampler(place)
         self._note_places("Start", [troupe.samplers[place]])
-        self._results("Weight sync", [troupe.samplers[place].load.remote(self.weights)], [f"sampler {place}"])
+        self._weight_transfer().revive(place)
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
         """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise, and which
@@ -156,6 +165,7 @@ class RayBackend:
             length = len(trajectory.ids)
             trajectory.learner_logprobs = logprobs[row, :length].tolist()
             trajectory.entropies = entropies[row, :length].tolist()
+            trajectory.knows_entropies = True
         self.metrics["time/score"] = time.monotonic() - began
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
@@ -171,14 +181,18 @@ class RayBackend:
         advantages, metrics = self._of_learners("Update", "learn", batch, step=step, scale=scale)[0]
         return advantages, metrics
 
+    def change(self, config: RunConfig) -> None:
+        self.config = config
+        self._of_learners("Settings", "change", config.model_dump_json())
+
+    def adopt(self, learned: Path) -> None:
+        self._of_learners("Start", "adopt", str(learned))
+
     def sync(self) -> None:
         """Gives the samplers the learner's weights, past this process, and asks both what they find of some tokens."""
         began = time.monotonic()
-        troupe = self._troupe()
         self._wake()
-        self.weights, *others = [learner.weights.remote() for learner in troupe.learners]
-        self._of_samplers("Weight sync", "load", self.weights)
-        self._results("Weight sync", others, [f"learner {place + 1}" for place in range(len(others))])
+        self._weight_transfer().send()
         if self.probe:
             self._prove()
         self.metrics["time/sync"] = self.metrics.get("time/sync", 0.0) + time.monotonic() - began
@@ -209,8 +223,12 @@ class RayBackend:
             raise ModelError(
                 f"After a weight sync a sampler finds other log-probabilities than the learner: {gap:.3g} nats apart "
                 f"on some token, where at most {most} comes of rounding. It does not hold the learner's weights.",
-                remedy="Use cluster.sampler torch for this model, and report it.",
+                remedy="Use cluster.weight_transfer object_store, or cluster.sampler torch, for this model, and report "
+                "it.",
             )
+
+    def _synced(self, asked: Sequence[Asked]) -> list[Any]:
+        return self._results("Weight sync", [reference for _, reference in asked], [name for name, _ in asked])
 
     def save(self, directory: Path, progress: Progress) -> Path:
         return Path(self._of_learners("Checkpoint", "save", str(directory), progress)[0])
@@ -229,6 +247,11 @@ class RayBackend:
         if self.troupe is None:
             raise ValueError("The backend is not open.")
         return self.troupe
+
+    def _weight_transfer(self) -> WeightTransfer:
+        if self.transfer is None:
+            raise ValueError("The backend is not open.")
+        return self.transfer
 
     def _note_places(self, what: str, actors: list[Any]) -> None:
         names = [f"actor {place}" for place in range(len(actors))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import Tensor
 
@@ -18,6 +18,9 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Trajectory
 from engine.training.token_values import sequence_logprobs
+
+if TYPE_CHECKING:
+    from engine.policies.vllm_engine import VllmEngine
 
 
 class Host(Protocol):
@@ -51,7 +54,7 @@ class TorchHost:
 
 
 class VllmHost:
-    def __init__(self, config: RunConfig, rows: int) -> None:
+    def __init__(self, config: RunConfig, rows: int, transfer: str) -> None:
         from engine.policies.vllm_engine import VllmEngine
 
         cluster = config.cluster
@@ -63,6 +66,7 @@ class VllmHost:
             memory_share=cluster.memory_share,
             seed=config.seed,
             dtype=config.optimizer.precision,
+            transfer=transfer,
         )
         self.context_tokens = self.engine.context_tokens
 
@@ -79,12 +83,12 @@ class VllmHost:
 
 
 class SamplerActor:
-    def __init__(self, config: str, *, name: str, stacks: str, threads: int, rows: int) -> None:
+    def __init__(self, config: str, *, name: str, stacks: str, threads: int, rows: int, transfer: str) -> None:
         set_up(name, Path(stacks), threads=threads)
         self.config = RunConfig.model_validate_json(config)
         path = self.config.model.path
         self.host: Host = (
-            TorchHost(self.config) if self.config.cluster.sampler == "torch" else VllmHost(self.config, rows)
+            TorchHost(self.config) if self.config.cluster.sampler == "torch" else VllmHost(self.config, rows, transfer)
         )
         tokenizer = load_tokenizer(path)
         self.stops = stop_ids_of(path, tokenizer)
@@ -112,6 +116,26 @@ class SamplerActor:
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return self.host.score(sequences)
+
+    def join_transfer(self, link: dict[str, Any]) -> None:
+        self._vllm().join_transfer(link)
+
+    def leave_transfer(self) -> None:
+        self._vllm().leave_transfer()
+
+    def start_update(self) -> None:
+        self._vllm().start_update()
+
+    def take_update(self, part: dict[str, Any]) -> None:
+        self._vllm().take_update(part)
+
+    def finish_update(self) -> None:
+        self._vllm().finish_update()
+
+    def _vllm(self) -> VllmEngine:
+        if not isinstance(self.host, VllmHost):
+            raise TypeError("Only vLLM has a weight transfer of its own.")
+        return self.host.engine
 
     def sleep(self) -> None:
         """Gives its GPU to whoever shares it."""

@@ -35,6 +35,7 @@ from engine.config.sampling import (
     LoraSection,
     ModelConfig,
     RolloutConfig,
+    StartFromSection,
 )
 from engine.config.section import (
     Section,
@@ -70,6 +71,7 @@ __all__ = [
     "RolloutConfig",
     "RunConfig",
     "Section",
+    "StartFromSection",
     "StopConfig",
     "apply_override",
     "build_config",

@@ -32,6 +32,12 @@ class ClusterConfig(Section):
     device: Literal["auto", "cpu", "gpu"] = Field(
         "auto", description="What samplers and learners run on. auto: GPUs where the cluster has any."
     )
+    weight_transfer: Literal["auto", "object_store", "nccl", "ipc"] = Field(
+        "auto",
+        description="How new weights get to the samplers. nccl: from GPU to GPU, for the disaggregated placement. ipc: "
+        "out of the memory of the GPU that both share, for the colocated one. object_store: through the machines' "
+        "memory, on any device. auto: nccl or ipc between vLLM and learners on GPUs, else object_store.",
+    )
     memory_share: float = Field(
         0.5, gt=0, le=0.98, description="Share of a GPU's memory that vLLM takes. Less when colocated, more when alone."
     )
@@ -75,4 +81,37 @@ class ClusterConfig(Section):
                 f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Make them equal, with "
                 "tensor_parallel 1, or use the disaggregated placement."
             )
+        self._check_weight_transfer()
         return self
+
+    def _check_weight_transfer(self) -> None:
+        way = self.weight_transfer
+        if way in ("auto", "object_store"):
+            return
+        if self.sampler == "torch":
+            raise ValueError(f"weight_transfer: {way} is vLLM's own. Use auto or object_store, or the vllm sampler.")
+        if self.device == "cpu":
+            raise ValueError(f"weight_transfer: {way} is between GPUs. Use auto or object_store, or device gpu.")
+        fit = "ipc" if self.placement == "colocated" else "nccl"
+        if way != fit:
+            why = (
+                "NCCL takes no two processes on one GPU"
+                if way == "nccl"
+                else "a process cannot read the memory of another's GPU"
+            )
+            raise ValueError(
+                f"weight_transfer: {way} does not go with the {self.placement} placement: {why}. Use {fit}."
+            )
+
+    def way_of_weights(self, *, gpus: bool) -> Literal["object_store", "nccl", "ipc"]:
+        """What `weight_transfer` comes to on a cluster with or without GPUs; `ValueError` where it cannot be done."""
+        if self.weight_transfer != "auto":
+            if self.weight_transfer != "object_store" and not gpus:
+                raise ValueError(
+                    f"weight_transfer: {self.weight_transfer} is between GPUs, and samplers and learners run on CPUs "
+                    "here. Use auto or object_store."
+                )
+            return self.weight_transfer
+        if not gpus or self.sampler == "torch":
+            return "object_store"
+        return "ipc" if self.placement == "colocated" else "nccl"

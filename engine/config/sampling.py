@@ -87,6 +87,23 @@ class LoraSection(Section):
     )
 
 
+class StartFromSection(Section):
+    """A checkpoint of another run. Named by the run's directory beside this one's, never by a path."""
+
+    run: str = Field(
+        "",
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]{0,99})?$",
+        description="Fork: the run whose checkpoint's weights this one starts with: its id, which is the name of its "
+        "directory beside this run's. Empty starts with the model itself.",
+    )
+    step: int = Field(0, ge=0, description="Fork: the step of that checkpoint. This run counts its own steps from 0.")
+    optimizer: bool = Field(
+        True,
+        description="Fork: take the optimiser's and critic's state as well, under this run's learning rate and weight "
+        "decay. Off, and always with LoRA, whose update is added in and begun anew, they start fresh.",
+    )
+
+
 class ModelConfig(Section):
     path: str = Field(
         "tiny",
@@ -95,6 +112,7 @@ class ModelConfig(Section):
         description="`tiny` (the model that ships), a directory with a Hugging Face language model, or a hub id.",
     )
     lora: LoraSection = LoraSection()
+    start_from: StartFromSection = StartFromSection()
 
 
 class RolloutConfig(Section):

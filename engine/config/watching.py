@@ -81,8 +81,30 @@ class CheckpointConfig(Section):
 
 
 class CaptureConfig(Section):
-    every: int = Field(
-        1, ge=0, le=10_000, description="Steps between recorded steps, all trajectories of each; 0: none."
+    """What of each step is kept to be read. `engine.rollout.capture` has the rule."""
+
+    every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps; 0: none.")
+    most_per_step: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="Trajectories kept of a recorded step; 0: all. The best, the worst and one of each group with "
+        "equal returns, a fault or an unparsed reply are kept even above it; what is left makes such groups whole, and "
+        "then takes groups by lot.",
+    )
+    keep_steps: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Newest recorded steps kept on disk, training and held-out ones counted apart; older are removed. "
+        "0: all.",
+    )
+    most_megabytes: int = Field(
+        0,
+        ge=0,
+        le=10_000_000,
+        description="Disk that recorded trajectories may take, in MB. Above it the oldest steps are removed, never the "
+        "newest. 0: no limit.",
     )
 
 

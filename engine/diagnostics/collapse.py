@@ -99,6 +99,15 @@ class Detectors:
             seen[FIRING + name] = float(rule.firing)
         return drafts
 
+    def under(self, config: DetectorsConfig) -> Detectors:
+        """The same under other rules. A rule that looks at what it looked at before keeps what it has seen."""
+        after = Detectors(config, self.stops)
+        for name, rule in after.rules.items():
+            before = self.rules.get(name)
+            if before is not None and _sees_the_same(before.config, rule.config):
+                rule.load_state_dict(before.state_dict())
+        return after
+
     def state_dict(self) -> dict[str, Any]:
         """JSON-able."""
         return {
@@ -114,6 +123,11 @@ class Detectors:
         for name, steps in state.get("stops", {}).items():
             if name in self.stops:
                 self.stops[name].steps = steps
+
+
+def _sees_the_same(one: RuleConfig, other: RuleConfig) -> bool:
+    what = ("kind", "metric", "window", "baseline", "holding")
+    return all(getattr(one, name) == getattr(other, name) for name in what)
 
 
 def build_detectors(stop: StopConfig, detectors: DetectorsConfig | None = None) -> Detectors:

@@ -77,6 +77,13 @@ class RuleConfig(BaseModel):
     recovery: int = Field(
         0, ge=0, le=10_000, description="Good readings in a row until it may speak again; 0: as many as `steps`."
     )
+    cooldown: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="Readings after an alert in which it raises no other; trouble that outlasts them is told then. 0: "
+        "none. More spare you a rule that flaps.",
+    )
     window: int = Field(10, ge=2, le=1000, description="Readings that falls_from_best, spike and z_score look back on.")
     baseline: int = Field(
         10, ge=1, le=1000, description="First readings that the baseline is the mean of; they raise nothing."

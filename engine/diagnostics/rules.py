@@ -1,7 +1,8 @@
 """Alert rules: each watches one metric and speaks once per episode of trouble. No torch.
 
 A rule decides reading by reading whether it is breached. It speaks after `steps` breached ones in a row and falls
-silent until `recovery` in a row were not. A step that lacks the metric changes nothing. All state is bounded and goes
+silent until `recovery` in a row were not. Within `cooldown` readings of an alert it raises no other; trouble that is
+still there when they are over is told then. A step that lacks the metric changes nothing. All state is bounded and goes
 into checkpoints. Here are the base and the rules that compare with a fixed number or with the run's own start.
 """
 
@@ -27,6 +28,8 @@ class Rule(ABC):
     breached: int = 0  # breached readings in a row, up to now
     clear: int = 0
     firing: bool = False
+    owed: bool = False  # it fires and has not said so yet
+    quiet: int = 0  # readings until it may speak again
 
     @abstractmethod
     def judge(self, value: float, metrics: Metrics) -> bool:
@@ -58,12 +61,15 @@ class Rule(ABC):
             return None
         value = metrics[self.config.metric]
         self._count(self.judge(value, metrics))
+        self.quiet = max(0, self.quiet - 1)
         if self.firing:
             self.firing = self.clear < (self.config.recovery or self.config.steps)
+        elif self.breached >= self.config.steps:
+            self.firing = self.owed = True
+        self.owed = self.owed and self.firing
+        if not self.owed or self.quiet or not self.breached:
             return None
-        if self.breached < self.config.steps:
-            return None
-        self.firing = True
+        self.owed, self.quiet = False, self.config.cooldown
         return self.draft(value)
 
     def draft(self, value: float) -> AlertDraft:
@@ -81,10 +87,12 @@ class Rule(ABC):
         self.clear = 0 if breached else self.clear + 1
 
     def state_dict(self) -> dict[str, Any]:
-        return {"breached": self.breached, "clear": self.clear, "firing": self.firing}
+        told = {"breached": self.breached, "clear": self.clear, "firing": self.firing}
+        return told | {"owed": self.owed, "quiet": self.quiet}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
+        self.owed, self.quiet = state.get("owed", False), state.get("quiet", 0)  # older states have neither
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,17 +21,25 @@ TEXTS = 512  # different texts compared; rarer ones count as no template
 WORDS = 200  # words compared of each
 FIRST_PRIVATE = 0xE000  # words become single characters, so that texts compare word by word
 KEPT_TEXT = 2000  # characters
+PROMPTS_TOLD = 256  # different prompts of a step whose state is kept, and of each so many characters
+STATE_TEXT = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """What was thought, on which prompt, and where it stands: trajectory (group, member) and turn, from 0."""
+    """What was thought, on which prompt, and where it stands: trajectory (group, member) and turn, from 0.
+
+    `state` is what the environment showed there, for people to see.
+    """
 
     text: str
     prompt: Hashable
     group: int = 0
     member: int = 0
     turn: int = 0
+    environment: str = ""
+    seed: int = 0
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +52,13 @@ class Template:
     prompts: int  # different prompts that it answered
     wordings: int
     example: dict[str, int]  # a trajectory and turn with that wording
+    used_on: list[tuple[Thought, int]]  # of each prompt, most used first: the first thought there, and how many
+
+    def words(self) -> dict[str, Any]:
+        return {
+            "key": self.key, "text": self.text[:KEPT_TEXT], "count": self.count, "prompts": self.prompts,
+            "wordings": self.wordings, "example": self.example,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +81,28 @@ class Templates:
         return {"collapse/template_share": self.share, "collapse/largest_template": self.largest}
 
     def to_json(self, *, step: int, most: int = 50) -> dict[str, Any]:
-        """What the run directory keeps of the step: at most `most` clusters, texts cut at 2,000 characters."""
-        clusters = [{**asdict(one), "text": one.text[:KEPT_TEXT]} for one in self.found[:most]]
-        return {"step": step, "thoughts": self.thoughts, **self.to_metrics(), "templates": clusters}
+        """What the run directory keeps of the step: at most `most` clusters, texts cut at 2,000 characters.
+
+        `prompts` are the first 256 that they were used on, each as a place where it was met and what was seen there;
+        a cluster's `used_on` counts by place in that list.
+        """
+        places: dict[Hashable, int] = {}
+        prompts: list[dict[str, Any]] = []
+        clusters = []
+        for one in self.found[:most]:
+            for thought, _ in one.used_on:
+                if thought.prompt not in places and len(prompts) < PROMPTS_TOLD:
+                    places[thought.prompt] = len(prompts)
+                    prompts.append(_prompt(thought))
+            used = [
+                {"prompt": places[thought.prompt], "count": count, "member": thought.member}
+                for thought, count in one.used_on
+                if thought.prompt in places
+            ]
+            clusters.append({**one.words(), "used_on": used})
+        return {
+            "step": step, "thoughts": self.thoughts, **self.to_metrics(), "prompts": prompts, "templates": clusters
+        }  # fmt: skip
 
 
 def find_templates(
@@ -99,14 +133,29 @@ def find_templates(
 
 def _template(key: str, wordings: list[str], members: list[Thought]) -> Template:
     first = members[0]
+    met: dict[Hashable, Thought] = {}
+    for member in members:
+        met.setdefault(member.prompt, member)
+    counts = Counter(member.prompt for member in members)
     return Template(
         key=key,
         text=wordings[0],
         count=len(members),
-        prompts=len({member.prompt for member in members}),
+        prompts=len(met),
         wordings=len(wordings),
         example={"group": first.group, "member": first.member, "turn": first.turn},
+        used_on=[(met[prompt], count) for prompt, count in counts.most_common()],
     )
+
+
+def _prompt(thought: Thought) -> dict[str, Any]:
+    return {
+        "environment": thought.environment,
+        "seed": thought.seed,
+        "group": thought.group,
+        "turn": thought.turn,
+        "state": thought.state[:STATE_TEXT],
+    }
 
 
 def _clusters(alike: NDArray[np.bool_]) -> list[list[int]]:

@@ -193,8 +193,7 @@ TEMPLATES = (
         meaning="Share of thoughts that nearly repeat a thought on a different prompt. Some are right to: two puzzles "
         "may call for the same words.",
         formula="thoughts in clusters that span two prompts or more / thoughts",
-        bad="Rising far over its start: one thought serves many states. The clusters are in the run directory's "
-        "templates folder.",
+        bad="Rising far over its start: one thought serves many states. The run's Collapse tab shows the words.",
     ),
     Metric(
         name="collapse/largest_template", section="collapse", title="Largest template", unit="share", low=0, high=1,

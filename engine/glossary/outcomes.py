@@ -83,6 +83,24 @@ ENV = (
         bad="Falling: the agent walks into walls, often because it no longer reads the state.",
     ),
     Metric(
+        name="env/<tag>/turns_used", section="env", title="<tag>: share of turns used", unit="share", low=0, high=1,
+        meaning="How many of the turns that a trajectory may take it took, on average.",
+        formula="mean of turns / max_turns",
+        bad="1 with success falling: it no longer ends its episodes. Near 0: they end at once, mostly by a mistake.",
+    ),
+    Metric(
+        name="env/<tag>/parse_ok_rate", section="env", title="<tag>: well-formed replies", unit="share", low=0, high=1,
+        better="higher", meaning="Share of this environment's replies in the format that was asked for.",
+        formula="replies read without fault / replies",
+        bad="Lower than in the run's other environments: this one's instruction or answers are what breaks the format.",
+    ),
+    Metric(
+        name="env/<tag>/invalid_action_rate", section="env", title="<tag>: unknown actions", unit="share", low=0,
+        high=1, better="lower", meaning="Share of this environment's replies that name an action it does not have.",
+        formula="replies with an unknown action / replies",
+        bad="A tenth more than at the start: often the first sign of a breakdown.",
+    ),
+    Metric(
         name="env/<tag>/fault_rate", section="env", title="<tag>: faults", unit="share", low=0, high=1, better="lower",
         meaning="Share of this environment's trajectories that ended because the environment raised an error or paid a "
         "reward that is no number. They train nothing and are part of no other mean.",
@@ -136,6 +154,12 @@ ROLLOUT = (
         name="rollout/reply_tokens", section="rollout", title="Reply length", unit="tokens", low=0,
         meaning="Mean number of sampled tokens per reply.",
         bad="Shrinking to almost nothing: it no longer thinks. At the limit: replies are cut off before their answer.",
+    ),
+    Metric(
+        name="rollout/reply_tokens_p95", section="rollout", title="Reply length, 95th percentile", unit="tokens",
+        low=0, meaning="Sampled tokens that only one reply in twenty has more of.",
+        formula="95th percentile over replies, interpolated",
+        bad="At the limit while the mean is far from it: some replies no longer end.",
     ),
     Metric(
         name="rollout/trajectory_tokens", section="rollout", title="Trajectory length", unit="tokens", low=0,

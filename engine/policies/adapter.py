@@ -7,12 +7,14 @@ into its weights, which any program loads without knowing of adapters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from engine.config import LoraSection
 from engine.errors import ModelError
@@ -82,9 +84,29 @@ def merged_state(model: nn.Module) -> dict[str, Tensor]:
         if not any(part in LoraLayer.adapter_layer_names for part in name.split("."))
     }
     for name, layer in layers.items():
-        weight = layer.get_base_layer().weight
-        state[f"{name}.weight"] = weight.detach() + layer.get_delta_weight(NAME).detach().to(weight.dtype)
+        state[f"{name}.weight"] = merged_weight(layer)
     return state
+
+
+def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) -> Tensor:
+    """A layer's weight with its update added in. `whole` is asked for each weight that this takes, in the same order in
+    every process: shards have to be gathered."""
+    weight = whole(layer.get_base_layer().weight)
+    own = {name: whole(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
+    update: Tensor = functional_call(_Update(layer), {f"layer.{name}": part for name, part in own.items()}, ())
+    return weight + update.detach().to(weight.dtype)
+
+
+class _Update(nn.Module):
+    """peft's own formula for a layer's update, of whatever weights stand in for the layer's."""
+
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self) -> Tensor:
+        update: Tensor = self.layer.get_delta_weight(NAME)
+        return update
 
 
 def save_adapter(model: nn.Module, lora: LoraSection, directory: Path, *, base: str) -> None:

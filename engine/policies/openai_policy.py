@@ -149,7 +149,7 @@ class ChatSampler:
         state.reply_tokens = _plus(state.reply_tokens, reply.reply_tokens)
         ids = [self.context.replied(reply)]
         state.messages += self.context.messages(ids)
-        return Reply(row=row, ids=ids, logprobs=[0.0], entropies=[0.0], ended=reply.ended)
+        return Reply(row=row, ids=ids, logprobs=[0.0], entropies=None, ended=reply.ended)
 
     def _count_failure(self, problem: GivenUp) -> None:
         """An endpoint that never answered, or no longer does, is given up as a whole."""

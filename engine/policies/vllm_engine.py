@@ -46,7 +46,8 @@ class VllmEngine:
     `memory_share` is of one GPU's memory, weights included; on a CPU of the machine's memory, at most, for the cache
     alone. `dtype` "auto" is bfloat16 on a GPU that has it and float32 elsewhere; float32 is what equals the learner's
     log-probabilities to four digits. `enforce_eager` None compiles graphs on a GPU and not on a CPU, where that takes a
-    minute. `ModelError` when vLLM is missing, does not fit torch, or cannot run the model with the memory there is.
+    minute. `transfer` names one of vLLM's own ways to take weights, beside `load_weights`, which works always.
+    `ModelError` when vLLM is missing, does not fit torch, or cannot run the model with the memory there is.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class VllmEngine:
         seed: int = 0,
         dtype: Precision = "auto",
         enforce_eager: bool | None = None,
+        transfer: str = "",
     ) -> None:
         check_installation()
         check_model_path(path)
@@ -72,6 +74,7 @@ class VllmEngine:
         self.can_sleep: bool = not platform.is_cpu() and platform.is_sleep_mode_available()
         self._asked = 0
         self._open: set[str] = set()
+        self._missing: set[str] = set()  # of an update that is under way
         self._whole = True  # False after weights came that were not all of them
         self._awake = True
         self._engine: Any = None
@@ -91,6 +94,7 @@ class VllmEngine:
             dtype=dtype,
             enforce_eager=enforce_eager,
             sleeps=self.can_sleep,
+            transfer=transfer,
         )
         try:
             self.score([WARM_UP])  # some of what a machine lacks shows only at work
@@ -189,6 +193,40 @@ class VllmEngine:
         finally:
             self._engine.collective_rpc("end_weights")
         self._forget_prefixes()
+        self._whole = True
+
+    def join_transfer(self, link: dict[str, Any]) -> None:
+        """Meets the sender of `transfer`, as `link` says; returns when the sender is there too."""
+        self._engine.collective_rpc("quiet_reload")
+        self._engine.collective_rpc("init_weight_transfer_engine", kwargs={"init_info": link})
+
+    def leave_transfer(self) -> None:
+        """So that it can be joined anew. Nothing where it was not joined."""
+        self._engine.collective_rpc("shutdown_weight_transfer_engine")
+
+    def start_update(self) -> None:
+        """Weights are about to come by `transfer`: all of the model's until `finish_update`. Not while requests are
+        open."""
+        self._check_idle()
+        self._whole = False
+        self._missing = set(self._due.names)
+        self._engine.collective_rpc("start_weight_update")
+
+    def take_update(self, part: dict[str, Any]) -> None:
+        """What vLLM calls update info: names and shapes of what comes now, and what its way needs beside them.
+
+        `ModelError` at one that is unknown or misshapen, before anything is taken.
+        """
+        for name, shape in zip(part["names"], part["shapes"], strict=True):
+            self._due.check(name, tuple(shape))
+        self._engine.collective_rpc("update_weights", kwargs={"update_info": part})
+        self._missing -= set(part["names"])
+
+    def finish_update(self) -> None:
+        """`ModelError` for what did not come; the engine then refuses to work until it has all."""
+        self._engine.collective_rpc("finish_weight_update")
+        self._forget_prefixes()
+        self._due.check_all_came(self._missing)
         self._whole = True
 
     def sleep(self) -> None:

@@ -29,8 +29,8 @@ class Row:
 class VllmSampler:
     """`ReplySampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
 
-    Replies have log-probabilities under the distribution that was sampled from, temperature included, and entropies of
-    0: vLLM tells none without the whole distribution, so the learner has them from scoring the batch again. An engine
+    Replies have log-probabilities under the distribution that was sampled from, temperature included, and no entropies:
+    vLLM tells none without the whole distribution, so the learner has them from scoring the batch again. An engine
     serves one rollout at a time; what an earlier sampler left under way is aborted. Call `abort` when a rollout is
     broken off. `sampled_tokens` counts those of complete replies, `cached_tokens` those of all `prompt_tokens` that the
     prefix cache spared.
@@ -100,6 +100,6 @@ class VllmSampler:
             row=row,
             ids=completion.ids,
             logprobs=completion.logprobs,
-            entropies=[0.0] * len(completion.ids),
+            entropies=None,
             ended=completion.ids[-1] in self.stop_ids,
         )

@@ -57,6 +57,7 @@ def start(
     dtype: Precision,
     enforce_eager: bool | None,
     sleeps: bool,
+    transfer: str,
 ) -> Any:
     """vLLM's engine, whose scheduler runs in this process. `ModelError` with what to do when it does not start."""
     from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
@@ -86,6 +87,8 @@ def start(
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
     }
+    if transfer:
+        arguments["weight_transfer_config"] = {"backend": transfer}
     if platform.is_cpu():
         arguments |= cpu_arguments(
             config, rows=rows, context_tokens=context_tokens, precision=precision, share=memory_share

@@ -39,7 +39,7 @@ class DueWeights:
         end for what was missing."""
         missing, part, size = set(self.names), [], 0
         for name, tensor in weights:
-            self._check(name, tensor)
+            self.check(name, tuple(tensor.shape))
             missing.discard(name)
             part.append((name, tensor.detach()))
             size += tensor.nbytes
@@ -48,17 +48,20 @@ class DueWeights:
                 part, size = [], 0
         if part:
             yield part
+        self.check_all_came(missing)
+
+    def check_all_came(self, missing: set[str]) -> None:
         if missing:
             raise ModelError(
                 f"{len(missing)} of {len(self.names)} weights are missing: {_some(missing)}.", remedy=WHAT_TO_GIVE
             )
 
-    def _check(self, name: str, tensor: Tensor) -> None:
+    def check(self, name: str, shape: tuple[int, ...]) -> None:
         if name not in self.shapes:
             raise ModelError(f"The model has no weight {name!r}; its own are {_some(self.names)}.", remedy=WHAT_TO_GIVE)
-        if tuple(tensor.shape) != self.shapes[name]:
+        if shape != self.shapes[name]:
             raise ModelError(
-                f"The weight {name!r} has shape {tuple(tensor.shape)}, and the model's is {self.shapes[name]}.",
+                f"The weight {name!r} has shape {shape}, and the model's is {self.shapes[name]}.",
                 remedy="Load the weights of the model that the sampler was started with.",
             )
 
@@ -75,6 +78,13 @@ class WeightIntake:
     model_config: Any
     vllm_config: Any
 
+    def quiet_reload(self) -> None:
+        """vLLM warns of every layer that is given no weights, such as of position embeddings, which have none; what is
+        really missing `DueWeights` says."""
+        from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
+
+        logging.getLogger(finalize_layerwise_reload.__module__).setLevel(logging.ERROR)
+
     def begin_weights(self) -> None:
         from vllm.config import set_current_vllm_config
         from vllm.model_executor.model_loader.reload import initialize_layerwise_reload
@@ -89,13 +99,12 @@ class WeightIntake:
             self.model_runner.get_model().load_weights(part)
 
     def end_weights(self) -> None:
-        """Layers that were given no weights keep what they had. vLLM warns of each, such as of position embeddings,
-        which have none; what is really missing `DueWeights` says."""
+        """Layers that were given no weights keep what they had."""
         from vllm.config import set_current_vllm_config
         from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
         from vllm.platforms import current_platform
 
-        logging.getLogger(finalize_layerwise_reload.__module__).setLevel(logging.ERROR)
+        self.quiet_reload()
         model = self.model_runner.get_model()
         with set_current_vllm_config(self.vllm_config):
             finalize_layerwise_reload(model, self.model_config)

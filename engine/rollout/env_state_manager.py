@@ -43,6 +43,11 @@ class TurnOutcome:
     stop: StopReason | None  # None while the episode goes on
 
 
+def chance_seed(seed: int, member: int) -> int:
+    """The luck of a member: its own on the same puzzle, and the same whenever it is played again."""
+    return seed * 1009 + member + 1
+
+
 class Episode:
     """One environment being played within its budgets."""
 
@@ -194,5 +199,5 @@ class EnvStateManager:
 
     def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:
         return EpisodeSpec(
-            environment=environment, group=group, member=member, seed=seed, chance_seed=seed * 1009 + member + 1
+            environment=environment, group=group, member=member, seed=seed, chance_seed=chance_seed(seed, member)
         )

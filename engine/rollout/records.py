@@ -17,8 +17,10 @@ def record_of(
     advantages: list[float] | None = None,
     kept: bool | None = None,
     group_std: float | None = None,
+    reason: str = "all",
 ) -> dict[str, Any]:
-    """One record; `piece` is a token's text, `advantages` one number per token where they were computed."""
+    """One record; `piece` is a token's text, `advantages` one number per token where they were computed, and `reason`
+    says why it is kept (`engine.rollout.capture`)."""
     return {
         "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",
         "step": step,
@@ -35,6 +37,7 @@ def record_of(
         "advantage": _mean_where_sampled(trajectory, advantages, 0, len(trajectory.ids)),
         "kept": kept,
         "group_std": group_std,
+        "reason": reason,
         "stop": trajectory.stop,
         "fault": trajectory.fault,
         "optimal_length": trajectory.optimal_length,
@@ -43,7 +46,7 @@ def record_of(
             "text": [piece(token) for token in trajectory.ids],
             "sampled": trajectory.sampled,
             "logprobs": _rounded(trajectory.logprobs),
-            "entropies": _rounded(trajectory.entropies),
+            "entropies": _rounded(trajectory.entropies) if trajectory.knows_entropies else None,
             "advantages": _rounded(advantages[: len(trajectory.ids)]) if advantages is not None else None,
         },
         "initial": {"observation": trajectory.initial_observation, "drawing": trajectory.initial_drawing},
@@ -70,7 +73,7 @@ def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float
         "penalty": turn.penalty,
         "return_to_go": sum(later.reward + later.penalty for later in trajectory.turns[index:]),
         "advantage": _mean_where_sampled(trajectory, advantages, start, end),
-        "entropy": sum(trajectory.entropies[start:end]) / count,
+        "entropy": sum(trajectory.entropies[start:end]) / count if trajectory.knows_entropies else None,
         "logprob": sum(trajectory.logprobs[start:end]) / count,
         "frames": [
             {

@@ -52,6 +52,7 @@ class Trajectory:
     after.
 
     `logprobs` and `entropies` are natural-log values under the sampling distribution, 0 where nothing was sampled.
+    Not every sampler tells entropies: where one did not, `knows_entropies` is False and they mean nothing.
     """
 
     environment: str  # tag
@@ -63,6 +64,7 @@ class Trajectory:
     sampled: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
+    knows_entropies: bool = True
     context_starts: list[int] = field(default_factory=list)
     learner_logprobs: list[float] | None = None  # the learner's own of the same tokens, where another program sampled
     turns: list[Turn] = field(default_factory=list)
@@ -122,19 +124,21 @@ class Trajectory:
     def append(
         self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None
     ) -> None:
-        """Adds given tokens, or sampled ones when `logprobs` and `entropies` come with them."""
+        """Adds given tokens, or sampled ones when `logprobs` come with them, and `entropies` where they are known."""
         self.ids += ids
         self.sampled += [int(logprobs is not None)] * len(ids)
         self.logprobs += logprobs if logprobs is not None else [0.0] * len(ids)
         self.entropies += entropies if entropies is not None else [0.0] * len(ids)
+        self.knows_entropies &= logprobs is None or entropies is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a policy sampled for one trajectory's turn. `ended` is False when the token limit cut it off."""
+    """What a policy sampled for one trajectory's turn. `ended` is False when the token limit cut it off. `entropies` is
+    None where the policy does not tell them."""
 
     row: int
     ids: list[int]
     logprobs: list[float]
-    entropies: list[float]
+    entropies: list[float] | None
     ended: bool

@@ -67,6 +67,12 @@ class Backend(Protocol):
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
         """Credit and update; advantages are `(B, T)`."""
 
+    def change(self, config: RunConfig) -> None:
+        """Learns by other settings from the next update on; only those of `engine.config.live` may differ."""
+
+    def adopt(self, learned: Path) -> None:
+        """Takes up the optimiser's and critic's state of another run's checkpoint, before the first step."""
+
     def sync(self) -> None:
         """What is played from now on is of the newest policy. Not while something is played."""
 
@@ -127,6 +133,12 @@ class LocalBackend:
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
         return learn(self.learner, batch, step=step, scale=scale)
+
+    def change(self, config: RunConfig) -> None:
+        self.config = self.learner.config = config
+
+    def adopt(self, learned: Path) -> None:
+        checkpoint.adopt(learned, self.learner)
 
     def sync(self) -> None:
         """Who samples is who learns."""

@@ -29,6 +29,7 @@ class Progress:
     seconds: float = 0.0
     detectors: dict[str, Any] = field(default_factory=dict)
     spreads: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
+    settings: dict[str, Any] = field(default_factory=dict)  # revision and changes that held, of `control.json`
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
@@ -158,6 +159,37 @@ def restore(path: Path, learner: Learner) -> Progress:
             f"The checkpoint {path.name} does not fit this configuration: {error}",
             remedy="Resume with the configuration that the run began with.",
         ) from error
+
+
+def adopt(path: Path, learner: Learner) -> None:
+    """The optimiser's state of another run's checkpoint, and its critic if both have one, under the learner's own
+    settings. The learner's weights are that checkpoint's already."""
+    mine = learner.state_dict()
+    learned = torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device)
+    state = {name: learned.get(name, value) for name, value in mine.items()}
+    try:
+        for name in state.keys() & {"optimizer", "critic_optimizer"}:
+            groups = zip(state[name]["param_groups"], mine[name]["param_groups"], strict=True)
+            state[name]["param_groups"] = [
+                {**theirs, **{key: ours[key] for key in ("lr", "weight_decay")}} for theirs, ours in groups
+            ]
+        learner.load_state_dict(state)
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"The optimiser's state of {path.name} does not fit this configuration: {error}",
+            remedy="Set model.start_from.optimizer to false: the weights are taken and the optimiser starts fresh.",
+        ) from error
+
+
+def settings_of(path: Path | None) -> dict[str, Any]:
+    """The changes of settings that held when the checkpoint was written, by dotted field."""
+    if path is None:
+        return {}
+    try:
+        changes: dict[str, Any] = json.loads((path / "progress.json").read_text())["settings"]["changes"]
+        return changes
+    except (KeyError, ValueError):
+        return {}  # nothing had been changed
 
 
 def size_of(path: Path) -> int:

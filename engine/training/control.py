@@ -1,12 +1,15 @@
-"""What the outside asks of a running engine: stop, pause, checkpoint. Read from `control.json` and from signals."""
+"""What the outside asks of a running engine: stop, pause, checkpoint, other settings. Read from `control.json` and from
+signals."""
 
 from __future__ import annotations
 
 import json
 import signal
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from engine.training.run_directory import write_json
 
@@ -21,12 +24,21 @@ class Interrupted(StopAsked):
     """The machine asks the engine to leave (SIGTERM): save, and go on later."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """All changes of settings that are asked for, by dotted field; each new wish has a higher revision."""
+
+    revision: int = 0
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
 class Control:
     def __init__(self, path: Path, *, epoch: int) -> None:
         self.path = path
         self.epoch = epoch
         self.request = "run"
         self.checkpoint_asked = 0
+        self.wanted = Wanted()
         self._checkpoint_done: int | None = None
         self._interrupted = False
         self._next_look = 0.0
@@ -47,6 +59,11 @@ class Control:
         if self.request == "stop":
             raise StopAsked
 
+    def look(self) -> None:
+        """`check` with what the file says right now, for the boundary between two steps."""
+        self._next_look = 0.0
+        self.check()
+
     @property
     def paused(self) -> bool:
         self.check()
@@ -61,7 +78,9 @@ class Control:
         if self.request != "run":
             return
         self.request = "pause"
-        asked = {"request": "pause", "checkpoint": self.checkpoint_asked, "epoch": self.epoch}
+        asked: dict[str, Any] = {"request": "pause", "checkpoint": self.checkpoint_asked, "epoch": self.epoch}
+        if self.wanted.revision:
+            asked["settings"] = {"revision": self.wanted.revision, "changes": self.wanted.changes}
         write_json(self.path, asked)
 
     def take_checkpoint_request(self) -> bool:
@@ -80,8 +99,17 @@ class Control:
         self.epoch = int(asked.get("epoch", self.epoch))
         self.request = str(asked.get("request", "run"))
         self.checkpoint_asked = int(asked.get("checkpoint", 0))
+        self.wanted = _wanted(asked.get("settings"))
         if self._checkpoint_done is None:
             self._checkpoint_done = self.checkpoint_asked
 
     def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         self._interrupted = True
+
+
+def _wanted(asked: Any) -> Wanted:
+    """Nothing is wanted where the file says nothing, or says it in another form."""
+    if not isinstance(asked, dict) or not isinstance(asked.get("changes"), dict):
+        return Wanted()
+    revision = asked.get("revision")
+    return Wanted(revision=revision, changes=asked["changes"]) if isinstance(revision, int) else Wanted()

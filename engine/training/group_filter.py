@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -13,11 +13,15 @@ from engine.rollout.batching import Batch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """`groups` are ids of the groups that train; `scale` is what their advantages are multiplied by."""
+    """`groups` are ids of the groups that train; `scale` is what their advantages are multiplied by.
+
+    `scores` are of all groups that there was a choice of, by id.
+    """
 
     groups: list[int]
     scale: float
     metrics: dict[str, float]
+    scores: dict[int, float] = field(default_factory=dict)
 
 
 def keep_groups(config: FilterConfig, batch: Batch) -> Kept:
@@ -44,7 +48,10 @@ def keep_groups(config: FilterConfig, batch: Batch) -> Kept:
         "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
     }
     return Kept(
-        groups=[groups[index] for index in chosen], scale=loss_scale(ratio, config.loss_scaling), metrics=metrics
+        groups=[groups[index] for index in chosen],
+        scale=loss_scale(ratio, config.loss_scaling),
+        metrics=metrics,
+        scores=dict(zip(groups, scores.tolist(), strict=True)),
     )
 
 

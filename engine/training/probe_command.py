@@ -8,6 +8,7 @@ from pathlib import Path
 from engine.config import RunConfig, read_config
 from engine.diagnostics.gradients import COMPONENTS
 from engine.errors import CheckpointError, RunDirectoryError
+from engine.forking import begun_at, pin_start
 from engine.rollout.batching import collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint
@@ -24,7 +25,7 @@ def probe_run(directory: Path, *, chosen: str | None = None) -> int:
         raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
     config = read_config(directory / "config.json")
     path = _checkpoint(directory / "checkpoints", chosen)
-    metrics = probe_checkpoint(config, path)
+    metrics = probe_checkpoint(begun_at(config, pin_start(config, directory)), path)
     sys.stdout.write(f"{path.name}, {int(metrics['gradient/all/groups'])} groups\n{table(metrics)}\n")
     return 0
 

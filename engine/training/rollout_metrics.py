@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from engine.rollout.action_parser import PARSE_CASES, WELL_FORMED
 from engine.rollout.types import Trajectory
 
 
-def rollout_metrics(trajectories: list[Trajectory]) -> dict[str, float]:
-    """Metrics of all trajectories of a step, kept by the filter or not.
+def rollout_metrics(trajectories: list[Trajectory], *, max_turns: Mapping[str, int] | None = None) -> dict[str, float]:
+    """Metrics of all trajectories of a step, kept by the filter or not; `max_turns` are each environment's, by tag.
 
     Rewards and success are of trajectories that have an outcome. The others, whose environment failed or whose first
     prompt left no room for a reply, are counted, and are part of no mean that they would falsify.
@@ -19,7 +20,8 @@ def rollout_metrics(trajectories: list[Trajectory]) -> dict[str, float]:
     known = [trajectory for trajectory in trajectories if trajectory.has_outcome]
     metrics = {**_rewards(known), **_replies(trajectories), **_mishaps(trajectories)}
     for tag in dict.fromkeys(trajectory.environment for trajectory in trajectories):
-        metrics |= _environment(tag, [t for t in trajectories if t.environment == tag])
+        played = [trajectory for trajectory in trajectories if trajectory.environment == tag]
+        metrics |= _environment(tag, played) | _turns_used(tag, played, (max_turns or {}).get(tag))
     return metrics
 
 
@@ -58,8 +60,10 @@ def _replies(trajectories: list[Trajectory]) -> dict[str, float]:
     invalid = sum(turn.parsed.case == "unknown_action" for turn in turns)
     entropies = sum(sum(trajectory.entropies) for trajectory in trajectories)
     sampled = sum(trajectory.reply_tokens for trajectory in trajectories)
+    lengths = [turn.reply_end - turn.reply_start for turn in turns]
     metrics = {
         "rollout/reply_tokens": sampled / count,
+        "rollout/reply_tokens_p95": float(np.percentile(lengths, 95)) if lengths else 0.0,
         "rollout/trajectory_tokens": float(np.mean([len(trajectory.ids) for trajectory in trajectories])),
         "rollout/contexts": float(np.mean([len(trajectory.context_starts) for trajectory in trajectories])),
         "rollout/turns": len(turns) / len(trajectories),
@@ -91,11 +95,20 @@ def _environment(tag: str, played: list[Trajectory]) -> dict[str, float]:
     faults = {f"env/{tag}/fault_rate": float(np.mean([bool(trajectory.fault) for trajectory in played]))}
     if not trajectories:
         return faults
-    frames = [frame for trajectory in trajectories for turn in trajectory.turns for frame in turn.frames]
+    turns = [turn for trajectory in trajectories for turn in trajectory.turns]
+    frames = [frame for turn in turns for frame in turn.frames]
     return faults | {
         f"env/{tag}/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         f"env/{tag}/return": float(np.mean([trajectory.raw_return for trajectory in trajectories])),
         f"env/{tag}/turns": float(np.mean([len(trajectory.turns) for trajectory in trajectories])),
         f"env/{tag}/actions": float(np.mean([trajectory.actions for trajectory in trajectories])),
         f"env/{tag}/effective_rate": float(np.mean([frame.effective for frame in frames])) if frames else 0.0,
+        f"env/{tag}/parse_ok_rate": float(np.mean([turn.parsed.well_formed for turn in turns])),
+        f"env/{tag}/invalid_action_rate": float(np.mean([turn.parsed.case == "unknown_action" for turn in turns])),
     }
+
+
+def _turns_used(tag: str, played: list[Trajectory], max_turns: int | None) -> dict[str, float]:
+    """How much of their turns trajectories took; those that an environment's fault ended tell nothing of it."""
+    turns = [len(trajectory.turns) for trajectory in played if trajectory.has_outcome]
+    return {f"env/{tag}/turns_used": float(np.mean(turns)) / max_turns} if turns and max_turns else {}

@@ -56,6 +56,11 @@ class RunDirectory:
     def shard(self, split: str, step: int) -> Path:
         return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
 
+    def shards(self, split: str) -> list[tuple[int, Path]]:
+        """The steps that have a shard, oldest first."""
+        found = (self.path / "trajectories" / split).glob("step_*.jsonl.zst")
+        return sorted((int(path.name.removeprefix("step_").partition(".")[0]), path) for path in found)
+
     @property
     def templates(self) -> Path:
         return self.path / "templates"

@@ -13,8 +13,10 @@ from typing import Any
 import torch
 
 from engine.config import RunConfig
+from engine.config.live import with_changes
 from engine.environments.feasibility import refuse_impossible
-from engine.errors import MendableFault, StarboardError
+from engine.errors import CheckpointError, MendableFault, StarboardError
+from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
@@ -70,7 +72,14 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     torch.manual_seed(config.seed)
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
     directory.write_config(config)
+    start, name = pin_start(config, directory.path), config.model.path
+    if start is not None and found is None and not checkpoint.is_good(start):
+        raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
+    config = with_changes(begun_at(config, start), checkpoint.settings_of(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
+    adopted = start is not None and takes_optimizer(config, start)
+    if start is not None and found is None and adopted:
+        backend.adopt(start)
     events.emit(
         "run_started",
         step=progress.step,
@@ -78,7 +87,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         resumed_from=progress.step if found else None,
         pid=os.getpid(),
         device=backend.device,
-        model=config.model.path,
+        start=words_of(config, start, adopted=adopted) if start is not None else "",
+        model=name,
         parameters=backend.parameters,
         trainable_parameters=backend.trainable_parameters,
         versions=_versions(),

@@ -71,6 +71,9 @@ def template_metrics(
             group=trajectory.group,
             member=trajectory.member,
             turn=place,
+            environment=trajectory.environment,
+            seed=trajectory.seed,
+            state=_seen(trajectory, place),
         )
         for trajectory in trajectories
         for place, turn in enumerate(trajectory.turns)
@@ -81,6 +84,12 @@ def template_metrics(
     directory.mkdir(exist_ok=True)
     write_json(directory / f"step_{step}.json", found.to_json(step=step))
     return found.to_metrics()
+
+
+def _seen(trajectory: Trajectory, turn: int) -> str:
+    """What the environment showed before a turn: after the last action there was, or at the start."""
+    frames = [frame for earlier in trajectory.turns[:turn] for frame in earlier.frames]
+    return frames[-1].observation if frames else trajectory.initial_observation
 
 
 def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:

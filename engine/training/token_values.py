@@ -1,4 +1,8 @@
-"""Log-probabilities, entropies and values of the tokens of a batch, computed only where something was sampled."""
+"""Log-probabilities, entropies and values of the tokens of a batch, computed only where something was sampled.
+
+A model reads on its own device. Batches stay on the CPU, and what is found of them comes back there, where all that is
+light is done; gradients find their way.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +67,13 @@ def logprobs_and_entropies(
     model: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor, *, temperature: float
 ) -> tuple[Tensor, Tensor]:
     """Both `(B, T)`, 0 where nothing was sampled, under the distribution that was sampled from."""
+    home = ids.device
+    ids, mask, contexts = (part.to(model.device) for part in (ids, mask, contexts))
     hidden = hidden_before(model.base_model, ids, mask, contexts)
     logprobs = torch.log_softmax(logits_of(model, hidden).float() / temperature, dim=-1)  # (N, V)
     chosen = logprobs.gather(-1, ids[mask.bool()][:, None]).squeeze(-1)  # (N,)
     entropies = -(logprobs.exp() * logprobs).sum(-1)
-    return spread(chosen, mask), spread(entropies, mask)
+    return spread(chosen, mask).to(home), spread(entropies, mask).to(home)
 
 
 @torch.no_grad()
@@ -97,5 +103,7 @@ class Critic(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
         """Values (B, T), 0 where nothing was sampled."""
+        home = ids.device
+        ids, mask, contexts = (part.to(self.head.weight.device) for part in (ids, mask, contexts))
         values: Tensor = self.head(hidden_before(self.body, ids, mask, contexts)).squeeze(-1)
-        return spread(values.float(), mask)
+        return spread(values.float(), mask).to(home)

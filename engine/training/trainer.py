@@ -10,30 +10,30 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.config import RunConfig
+from engine.config.live import differences, with_changes
 from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
+from engine.errors import ConfigError
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
 from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.control import Control, Interrupted, StopAsked, Wanted
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
+from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
-from engine.training.rollout_metrics import group_spreads, rollout_metrics
+from engine.training.recorder import Recorder
+from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
@@ -65,9 +65,11 @@ class Trainer:
             seed=config.seed,
             refills=config.rollout.refill,
         )
+        self.max_turns = {environment.tag: environment.max_turns for environment in config.environments}
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.spreads)
+        self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
         self.rollouts: Rollouts = InTurn(backend, self._roll)
@@ -107,7 +109,7 @@ class Trainer:
             rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         self.backend.score(trajectories)
-        metrics = rollout_metrics(trajectories) | rollout.metrics
+        metrics = rollout_metrics(trajectories, max_turns=self.max_turns) | rollout.metrics
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
@@ -140,7 +142,8 @@ class Trainer:
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
-            shard = self._capture(step, trajectories, [sound[row] for row in rows.tolist()], advantages)
+            credited = _credited(trajectories, [sound[row] for row in rows.tolist()], advantages)
+            recording = self.recorder.training(step, trajectories, credited)
         seconds = time.monotonic() - began
         self.progress.step = step
         self.progress.tokens += sampled
@@ -148,8 +151,9 @@ class Trainer:
         metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
+        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept, self.config.filter))
         self._emit_step(step, metrics, skipped)
-        self._tell_of(shard, "train", step, len(trajectories))
+        self.recorder.tell(recording, self.events)
         return self._detect(step, metrics)
 
     def _roll(self, step: int) -> StepRollout:
@@ -176,30 +180,6 @@ class Trainer:
             self.control.ask_to_pause()
         return verdict
 
-    def _capture(
-        self, step: int, trajectories: list[Trajectory], kept: list[int], advantages: Tensor | None
-    ) -> Path | None:
-        """The shard that all trajectories of the step were written to, if the step is one to record."""
-        if not self.config.capture.every or (step - 1) % self.config.capture.every:
-            return None
-        place = {row: index for index, row in enumerate(kept)}
-        spreads = group_spreads(trajectories)
-        records = [
-            record_of(
-                trajectory,
-                step=step,
-                split="train",
-                piece=self._piece,
-                kept=row in place,
-                group_std=spreads.get(trajectory.group),
-                advantages=_padded(advantages[place[row]], len(trajectory.ids))
-                if advantages is not None and row in place
-                else None,
-            )
-            for row, trajectory in enumerate(trajectories)
-        ]
-        return self._write_records("train", step, records)
-
     def _evaluate_if_due(self, *, last: bool) -> None:
         every = self.config.evaluation.every
         if last:
@@ -222,36 +202,50 @@ class Trainer:
                 )
                 for environment in self.config.environments
             ]
-        records = [
-            record_of(trajectory, step=step, split="validation", piece=self._piece)
-            for result in results
-            for trajectory in result.trajectories
-        ]
-        if self.config.capture.every:
-            self._tell_of(self._write_records("validation", step, records), "validation", step, len(records))
+        played = [trajectory for result in results for trajectory in result.trajectories]
+        self.recorder.tell(self.recorder.held_out(step, played), self.events)
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
 
-    def _write_records(self, split: str, step: int, records: list[dict[str, Any]]) -> Path:
-        path = self.directory.shard(split, step)
-        write_shard(path, records)
-        return path
-
-    def _tell_of(self, shard: Path | None, split: str, step: int, count: int) -> None:
-        if shard is not None:
-            relative = str(shard.relative_to(self.directory.path))
-            self.events.emit("trajectories_recorded", step=step, split=split, path=relative, count=count)
-
     def _obey(self) -> None:
-        """Between steps: waits while paused, saves when asked, leaves when asked."""
-        if self.control.take_checkpoint_request():
-            self._save("request")
+        """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
+        self._heed()
         if self.control.paused:
             self._announce("paused", self.progress.step)
             while self.control.paused:
-                if self.control.take_checkpoint_request():
-                    self._save("request")
+                self._heed()
                 time.sleep(0.1)
+            self._heed()
+
+    def _heed(self) -> None:
+        if self.control.take_checkpoint_request():
+            self._save("request")
+        self.control.look()
+        if self.control.wanted.revision > self.progress.settings.get("revision", 0):
+            self._change_settings(self.control.wanted)
+
+    def _change_settings(self, wanted: Wanted) -> None:
+        """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
+        before = self.config
+        try:
+            after, refused = with_changes(before, wanted.changes), ""
+        except ConfigError as error:
+            after, refused = before, str(error)
+        held = self.progress.settings.get("changes", {}) if refused else wanted.changes
+        self.progress.settings = {"revision": wanted.revision, "changes": held}
+        changes = differences(before, after)
+        if changes:
+            self.backend.change(after)
+            self.config = after
+            self.detectors = self.detectors.under(after.detectors)
+        if changes or refused:
+            self.events.emit(
+                "settings_changed",
+                step=self.progress.step,
+                revision=wanted.revision,
+                changes=changes,
+                refused=refused,
+            )
 
     def _save_if_due(self) -> None:
         every = self.config.checkpoint.every
@@ -316,6 +310,13 @@ def _why_skipped(batch: Batch) -> str:
     if len(batch):
         return "The filter kept no group: no group's returns differ enough."
     return "No trajectory can be trained on: environments failed, or prompts left no room for a reply."
+
+
+def _credited(trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None) -> dict[int, list[float]]:
+    """The advantages of each token of those that were trained on, by their places in the step."""
+    if advantages is None:
+        return {}
+    return {place: _padded(advantages[row], len(trajectories[place].ids)) for row, place in enumerate(rows)}
 
 
 def _padded(advantages: Tensor, length: int) -> list[float]:

@@ -2,13 +2,14 @@
 //
 // It knows the types `grid` and `arms`. What it cannot draw it says in words. Colours live in board.css.
 
-import { drawArms, describeArms } from "./board_arms.js";
+import { changeOfArms, drawArms, describeArms } from "./board_arms.js";
+import { changeOfGrid } from "./board_changes.js";
 import { drawGrid, describeGrid } from "./board_grid.js";
 import { html } from "./svg.js";
 
 const KINDS = {
-  grid: { draw: drawGrid, describe: describeGrid },
-  arms: { draw: drawArms, describe: describeArms },
+  grid: { draw: drawGrid, describe: describeGrid, change: changeOfGrid },
+  arms: { draw: drawArms, describe: describeArms, change: changeOfArms },
 };
 
 /**
@@ -26,6 +27,13 @@ export function drawBoard(drawing, { previous = null, labels = false } = {}) {
 export function describeBoard(drawing) {
   const kind = drawing && Object.hasOwn(KINDS, drawing.type) ? KINDS[drawing.type] : null;
   return kind ? kind.describe(drawing) : "no drawing";
+}
+
+/** What is different in `drawing` from `previous`, in words; empty for what cannot be compared. */
+export function describeChange(previous, drawing) {
+  const kind = drawing && Object.hasOwn(KINDS, drawing.type) ? KINDS[drawing.type] : null;
+  const before = kind && comparable(previous, drawing);
+  return before ? kind.change(before, drawing) : "";
 }
 
 /** Puts the drawing in place of what `host` shows. */

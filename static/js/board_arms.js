@@ -25,6 +25,12 @@ export function describeArms(drawing) {
   return `${arms.length} arms: ${words.join("; ")}`;
 }
 
+export function changeOfArms(previous, drawing) {
+  const arms = Array.isArray(drawing.arms) ? drawing.arms : [];
+  const pulled = arms.filter((arm, index) => arm.pulled && !previous.arms?.[index]?.pulled);
+  return pulled.length ? pulled.map((arm) => `${arm.name} was pulled and paid ${paid(arm)}.`).join(" ") : "Nothing changed.";
+}
+
 const paid = (arm) => (typeof arm.reward === "number" ? arm.reward.toFixed(2).replace(/\.?0+$/, "") : "nothing yet");
 
 function machine(arm, index, before) {

@@ -3,6 +3,7 @@
 import { element, svg } from "./dom.js";
 import { duration, number } from "./format.js";
 
+// in the order that a step has them; all are metrics `time/<phase>` of the glossary
 // "waiting" is what is left between a step and the one before it: pauses, and the engine's start after a fault
 const PHASES = [
   "rollout",

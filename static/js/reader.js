@@ -1,17 +1,19 @@
 // The trajectory reader: which turn and frame are shown, and the keys that move them. What a turn looks like is elsewhere.
 
-import { drawBoard } from "./board.js";
+import { describeChange, drawBoard } from "./board.js";
 import { showDivergence } from "./reader_members.js";
+import { showObservation } from "./reader_observation.js";
+import { readPlace, writePlace } from "./reader_place.js";
 import { drawStrips, markStrip } from "./reader_strips.js";
 import { showFacts, showTurn } from "./reader_turn.js";
 import { html } from "./svg.js";
-import { showText, visibleString } from "./visible_text.js";
+import { visibleString } from "./visible_text.js";
 
 const FRAME_MILLISECONDS = 800;
 const byId = (id) => document.getElementById(id);
 const reader = byId("reader");
 
-const state = { record: null, turn: 0, frame: 0, timer: 0 };
+const state = { record: null, turn: 0, frame: 0, timer: 0, token: null, shade: "", keys: null };
 
 async function load() {
   let answer;
@@ -37,8 +39,7 @@ async function load() {
     return;
   }
   drawStrips(byId("reader-strips"), answer, goToTurn);
-  const asked = Number(new URLSearchParams(location.search).get("turn") ?? 1);
-  goToTurn(Number.isInteger(asked) ? asked - 1 : 0);
+  goToPlace();
 }
 
 function showError({ message, remedy }) {
@@ -58,6 +59,16 @@ function showEmpty(record) {
   reader.querySelector(".reader-scrubber").hidden = true;
 }
 
+/** To the place that the address names: a turn, or the turn that a token is of. */
+function goToPlace() {
+  const place = readPlace();
+  state.shade = place.shade || (place.token === null ? state.shade : "probability");
+  state.token = place.token;
+  const holds = (turn) => state.token >= turn.prompt_start && state.token < turn.reply_end;
+  const ofToken = state.token === null ? -1 : state.record.turns.findIndex(holds);
+  goToTurn(place.turn === null && ofToken >= 0 ? ofToken : (place.turn ?? 1) - 1);
+}
+
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const turnNow = () => state.record.turns[state.turn];
 
@@ -66,31 +77,32 @@ function goToTurn(index, frame = Infinity) {
   const last = state.record.turns.length - 1;
   state.turn = clamp(index, 0, last);
   state.frame = clamp(frame, 0, turnNow().frames.length);
-  showTurn(byId("reader-turn"), state.record, state.turn);
+  state.keys = showTurn(byId("reader-turn"), state.record, state.turn, {
+    shade: state.shade,
+    token: state.token,
+    changed: ({ shade, token }) => {
+      [state.shade, state.token] = [shade, token];
+      keepPlace();
+    },
+  });
   showFacts(byId("reader-facts"), state.record, state.turn);
   markStrip(byId("reader-strips"), state.turn);
   showFrame();
-  keepTurnInAddress();
 }
 
-function keepTurnInAddress() {
-  const address = new URL(location.href);
-  address.searchParams.set("turn", String(state.turn + 1));
-  history.replaceState(null, "", address);
-  for (const link of reader.querySelectorAll("#reader-before, #reader-after, .member")) {
-    const target = new URL(link.href);
-    target.searchParams.set("turn", String(state.turn + 1));
-    link.href = target.href;
-  }
+function keepPlace() {
+  const links = reader.querySelectorAll("#reader-before, #reader-after, a.member");
+  writePlace({ turn: state.turn + 1, token: state.shade ? state.token : null, shade: state.shade }, links);
 }
 
 /** Frame 0 is the state that the turn began with; frame n is the state after its nth action. */
 function showFrame() {
   const frames = turnNow().frames;
   const now = stateAt(state.turn, state.frame);
-  const before = state.frame > 0 ? stateAt(state.turn, state.frame - 1).drawing : null;
-  byId("reader-board").replaceChildren(drawBoard(now.drawing, { previous: before, labels: true }));
-  showText(byId("reader-observation"), now.observation);
+  const before = state.frame > 0 ? stateAt(state.turn, state.frame - 1) : null;
+  byId("reader-board").replaceChildren(drawBoard(now.drawing, { previous: before?.drawing, labels: true }));
+  byId("frame-change").textContent = before ? visibleString(describeChange(before.drawing, now.drawing)) : "";
+  showObservation(byId("reader-observation"), now.observation, before?.observation);
   byId("frame-label").textContent = frameLabel(frames);
   byId("frame-before").disabled = state.turn === 0 && state.frame === 0;
   byId("frame-after").disabled = atEnd();
@@ -142,6 +154,11 @@ function setPlaying(playing) {
 const KEYS = {
   j: () => goToTurn(state.turn + 1),
   k: () => goToTurn(state.turn - 1),
+  Home: () => goToTurn(0),
+  End: () => goToTurn(Infinity),
+  ",": () => state.keys.move(-1),
+  ".": () => state.keys.move(1),
+  r: () => state.keys.turnRaw(),
   "[": () => stepFrame(-1),
   "]": () => stepFrame(1),
   " ": () => setPlaying(!state.timer),
@@ -165,6 +182,7 @@ function openKeys() {
   byId("reader-keys").showModal();
 }
 
+addEventListener("hashchange", () => state.record?.turns.length && goToPlace());
 byId("frame-before").addEventListener("click", () => stepFrame(-1));
 byId("frame-after").addEventListener("click", () => stepFrame(1));
 byId("reader-play").addEventListener("click", () => setPlaying(!state.timer));

@@ -3,7 +3,7 @@
 import { html } from "./svg.js";
 
 export async function showDivergence(strip) {
-  const links = [...strip.querySelectorAll(".member")];
+  const links = [...strip.querySelectorAll("a.member")];
   const records = await Promise.all(
     links.map(async (link) => {
       try {

@@ -1,13 +1,17 @@
-// The turn scrubber: a column per turn, with bars of its reward, entropy and advantage.
+// The turn scrubber: a column per turn, with bars of its reward, penalty, return to go, advantage, entropy and
+// log-probability. A row without any value is left out.
 
 import { html, svg } from "./svg.js";
 
 const WIDTH = 44;
 const HEIGHT = 26;
 const STRIPS = [
-  { name: "reward", label: "reward", value: (turn) => turn.reward + turn.penalty },
-  { name: "entropy", label: "entropy", value: (turn) => turn.entropy },
+  { name: "reward", label: "reward", value: (turn) => turn.reward },
+  { name: "penalty", label: "penalty", value: (turn) => turn.penalty || null },
+  { name: "to-go", label: "to go", value: (turn) => turn.return_to_go },
   { name: "advantage", label: "advantage", value: (turn) => turn.advantage },
+  { name: "entropy", label: "entropy", value: (turn) => turn.entropy },
+  { name: "logprob", label: "log-prob.", value: (turn) => turn.logprob },
 ];
 
 export function drawStrips(host, record, choose) {
@@ -41,6 +45,11 @@ export function markStrip(host, current) {
     button.setAttribute("aria-selected", String(index === current));
     button.tabIndex = index === current ? 0 : -1;
   });
+  // sideways only: the page itself stays where the reader left it
+  const middle = 84 + (current + 0.5) * WIDTH;
+  if (middle < host.scrollLeft + WIDTH || middle > host.scrollLeft + host.clientWidth - WIDTH) {
+    host.scrollLeft = middle - host.clientWidth / 2;
+  }
   host.querySelectorAll(".strip-bar").forEach((bar) => {
     bar.classList.toggle("strip-bar--current", Number(bar.dataset.turn) === current);
   });
@@ -50,12 +59,13 @@ function row({ name, label, value }, turns) {
   const values = turns.map(value);
   if (values.every((one) => typeof one !== "number")) return null;
   const largest = Math.max(...values.map((one) => Math.abs(one ?? 0)), 1e-9);
-  const signed = values.some((one) => one < 0);
-  const zero = signed ? HEIGHT / 2 : HEIGHT - 1;
+  const [above, below] = [values.some((one) => one > 0), values.some((one) => one < 0)];
+  const signed = above && below;
+  const zero = signed ? HEIGHT / 2 : below ? 1 : HEIGHT - 1;
   const picture = svg(
     "svg",
     { class: `strip strip--${name}`, width: turns.length * WIDTH, height: HEIGHT, role: "img" },
-    svg("title", {}, `${label} by turn: ${values.map((one) => (one ?? 0).toFixed(2)).join(", ")}`),
+    svg("title", {}, `${label} by turn: ${values.map((one) => one?.toFixed(2) ?? "–").join(", ")}`),
     svg("path", { class: "strip-zero", d: `M0 ${zero} H${turns.length * WIDTH}` }),
   );
   values.forEach((one, turn) => {

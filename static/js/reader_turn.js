@@ -25,30 +25,48 @@ const STOPS = {
   fault: "The environment raised an error.",
 };
 
-let openPrompt = false;
-let openReply = false;
+const view = { raw: false, openPrompt: false, openReply: false }; // kept from turn to turn
 
-export function showTurn(host, record, index) {
+/** Draws a turn. `tokens` is what the token panel begins with and tells; it returns `{ move, turnRaw }` for keys. */
+export function showTurn(host, record, index, tokens) {
   const turn = record.turns[index];
-  const prompt = folded("Prompt: exactly what the model saw", turn.prompt, openPrompt, (open) => {
-    openPrompt = open;
-  });
-  const reply = folded("Reply as sampled", turn.reply, openReply, (open) => {
-    openReply = open;
-  });
-  host.replaceChildren(
-    html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` }),
-    prompt,
-    section("Thought", textBlock(turn.thought, "The model wrote no thought.")),
-    section("Actions", actions(turn)),
-    reply,
-    tokenPanel(record, turn),
-  );
+  const panel = tokenPanel(record, turn, tokens);
+  const body = html("div", "turn-body");
+  const raw = html("button", "button", { type: "button", textContent: "Raw", title: "Exact text or its parts (r)" });
+  const turnRaw = () => {
+    view.raw = !view.raw;
+    fill();
+  };
+  function fill() {
+    raw.setAttribute("aria-pressed", String(view.raw));
+    body.replaceChildren(...(view.raw ? rawParts(turn) : parts(turn)));
+  }
+  raw.addEventListener("click", turnRaw);
+  fill();
+  const title = html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` });
+  host.replaceChildren(html("div", "turn-head", {}, title, raw), body, panel);
   if (index === record.turns.length - 1) host.append(ending(record));
+  panel.open();
+  return { move: panel.move, turnRaw };
 }
 
-function section(title, ...children) {
-  return html("section", "turn-part", {}, html("h3", "turn-part-title", { textContent: title }), ...children);
+function parts(turn) {
+  return [
+    folded("Prompt: exactly what the model saw", turn.prompt, "openPrompt"),
+    section("Thought", textBlock(turn.thought, "The model wrote no thought."), copyButton(turn.thought)),
+    section("Actions", actions(turn)),
+    folded("Reply as sampled", turn.reply, "openReply"),
+  ];
+}
+
+function rawParts(turn) {
+  const block = (title, text) => section(title, textBlock(text, "Nothing."), copyButton(text));
+  return [block("Prompt: exactly what the model saw", turn.prompt), block("Reply as sampled", turn.reply)];
+}
+
+function section(title, body, copy = null) {
+  const heading = html("h3", "turn-part-title", { textContent: title });
+  return html("section", "turn-part", {}, ...[copy, heading, body].filter(Boolean));
 }
 
 function textBlock(text, whenEmpty) {
@@ -58,16 +76,31 @@ function textBlock(text, whenEmpty) {
   return block;
 }
 
-function folded(title, text, open, remember) {
+/** A part that is drawn when it is first opened: prompts can be long, and most stay closed. */
+function folded(title, text, name) {
+  const details = html("details", "turn-part", { open: view[name] }, html("summary", "", { textContent: title }));
+  const fill = () => {
+    if (details.open && details.childElementCount === 1) details.append(...[copyButton(text), textBlock(text, "Nothing.")].filter(Boolean));
+  };
+  details.addEventListener("toggle", () => {
+    view[name] = details.open;
+    fill();
+  });
+  fill();
+  return details;
+}
+
+function copyButton(text) {
+  if (!text) return null;
   const copy = html("button", "button turn-copy", { type: "button", textContent: "Copy" });
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text);
     copy.textContent = "Copied";
+    setTimeout(() => {
+      copy.textContent = "Copy";
+    }, 1500);
   });
-  const summary = html("summary", "", { textContent: title });
-  const details = html("details", "turn-part", { open }, summary, copy, textBlock(text, "Nothing."));
-  details.addEventListener("toggle", () => remember(details.open));
-  return details;
+  return copy;
 }
 
 function actions(turn) {
@@ -89,7 +122,10 @@ function actions(turn) {
     list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
   }
   const parts = [list];
-  if (!turn.frames.length) parts.unshift(html("p", "muted", { textContent: "No action was done." }));
+  if (!turn.frames.length) {
+    const imported = turn.given ? "What the actions did is not in the file." : "No action was done.";
+    parts.unshift(html("p", "muted", { textContent: imported }));
+  }
   if (turn.parse !== "ok") {
     parts.unshift(
       html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }),

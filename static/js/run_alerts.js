@@ -2,21 +2,25 @@
 
 import { element, icon } from "./dom.js";
 
-// `trajectories` is the address of the list of trajectories.
-export function alertRows(alerts, faults, trajectories) {
+// `places` has addresses: of the trajectories, of evidence, of the form of a fork, and goodStep(alert), the checkpoint
+// from before it.
+export function alertRows(alerts, faults, places) {
   const rows = [
-    ...alerts.map((alert) => [alert.time, alertRow(alert, trajectories)]),
+    ...alerts.map((alert) => [alert.time, alertRow(alert, places)]),
     ...faults.map((fault) => [fault.time, faultRow(fault)]),
   ];
   return rows.sort(([one], [other]) => other - one).map(([, row]) => row);
 }
 
-function alertRow(alert, trajectories) {
+function alertRow(alert, { trajectories, evidence, fork, goodStep }) {
+  const good = goodStep(alert);
   return row(
     chip(alert.severity, "alert", capital(alert.severity)),
     alert.message,
-    `${alert.rule} · ${alert.metric}`,
-    link(`${trajectories}?step=${alert.step}`, `Trajectories of step ${alert.step}`),
+    `step ${alert.step} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
+    link(`${evidence}${alert.seq}/`, "Evidence"),
+    link(`${trajectories}?step=${alert.step}`, "Trajectories"),
+    good === null ? null : link(`${fork}&step=${good}`, `Fork from step ${good}`),
   );
 }
 
@@ -31,9 +35,9 @@ function faultRow(fault) {
   );
 }
 
-function row(mark, words, details, more) {
+function row(mark, words, details, ...more) {
   const small = element("small", { class: "muted" }, details);
-  return element("li", { class: "panel alert" }, mark, element("p", {}, words, element("br"), small), more);
+  return element("li", { class: "panel alert" }, mark, element("p", {}, words, element("br"), small), element("div", { class: "toolbar" }, ...more));
 }
 
 function chip(key, name, word) {

@@ -70,12 +70,14 @@ form.addEventListener("input", (event) => {
   timer = setTimeout(check, 250);
 });
 form.elements.backend.addEventListener("change", unfold);
-// another preset keeps the name and the environment that were chosen
+// another preset keeps the name and the environments that were chosen
 form.querySelectorAll("[data-preset-card]").forEach((card) =>
   card.addEventListener("click", () => {
     const target = new URL(card.href);
-    for (const name of ["name", "environment"])
+    for (const name of ["name", "environment", "environment-groups"])
       if (form.elements[name].value) target.searchParams.set(name, form.elements[name].value);
+    for (const [name, value] of new FormData(form))
+      if (name.startsWith("more-")) target.searchParams.append(name, value);
     card.href = target;
   }),
 );

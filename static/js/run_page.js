@@ -14,7 +14,7 @@ import { RunView } from "./run_view.js";
 const root = document.getElementById("run");
 const api = `/api/v1/runs/${root.dataset.run}/`;
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const FORMER = { optimisation: "optimisation", throughput: "throughput", rollouts: "environment" }; // views of before
+const FORMER = { optimisation: "optimisation", throughput: "throughput" }; // views of before
 let state = read("live-state");
 const curves = new Curves(`${api}bands`, state.step, askToDraw);
 const store = new RunStore(curves);

@@ -4,6 +4,7 @@ import { ChartGrid } from "./chart_grid.js";
 import { Chart } from "./charts.js";
 import { describe } from "./glossary.js";
 
+const ELSEWHERE = { rollouts: "environment" }; // a view's place by another name than its preset
 const HELD_OUT = "eval/success";
 const WHY_EMPTY = {
   collapse: "No diagnostics yet: they come every few steps, and need thoughts under several prompts.",
@@ -27,7 +28,8 @@ export class Panels {
 
   // the preset `key`, in the place that its view has for it
   draw(key, store, view) {
-    if (!this.sets.has(key)) this.add(key, document.getElementById(`charts-${key}`), this.preset(key).charts);
+    const preset = this.preset(ELSEWHERE[key] ?? key);
+    if (!this.sets.has(key)) this.add(key, document.getElementById(`charts-${key}`), preset.charts);
     return this.sets.get(key).draw({ store, view });
   }
 

@@ -12,6 +12,8 @@ export class RunStore {
     this.evaluations = []; // events
     this.alerts = [];
     this.checkpoints = [];
+    this.settings = []; // settings_changed events
+    this.start = ""; // what a fork took
     this.phase = null;
     this.keys = new Set();
     this.hasRecords = false;
@@ -38,6 +40,7 @@ export class RunStore {
   }
 
   on_run_started(event) {
+    this.start = event.start ?? "";
     this.curves.begin(event);
     if (event.attempt > 1) this.forgetAfter(event.resumed_from ?? 0);
   }
@@ -70,6 +73,10 @@ export class RunStore {
 
   on_alert_raised(event) {
     this.alerts.push(event);
+  }
+
+  on_settings_changed(event) {
+    this.settings.push(event);
   }
 
   on_checkpoint_saved(event) {

@@ -36,6 +36,10 @@ const nameOf = (character) => {
 /** `text` as nodes: plain runs as text, each hidden character as a marked span. */
 export function visibleText(text) {
   const fragment = document.createDocumentFragment();
+  if (!HIDDEN.test(text)) {
+    fragment.append(String(text));
+    return fragment;
+  }
   let plain = "";
   for (const character of String(text)) {
     if (!HIDDEN.test(character)) {
@@ -51,6 +55,7 @@ export function visibleText(text) {
 
 /** The same as one string, for titles and labels, with newlines and tabs named too. */
 export function visibleString(text) {
+  if (!/[\n\t]/.test(text) && !HIDDEN.test(text)) return String(text);
   return [...String(text)]
     .map((character) => {
       if (character === "\n") return "↵";

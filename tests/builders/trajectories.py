@@ -20,6 +20,7 @@ from engine.rollout.shards import write_shard
 from engine.rollout.types import Reply, Trajectory
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory as TrajectoryRow
+from workers.bridge import save_trajectories
 from workers.rows import Rows
 
 END = "<|im_end|>"
@@ -140,8 +141,8 @@ def record_steps(run: Run, config: EnvironmentConfig, *, steps: range, **options
             count=len(records),
         )
         rows.add(event)
-    found = [row for members in rows.trajectories.values() for row in members]
-    return TrajectoryRow.objects.bulk_create(found)
+    save_trajectories(rows)
+    return list(TrajectoryRow.objects.filter(run=run, shard__in=rows.trajectories).order_by("pk"))
 
 
 def _record(

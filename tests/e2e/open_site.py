@@ -31,7 +31,7 @@ def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
         context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
         page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(f"{page.url}: {error.stack or error}"))
         yield page
         browser.close()
-    assert errors == []
+    assert not errors, errors

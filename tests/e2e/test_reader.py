@@ -50,12 +50,12 @@ def place(row: Trajectory) -> str:
 
 
 def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Trajectory) -> None:
-    page.goto(f"{place(longest)}?turn=2")
+    page.goto(f"{place(longest)}#t=2")
     title = page.locator("#reader-turn h2")
     expect(title).to_have_text(f"Turn 2 of {longest.turns}")
     page.keyboard.press("j")
     expect(title).to_have_text(f"Turn 3 of {longest.turns}")
-    expect(page).to_have_url(re.compile(r"\?turn=3$"))
+    expect(page).to_have_url(re.compile(r"#t=3$"))
     page.keyboard.press("k")
     page.keyboard.press("k")
     page.keyboard.press("k")
@@ -64,7 +64,7 @@ def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Tr
 
 @pytest.mark.parametrize("turn", ["99", "-4", "x", "1e9"])
 def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
-    page.goto(f"{place(longest)}?turn={turn}")
+    page.goto(f"{place(longest)}#t={turn}")
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn ")
 
 
@@ -73,6 +73,7 @@ def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajector
     page.click("summary:has-text('Prompt')")
     page.click("summary:has-text('Reply as sampled')")
     turn = record["turns"][0]
+    expect(page.locator("#reader-turn details pre")).to_have_count(2)
     prompt, reply = page.locator("#reader-turn details pre").all()
     assert prompt.text_content() == turn["prompt"]
     assert reply.text_content() == turn["reply"]
@@ -118,12 +119,53 @@ def test_tokens_are_coloured_on_demand_and_say_their_numbers(
     expect(page.locator(".token")).to_have_count(0)
 
 
-def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory, rows: list[Trajectory]) -> None:
-    page.goto(f"{place(longest)}?turn=2")
+def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    turn = record["turns"][1]
+    token = turn["reply_start"] + 1
+    page.goto(f"{place(longest)}#t=2&k={token}&by=entropy")
+    picked = page.locator("[data-picked]")
+    expect(picked).to_have_attribute("data-token", str(token))
+    expect(page.locator(".token-facts")).to_contain_text(f"entropy {record['tokens']['entropies'][token]:.3f}")
+    page.keyboard.press(".")
+    expect(picked).to_have_attribute("data-token", str(token + 1))
+    expect(page).to_have_url(re.compile(rf"#t=2&k={token + 1}&by=entropy$"))
+    page.locator(f"[data-token='{token}']").click()
+    expect(page).to_have_url(re.compile(rf"#t=2&k={token}&by=entropy$"))
+    page.goto(f"{place(longest)}#k={record['turns'][2]['reply_start']}")  # a token tells its turn
+    expect(page.locator("#reader-turn h2")).to_contain_text("Turn 3")
+
+
+def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    page.goto(place(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.keyboard.press("r")
+    turn = record["turns"][0]
+    texts = [block.text_content() for block in page.locator("#reader-turn pre").all()]
+    assert texts == [turn["prompt"], turn["reply"]]
+    page.keyboard.press("r")
+    expect(page.locator("#reader-turn")).to_contain_text("Thought")
+
+
+def test_what_a_frame_changed_is_said_in_words(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    index, frame = next(
+        (index, turn["frames"][0])
+        for index, turn in enumerate(record["turns"])
+        if turn["frames"] and turn["frames"][0]["effective"]
+    )
+    page.goto(f"{place(longest)}#t={index + 1}")
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    for _ in range(len(record["turns"][index]["frames"]) - 1):
+        page.keyboard.press("[")
+    row, column = frame["drawing"]["agent"]
+    expect(page.locator("#frame-change")).to_contain_text(f"→ ({row}, {column})")
+
+
+def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory, rows: list[Trajectory]) -> None:
+    page.goto(f"{place(longest)}?turn=2")  # as older links have it
+    expect(page.locator("#reader-turn h2")).to_contain_text("Turn 2")
     page.keyboard.press("ArrowRight")
     after = rows[rows.index(longest) + 1]
-    expect(page).to_have_url(re.compile(rf"{place(after)}\?turn=\d$"))
+    expect(page).to_have_url(re.compile(rf"{place(after)}#t=\d$"))
 
 
 def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
@@ -148,3 +190,26 @@ def test_a_shard_that_is_gone_says_which_and_what_to_do(page: Page, longest: Tra
     expect(page.locator("#reader-error")).to_contain_text("The shard step_1.jsonl.zst is gone.")
     expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
+
+
+def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
+    page: Page, longest: Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = services.record
+
+    def without(row: Trajectory) -> dict[str, Any]:
+        record = whole(row)
+        record["tokens"]["entropies"] = None
+        for turn in record["turns"]:
+            turn["entropy"] = None
+        return record
+
+    monkeypatch.setattr(services, "record", without)
+    page.goto(place(longest))
+    facts = page.locator("dl dt", has_text=re.compile("^Entropy$"))
+    expect(facts.locator("xpath=following-sibling::dd[1]")).to_have_text("–")
+    expect(page.locator(".strip--entropy")).to_have_count(0)
+    expect(page.get_by_role("button", name="Entropy")).to_be_disabled()
+    page.get_by_role("button", name="Probability").click()
+    tip = page.locator(".token--sampled").first.get_attribute("title") or ""
+    assert "probability" in tip and "entropy" not in tip

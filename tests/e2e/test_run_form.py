@@ -54,3 +54,25 @@ def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> N
     expect(page.locator("[name='cluster.tensor_parallel']")).to_have_attribute("aria-invalid", "true")
     page.fill("[name='cluster.tensor_parallel']", "2")
     expect(page.locator("[data-error='cluster.tensor_parallel']")).to_be_empty()
+
+
+def test_further_environments_come_and_go_in_rows_of_their_own(page: Page) -> None:
+    rows, own = page.locator("#more-environments fieldset"), page.locator("#environment-groups")
+    expect(own).to_be_hidden()
+    page.get_by_role("button", name="Add an environment").click()
+    expect(rows).to_have_count(1)
+    expect(rows.locator("legend")).to_have_text("Environment 2")
+    expect(own).to_be_visible()
+    expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is but one to choose
+    rows.get_by_label("Name").fill("Second")
+    expect(page.locator("[data-error=environment]")).to_be_empty()
+    rows.get_by_label("Puzzles a step").fill("many")
+    expect(rows.locator(".field-error")).not_to_be_empty()
+    rows.get_by_label("Puzzles a step").fill("4")
+    expect(page.locator("#toml")).to_contain_text('tag = "Second"')
+    page.locator("[data-preset-card]").nth(1).click()
+    expect(rows.get_by_label("Name")).to_have_value("Second")
+    rows.get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(0)
+    expect(own).to_be_hidden()
+    expect(page.locator("#toml")).not_to_contain_text('tag = "Second"')

@@ -192,7 +192,7 @@ def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded
     page.get_by_role("tab", name="Log").click()
     expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
     page.get_by_role("tab", name="Alerts (1)").click()
-    expect(page.locator("#alerts")).to_contain_text("Entropy fell to a third of its baseline.")
+    expect(page.locator("#alert-list")).to_contain_text("Entropy fell to a third of its baseline.")
 
 
 def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
@@ -205,7 +205,7 @@ def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
     expect(page.locator("#health")).to_contain_text("It was killed.")
     expect(page.locator("#notice")).to_have_text("Starts again 5 s after the fault: restart 1 of 3")
     page.get_by_role("link", name="1 of 3 restarts").click()
-    fault = page.locator("#alerts li").first
+    fault = page.locator("#alert-list li").first
     expect(fault).to_contain_text("after step 20 of attempt 1 · queued again: restart 1 of 3")
     expect(page.locator("#alert-count")).to_have_text("(2)")
     fault.get_by_role("link", name="Engine's log").click()

@@ -13,7 +13,8 @@ from engine.rollout.action_parser import ParseCase
 EMITTED = """
 reward/mean reward/std reward/in_group_std reward/min reward/max reward/penalty
 env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen Lake/actions
-env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate
+env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate env/Frozen Lake/turns_used
+env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate rollout/reply_tokens_p95
 rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
@@ -36,6 +37,7 @@ gradient/bucket_4/reward_std gradient/bucket_6/groups
 eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
 eval/Frozen Lake/return
 time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
+time/score time/sync cluster/probe_gap cluster/replaced_samplers
 perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
 perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share perf/gpu_memory_mb perf/gpu_memory_share
 """

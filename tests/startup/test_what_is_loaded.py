@@ -40,12 +40,18 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
+        "engine.algorithms.group_choice",  # pages make a filter's choice again
         "engine.config",
         "engine.events",
         "engine.environments",
         "engine.metrics",
         "engine.play",
         "engine.rollout.shards",
+        "engine.rollout.chat_text",
+        "engine.foreign.run_directory",
+        "engine.what_if.request",
+        "engine.forking",  # a site keeps the checkpoint that a fork starts from
+        "engine.diagnostics.recordings",  # and tries rules on what is recorded
         "engine.statistics.clusters",
         "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.evaluation.command",  # an endpoint is evaluated without torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +11,18 @@ from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.rollout.shards import read_records, write_shard
+from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
 from webapp.environments.models import EnvironmentDefinition
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.panels.models import PanelLayout
-from webapp.runs.models import Alert, Run, RunEvent, StepMetrics
+from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
+from webapp.whatif.models import PLACE, State, WhatIf
 
 SHARD = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
@@ -32,6 +35,7 @@ class World:
     environment: EnvironmentDefinition
     trajectories: list[Trajectory]
     layout: PanelLayout
+    what_if: WhatIf
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -43,7 +47,24 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     _report(run, text)
     trajectories = _record(run, texts or [text])
     layout = PanelLayout.objects.create(owner=user, name=name[:80], charts=[[f"env/{text[:200]}/success"]])
-    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout)
+    asked = _ask(trajectories[0], text)
+    return World(
+        user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout, what_if=asked
+    )
+
+
+def _ask(original: Trajectory, text: str) -> WhatIf:
+    """A what-if that was refused after it had told something and left a trajectory."""
+    place = {name: getattr(original, name) for name in PLACE}
+    asked = WhatIf.objects.create(
+        run=original.run, turn=0, edit="reply", text=text, temperature=1.0, seed=1, state=State.REFUSED,
+        message=text, remedy=text, **place,
+    )  # fmt: skip
+    asked.folder.mkdir(parents=True)
+    told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
+    (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
+    write_shard(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
+    return asked
 
 
 def _report(run: Run, text: str) -> None:
@@ -58,7 +79,10 @@ def _report(run: Run, text: str) -> None:
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
         )
-    alert = {"kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "message": text, "rule": "entropy"}
+    alert = {
+        "kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
+        "rule": "entropy", "severity": "warn", "metric": "policy/entropy", "value": 0.5, "action": "notify",
+    }  # fmt: skip
     Alert.objects.create(run=run, seq=3, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert)
     failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
     for event in (alert, failed):
@@ -69,9 +93,41 @@ def _report(run: Run, text: str) -> None:
         run=run, step=2, time=2.0, environment=tag, episodes=10, successes=5, success=0.5, low=0.2, high=0.8,
         mean_return=0.5, first_seed=1, temperature=1.0, final=True,
     )  # fmt: skip
+    _report_groups(run, tag)
     run.directory.mkdir(parents=True, exist_ok=True)
+    _find_templates(run, text)
     (run.directory / "engine.log").write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
     run.refresh_from_db()
+
+
+def _report_groups(run: Run, tag: str) -> None:
+    detail = {
+        "tags": [tag], "groups": [0, 1], "environments": [0, 0], "seeds": [7, 8], "returns": [[0.0, 1.0], [0.5, None]],
+        "spreads": [0.70710677, 0.0],
+    }  # fmt: skip
+    StepGroups.objects.create(
+        run=run, seq=2, step=2, threshold=0.70710677, scores=[0.70710677, 0.0], kept=[0], detail=detail
+    )
+
+
+def _find_templates(run: Run, text: str) -> None:
+    """Of step 2, whose row says that there are some."""
+    latest = StepMetrics.objects.get(run=run, step=2)
+    latest.metrics["collapse/template_share"] = 1.0
+    latest.save()
+    prompts = [
+        {"environment": text[:60], "seed": 7 + group, "group": group, "turn": 0, "state": text[:600]}
+        for group in (0, 1)
+    ]
+    template = {
+        "key": "0123456789", "text": text[:2000], "count": 2, "prompts": 2, "wordings": 1,
+        "example": {"group": 0, "member": 0, "turn": 0},
+        "used_on": [{"prompt": place, "count": 1, "member": 0} for place in (0, 1)],
+    }  # fmt: skip
+    folder = run.directory / "templates"
+    folder.mkdir()
+    found = {"step": 2, "thoughts": 2, "prompts": prompts, "templates": [template]}
+    (folder / "step_2.json").write_text(json.dumps(found))
 
 
 def _record(run: Run, texts: list[str]) -> list[Trajectory]:

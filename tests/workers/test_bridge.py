@@ -13,7 +13,8 @@ from django.forms.models import model_to_dict
 from engine.rollout.shards import read_record, write_shard
 from tests.workers.workplace import seqs_in_rows
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepMetrics
+from webapp.live.reading import events_after
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.trajectories.models import Trajectory
 from workers import lease
 from workers.bridge import Bridge
@@ -54,6 +55,21 @@ class Record:
         metrics = metrics or {"reward/mean": step / 10}
         self.event("step_completed", step=step, metrics=metrics, tokens=100 * step, seconds=2.0 * step)
 
+    def groups(self, step: int, *scores: float) -> None:
+        self.event(
+            "groups_filtered",
+            step=step,
+            tags=["FrozenLake"],
+            groups=list(range(len(scores))),
+            environments=[0] * len(scores),
+            seeds=[7] * len(scores),
+            returns=[[0.0, score] for score in scores],
+            spreads=list(scores),
+            scores=list(scores),
+            kept=[0],
+            threshold=scores[0],
+        )
+
     def evaluation(self, step: int, *, final: bool = False) -> None:
         self.event(
             "evaluation_completed",
@@ -68,6 +84,7 @@ class Record:
             first_seed=10**9,
             temperature=1.0,
             seconds=1.0,
+            faults=2,
             final=final,
         )
 
@@ -107,7 +124,7 @@ def run(tmp_path: Path, settings: Any) -> Run:
 
 def rows_of(run: Run) -> dict[str, Any]:
     """Everything the rows say of a run, but for the keys that the database gave."""
-    tables = (RunEvent, StepMetrics, Trajectory, Evaluation, Checkpoint, Alert)
+    tables = (RunEvent, StepMetrics, StepGroups, Trajectory, Evaluation, Checkpoint, Alert)
     rows: dict[str, Any] = {
         table.__name__: sorted((_without_key(row) for row in table.objects.filter(run=run)), key=repr)
         for table in tables
@@ -135,6 +152,18 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     found = run.trajectories.get(member=1)
     assert (found.turns, found.reply_tokens, found.parse_failures) == (2, 2, 1)
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
+
+
+def test_rows_of_a_shard_that_was_removed_stay_and_say_so(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    for step in (1, 2):
+        record.step(step)
+        record.shard(run, step)
+    Bridge(run, 1).drain()
+    record.event("trajectories_removed", step=2, paths=["trajectories/train/step_1.jsonl.zst"], bytes=10)
+    Bridge(run, 1).drain()
+    assert sorted(run.trajectories.values_list("step", "removed")) == [(1, True), (1, True), (2, False), (2, False)]
 
 
 def test_what_a_loading_run_waits_for_is_said_until_it_waits_no_more(run: Run) -> None:
@@ -226,6 +255,7 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
     bridge = Bridge(run, 1)
     record.started()
     for step in (1, 2, 3):
+        record.groups(step, 0.5)
         record.step(step)
         record.shard(run, step)
         record.evaluation(step)
@@ -234,11 +264,13 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
         bridge.drain()
     record.attempt = 2
     record.started(resumed_from=2)
+    record.groups(3, 0.25)
     record.step(3)
     bridge.drain()
     assert list(run.steps.values_list("step", "attempt")) == [(1, 1), (2, 1), (3, 2)]
+    assert list(run.groups.values_list("step", "attempt", "scores")) == [(1, 1, [0.5]), (2, 1, [0.5]), (3, 2, [0.25])]
     assert set(run.trajectories.values_list("step", flat=True)) == {1, 2}
-    assert list(run.evaluations.values_list("step", "final")) == [(1, False), (2, False)]
+    assert list(run.evaluations.values_list("step", "final", "faults")) == [(1, False, 2), (2, False, 2)]
 
 
 def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
@@ -306,11 +338,24 @@ def test_a_nul_in_a_text_is_replaced_since_databases_refuse_it(run: Run) -> None
     assert run.events.get().payload["message"] == "a\N{REPLACEMENT CHARACTER}b"
 
 
+def test_the_groups_of_a_step_are_a_row_of_their_own_and_no_event_that_a_page_is_sent(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.groups(1, 0.5, 0.0)
+    record.step(1)
+    Bridge(run, 1).drain()
+    [row] = run.groups.all()
+    assert (row.step, row.scores, row.kept, row.threshold) == (1, [0.5, 0.0], [0], 0.5)
+    assert row.detail["returns"] == [[0.0, 0.5], [0.0, 0.0]]
+    assert [event["kind"] for event in events_after(run, 0)] == ["run_started", "step_completed"]
+
+
 def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     record = Record(run)
     bridge = Bridge(run, 1)
     record.started()
     for step in (1, 2, 3):
+        record.groups(step, 0.5, 0.0)
         record.step(step)
         record.shard(run, step)
         record.evaluation(step)

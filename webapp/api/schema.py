@@ -149,6 +149,7 @@ def _run() -> Schema:
             "requested": {"type": "string", "enum": Request.values},
             "metrics": {"type": "object"},
             "stop_proof": {"type": "object"},
+            "settings": _object({"revision": INTEGER, "changes": {"type": "object"}}),
             "faults": {"type": "array", "items": _ref("Fault")},
         }
     )

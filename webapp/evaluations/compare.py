@@ -62,6 +62,7 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
         "low": percent(cell.low),
         "high": percent(cell.high),
         "solved": f"{cell.successes}/{cell.episodes}",
+        "faults": cell.faults,
         "step": cell.step,
         "final": cell.final,
     }

@@ -37,6 +37,7 @@ class Entry:
     successes: int
     episodes: int
     mean_return: float
+    faults: int
     step: int
     version: str  # name and number of the environment's version, empty for a run that has none
     tag: str
@@ -134,6 +135,7 @@ def _final_rows() -> Iterable[Mapping[str, Any]]:
         "successes",
         "episodes",
         "mean_return",
+        "faults",
         "first_seed",
         "temperature",
         "step",
@@ -163,6 +165,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         successes=row["successes"],
         episodes=row["episodes"],
         mean_return=row["mean_return"],
+        faults=row["faults"],
         step=row["step"],
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],

@@ -20,6 +20,7 @@ class Evaluation(models.Model):
     low = models.FloatField()
     high = models.FloatField()
     mean_return = models.FloatField()
+    faults = models.PositiveIntegerField(default=0)  # episodes that their environment broke off; none of `episodes`
     first_seed = models.BigIntegerField()
     temperature = models.FloatField()
     final = models.BooleanField(default=False)

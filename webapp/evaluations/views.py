@@ -11,7 +11,9 @@ from django.views.decorators.http import require_safe
 from engine.metrics import GLOSSARY
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
+from webapp.evaluations import sameness
 from webapp.evaluations.leaderboard import tables
+from webapp.evaluations.sameness import Pair
 from webapp.runs.models import Run
 
 CHOICES = 60
@@ -50,11 +52,17 @@ def compare(request: HttpRequest) -> HttpResponse:
             },
             "differences": differences([run.config for run in view.runs]) if len(view.runs) > 1 else None,
             "results": comparison.results(view.runs),
+            "pairs": _pairs(view.runs),
             "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
             "most_runs": comparison.MOST_RUNS,
             "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         },
     )
+
+
+def _pairs(runs: list[Run]) -> list[Pair]:
+    """Each run of the same configuration beside the first one."""
+    return [sameness.compare(runs[0], other) for other in runs[1:] if sameness.same_config(runs[0], other)]
 
 
 def _series_source(run: Run, colour: int) -> dict[str, str | int]:

@@ -15,7 +15,10 @@ from webapp.live.reading import STEP_FIELDS, EventDict
 from webapp.runs.models import Run
 
 RECENT_STEPS = 60
-TOLD = ("run_started", "evaluation_completed", "alert_raised", "checkpoint_saved", "run_finished", "run_failed")
+TOLD = (
+    "run_started", "evaluation_completed", "alert_raised", "checkpoint_saved", "settings_changed", "run_finished",
+    "run_failed",
+)  # fmt: skip
 NEWEST_ONLY = ("phase_changed", "trajectories_recorded")
 
 

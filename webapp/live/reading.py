@@ -32,7 +32,8 @@ class MetricSeries(TypedDict):
 def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
     """At most `limit` events with a greater `seq`, in order, each exactly as the engine wrote it.
 
-    Steps that a resumed attempt took again are missing: the `run_started` that says so is there.
+    Steps that a resumed attempt took again are missing: the `run_started` that says so is there. `groups_filtered` is
+    left out: what a step's groups were is asked for by step, since few look and it is as large as all the rest.
     """
     events = run.events.filter(seq__gt=seq).order_by("seq").values_list("seq", "payload")[:limit]
     steps = run.steps.filter(seq__gt=seq).order_by("seq").values(*STEP_FIELDS)[:limit]

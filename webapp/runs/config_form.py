@@ -79,7 +79,7 @@ def sections() -> list[ConfigSection]:
             fields = list(_fields(name, info.annotation))
             found.append(ConfigSection(key=name, title=SECTION_TITLES.get(name, name.capitalize()), fields=fields))
         else:
-            own.fields.append(_field(name, info))
+            own.fields.append(field_of(name, info))
     return found
 
 
@@ -92,7 +92,7 @@ def _fields(prefix: str, section: type[BaseModel]) -> Iterator[ConfigField]:
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from _fields(name, info.annotation)
         else:
-            yield _field(name, info)
+            yield field_of(name, info)
 
 
 def fill(
@@ -134,7 +134,8 @@ def nested(values: Mapping[str, str]) -> dict[str, Any]:
     return data
 
 
-def _field(name: str, info: FieldInfo) -> ConfigField:
+def field_of(name: str, info: FieldInfo) -> ConfigField:
+    """One field of a pydantic model as a form shows it."""
     kind, choices = _kind(info.annotation)
     bounds = {type(m).__name__: m for m in info.metadata}
     low = next((getattr(bounds[k], a) for k, a in (("Ge", "ge"), ("Gt", "gt")) if k in bounds), None)

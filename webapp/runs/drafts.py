@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,9 @@ from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.config_form import nested
+from webapp.runs.forks import why_not
 from webapp.runs.models import Run
+from webapp.runs.more_environments import Row, configs
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,15 +42,31 @@ class Draft:
 
 
 def draft(
-    values: Mapping[str, str], version: EnvironmentVersion | None, *, preset: str, rules: list[Any] | None = None
+    values: Mapping[str, str],
+    version: EnvironmentVersion | None,
+    *,
+    preset: str,
+    rules: Any = None,
+    more: Sequence[Row] = (),
+    source: Run | None = None,
 ) -> Draft:
     """Checks what a form posted: the engine's rules, the model's directory, and whether the budget can do.
 
-    `rules` are the alert rules of what the run is made from, which the form does not show; None: a new run's.
+    `more` are environments beyond the first, of which some may be those of `source`, the run that is cloned.
+
+    `rules` are its alert rules, as the editor sent them or of what the run is made from; None: a new run's.
     """
     if version is None:
         return Draft(config=None, errors={"environment": "Choose an environment."})
-    data = {**nested(values), "preset": preset, "environments": [version.config]}
+    further, errors = configs(list(more), source)
+    if errors:
+        return Draft(config=None, errors=errors)
+    groups = values.get("environment-groups", "").strip() if more else ""
+    data = {
+        **nested(values),
+        "preset": preset,
+        "environments": [{**version.config, "groups": groups or "0"} if more else version.config, *further],
+    }
     if rules is not None:
         data["detectors"] = {**data.get("detectors", {}), "rules": rules}
     try:
@@ -60,6 +78,8 @@ def draft(
         check_model_path(config.model.path)
     except ModelError as error:
         made.errors["model.path"] = str(error)
+    if reason := why_not(config):
+        made.errors["model.start_from.step"] = reason
     _check_budget(made, config)
     if config.backend == "ray":
         _look_at_cluster(made, config)
@@ -75,16 +95,26 @@ def _look_at_cluster(made: Draft, config: RunConfig) -> None:
 
 
 def _errors(error: ValidationError) -> dict[str, str]:
-    """One reason per field; problems inside the environment belong to its choice."""
-    return {("environment" if name.startswith("environments") else name): why for name, why in problems_by_field(error)}
+    """One reason per field; problems inside an environment belong to its choice."""
+    return {_field(name): why for name, why in problems_by_field(error)}
+
+
+def _field(name: str) -> str:
+    section, _, rest = name.partition(".")
+    place = rest.partition(".")[0]
+    if section != "environments":
+        return name
+    return f"environments.{place}" if place.isdecimal() and int(place) else "environment"
 
 
 def _check_budget(made: Draft, config: RunConfig) -> None:
-    for environment in config.environments:
+    for place, environment in enumerate(config.environments):
         parameters = json.dumps(environment.parameters, sort_keys=True)
         found = _measure(environment.kind, parameters, action_budget(environment))
         if found.impossible:
-            made.errors["environment"] = f"No puzzle can be solved within the budget. {found.explain()}"
+            made.errors[_field(f"environments.{place}")] = (
+                f"No puzzle can be solved within the budget. {found.explain()}"
+            )
         elif found.doubtful:
             made.warnings.append(f"Many puzzles do not fit the budget: {found.explain()}")
 

@@ -39,6 +39,7 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
+    imported_from = models.CharField(max_length=200, blank=True, default="")  # files of another trainer
     config = models.JSONField()
 
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
@@ -49,6 +50,9 @@ class Run(models.Model):
     checkpoints_asked = models.PositiveIntegerField(default=0)
     stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
     stop_asked_at = models.DateTimeField(null=True, blank=True)
+
+    settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
+    settings_revision = models.PositiveIntegerField(default=0)
 
     attempt = models.PositiveIntegerField(default=1)
     epoch = models.PositiveIntegerField(default=0)
@@ -144,12 +148,13 @@ class Run(models.Model):
             "last_seq": self.last_seq,
             "last_heard": self.last_heard.timestamp() if self.last_heard else None,
             "stop_proof": self.stop_proof,
+            "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
         }
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed`, which is a `StepMetrics` row. `payload` is the whole event."""
+    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()
@@ -202,6 +207,30 @@ class MetricName(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class StepGroups(models.Model):
+    """What the filter made of one step's groups: one row a step, as of `StepMetrics`.
+
+    `scores` are apart from the rest, since asking what another filter would have kept reads those of all steps.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="groups")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    step = models.PositiveIntegerField()
+    threshold = models.FloatField()
+    scores = models.JSONField()  # by place of a group; None where nothing could be learned
+    kept = models.JSONField()  # places
+    detail = models.JSONField()  # tags, groups, environments, seeds, returns, spreads, filter: as in the event
+
+    class Meta:
+        ordering = ["step"]
+        verbose_name_plural = "groups of steps"
+        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_of_groups_per_step")]
+
+    def __str__(self) -> str:
+        return f"groups of step {self.step}"
 
 
 class Checkpoint(models.Model):

@@ -8,10 +8,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.metrics import GLOSSARY, SECTIONS
+from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
 from webapp.runs.drafts import as_toml, shell_command
+from webapp.runs.forks import origin
 from webapp.runs.judgement import health, told_state
+from webapp.runs.live_settings import fields_with_values
 from webapp.runs.models import Run
+from webapp.runs.watching import watching_facts
 from webapp.trajectories.models import Trajectory
 
 
@@ -26,13 +30,15 @@ class Tab:
 
 TABS = (
     Tab("overview", "Overview", "runs/tabs/_overview.html"),
-    Tab("collapse", "Collapse", "runs/tabs/_charts.html"),
-    Tab("filter", "Filter", "runs/tabs/_charts.html"),
+    Tab("collapse", "Collapse", "runs/tabs/_collapse.html"),
+    Tab("filter", "Filter", "runs/tabs/_filter.html"),
+    Tab("rollouts", "Rollouts", "runs/tabs/_rollouts.html"),
     Tab("panels", "Charts", "runs/tabs/_panels.html"),
     Tab("metrics", "All metrics", "runs/tabs/_metrics.html"),
     Tab("config", "Config", "runs/tabs/_config.html"),
     Tab("log", "Log", "runs/tabs/_log.html"),
     Tab("checkpoints", "Checkpoints", "runs/tabs/_checkpoints.html"),
+    Tab("control", "Control", "runs/tabs/_control.html"),
     Tab("alerts", "Alerts", "runs/tabs/_alerts.html"),
 )
 
@@ -46,13 +52,16 @@ def run_page(run: Run) -> dict[str, Any]:
         "config": config,
         "toml": as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),
-        "checkpoints": run.checkpoints.all(),
+        "live_fields": fields_with_values(run),
+        "origin": origin(run),
+        **rules_of(run),
         "alerts": run.alerts.count() + len(run.faults),
         "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],
         "sections": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
+        "watching": watching_facts(config),
         "tags": [environment.tag for environment in config.environments],
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
@@ -19,6 +19,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from engine.config import RunConfig, build_config
+from engine.forking import pin_start
+from webapp.audit.services import Actor, record
+from webapp.audit.services import who as name_of
 from webapp.live.publish import publish_run
 from webapp.runs.models import Run
 from webapp.runs.names import memorable_name
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Actor = User | AnonymousUser | None
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
 NO_WORKER_YET = "Waits for a worker to take it"
@@ -44,10 +46,14 @@ def submit_run(
     preset: str = "",
     environment_version: EnvironmentVersion | None = None,
     cloned_from: Run | None = None,
+    action: str = "",
 ) -> Run:
-    """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`."""
+    """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`.
+
+    Of a fork the checkpoint is kept from now on; `CheckpointError` where it is gone.
+    """
     checked = config if isinstance(config, RunConfig) else build_config(config)
-    run = Run.objects.create(
+    run = Run(
         owner=owner if isinstance(owner, User) else None,
         name=name.strip() or _unused_name(),
         preset=preset or checked.preset,
@@ -57,9 +63,30 @@ def submit_run(
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
     )
+    pin_start(checked, run.directory)
+    run.save(force_insert=True)
+    of: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
+    record(run, owner, action or _launch(checked), **of)
     transaction.on_commit(lambda: enqueue(run.pk))
     transaction.on_commit(lambda: publish_run(run.pk, 0))
     return run
+
+
+def run_again(run: Run, user: Actor) -> Run:
+    """Another run of exactly this configuration and seed."""
+    return submit_run(
+        owner=user,
+        config=run.config,
+        name=f"{run.name[:74]} again",
+        preset=run.preset,
+        environment_version=run.environment_version,
+        cloned_from=run,
+        action="again",
+    )
+
+
+def _launch(config: RunConfig) -> str:
+    return "fork" if config.model.start_from.run else "launch"
 
 
 def enqueue(run_id: str) -> bool:
@@ -111,8 +138,10 @@ def move(
 
 def request_stop(run: Run, user: Actor = None) -> bool:
     """Stops the run; a queued one at once. Pressed again it goes one stage faster: asked, terminated, killed."""
-    who = _who(user)
-    return _stop_queued(run, who) or _stop_live(run, who) or _stop_queued(run, who)  # it may be queued again meanwhile
+    who = name_of(user)
+    # it may be queued again meanwhile
+    done = _stop_queued(run, who) or _stop_live(run, who) or _stop_queued(run, who)
+    return record(run, user, "stop", done)
 
 
 def _stop_queued(run: Run, who: str) -> bool:
@@ -129,25 +158,27 @@ def _stop_live(run: Run, who: str) -> bool:
     ):
         return False
     move(run, RunState.STOPPING, reason=f"Stop asked for by {who}.")
-    return _told(run)
+    return told(run)
 
 
 def request_pause(run: Run, user: Actor = None) -> bool:
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
-    return bool(asked.update(requested=Request.PAUSE)) and _told(run)
+    return record(run, user, "pause", bool(asked.update(requested=Request.PAUSE)) and told(run))
 
 
 def request_resume(run: Run, user: Actor = None) -> bool:
     """Goes on: a paused run where it paused, an ended one as a new attempt from its newest checkpoint."""
     if run.state in RESUMABLE:
-        return resume_ended(run)
+        return record(run, user, "resume", resume_ended(run))
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
-    return bool(asked.update(requested=Request.RUN)) and _told(run)
+    return record(run, user, "resume", bool(asked.update(requested=Request.RUN)) and told(run))
 
 
 def request_checkpoint(run: Run, user: Actor = None) -> bool:
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
-    return bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and _told(run)
+    return record(
+        run, user, "checkpoint", bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and told(run)
+    )
 
 
 def resume_ended(run: Run) -> bool:
@@ -181,21 +212,24 @@ def rename(run: Run, name: str, user: Actor = None) -> bool:
     """False for an empty name; a longer one than 80 characters is cut."""
     if not (kept := name.strip()[:80]):
         return False
+    before = run.name
     Run.objects.filter(pk=run.pk).update(name=kept)
-    return _told(run)
+    return record(run, user, "rename", told(run), changes={"name": {"old": before, "new": kept}})
 
 
 def archive(run: Run, user: Actor = None) -> bool:
     """Takes an ended run out of the lists; nothing is deleted."""
     ended = Run.objects.filter(pk=run.pk, state__in=TERMINAL, archived_at=None)
-    return bool(ended.update(archived_at=timezone.now())) and _told(run)
+    return record(run, user, "archive", bool(ended.update(archived_at=timezone.now())) and told(run))
 
 
 def unarchive(run: Run, user: Actor = None) -> bool:
-    return bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and _told(run)
+    back = bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and told(run)
+    return record(run, user, "unarchive", back)
 
 
-def _told(run: Run) -> bool:
+def told(run: Run) -> bool:
+    """Reads the row anew and tells the open pages; always True."""
     run.refresh_from_db()
     transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
     return True
@@ -222,7 +256,3 @@ def _unused_name() -> str:
     while Run.objects.filter(name=name).exists():
         name = memorable_name()
     return name
-
-
-def _who(user: Actor) -> str:
-    return user.get_username() if user is not None else "Starboard"

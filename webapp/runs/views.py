@@ -10,10 +10,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs import config_form, drafts, services
+from webapp.runs import config_form, drafts, forks, more_environments, services
+from webapp.runs.import_views import imported_page
 from webapp.runs.judgement import told_state
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
+from webapp.runs.live_settings import current
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
@@ -86,12 +89,15 @@ def new(request: HttpRequest) -> HttpResponse:
     source = Run.objects.filter(pk=request.GET.get("clone") or request.POST.get("clone") or "").first()
     preset = presets.get(request.POST.get("preset") or request.GET.get("preset") or "") or presets["starter"]
     base = config_form.flatten(preset.config().model_dump(mode="json"))
-    values = config_form.flatten(source.config) if source else {}
+    step = _step(request.GET.get("step", ""))
+    values = _of_source(source, step)
     chosen = _chosen_version(request, source)
+    more = more_environments.posted(request.GET) or (more_environments.of_run(source) if source else [])
     made: drafts.Draft | None = None
     if request.method == "POST":
-        values = _posted(request.POST)
-        made = drafts.draft(values, chosen, preset=preset.title, rules=_rules(source, preset))
+        values, more = _posted(request.POST), more_environments.posted(request.POST)
+        rules = _rules(request, source, preset)
+        made = drafts.draft(values, chosen, preset=preset.title, rules=rules, more=more, source=source)
         if made.good and made.config is not None:
             run = services.submit_run(
                 owner=_user(request),
@@ -109,19 +115,59 @@ def new(request: HttpRequest) -> HttpResponse:
         "preset": preset,
         "versions": _versions(),
         "chosen": chosen,
+        "first_groups": _first_groups(request, source),
+        "more": _with_errors(more, errors),
+        "kept": more_environments.kept_choices(source),
         "source": source,
+        "fork": _fork(values),
+        "rule_editor": editor_data(),
+        "rules": shown_rules(_rules(request, source, preset)),
         "errors": errors,
-        "name": request.POST.get("name") or request.GET.get("name", ""),
+        "name": request.POST.get("name") or request.GET.get("name") or _fork_name(source, step),
         "on_cluster": values.get("backend", base["backend"]) == "ray",
     }
     return render(request, "runs/new.html", context, status=422 if errors else 200)
 
 
-def _rules(source: Run | None, preset: RunPreset | None) -> list[Any] | None:
-    """The alert rules of the run that is cloned, or else of the preset."""
+def _first_groups(request: HttpRequest, source: Run | None) -> str:
+    """Puzzles of the first environment, which are asked for only where there are others."""
+    given = request.POST.get("environment-groups") or request.GET.get("environment-groups")
+    return given or (more_environments.groups_of(source.config["environments"][0]) if source else "")
+
+
+def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
+    for place, row in enumerate(more, 1):
+        row.error = errors.get(f"environments.{place}", "")
+    return more
+
+
+def _of_source(source: Run | None, step: int | None) -> dict[str, str]:
+    """What the form begins with: nothing, a run's configuration, or that of a fork from its checkpoint."""
+    if source is None:
+        return {}
+    return config_form.flatten(source.config) if step is None else forks.form_values(source, step)
+
+
+def _step(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _fork_name(source: Run | None, step: int | None) -> str:
+    return f"{source.name[:60]} from step {step}" if source and step is not None else ""
+
+
+def _fork(values: dict[str, str]) -> dict[str, Any] | None:
+    """The run and step that the form starts from, for its heading."""
+    run = Run.objects.filter(pk=values.get("model.start_from.run") or "").first()
+    return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
+
+
+def _rules(request: HttpRequest, source: Run | None, preset: RunPreset | None) -> Any:
+    """The alert rules of the form's editor, or of the run that is cloned, or else of the preset."""
+    if text := request.POST.get("detectors.rules"):
+        return parsed(text)
     if source is not None:
-        rules: list[Any] | None = source.config.get("detectors", {}).get("rules")
-        return rules
+        return current(source).model_dump(mode="json")["detectors"]["rules"]
     return preset.config().model_dump(mode="json")["detectors"]["rules"] if preset else None
 
 
@@ -134,7 +180,9 @@ def check(request: HttpRequest) -> HttpResponse:
         _posted(request.POST),
         _chosen_version(request, None),
         preset=preset.title if preset else "custom",
-        rules=_rules(source, preset),
+        rules=_rules(request, source, preset),
+        more=more_environments.posted(request.POST),
+        source=source,
     )
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
@@ -149,6 +197,8 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
+    if run.imported_from:
+        return imported_page(request, run)
     return render(request, "runs/detail.html", run_page(run))
 
 

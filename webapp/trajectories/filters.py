@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from webapp.runs.models import Alert
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.search.indexes import matching
+from webapp.trajectories.search.terms import Terms, read_terms
 
-LARGEST_STEP = 2**31 - 1
+LARGEST_WHOLE = 2**31 - 1
+LARGEST_SEED = 2**63 - 1
 KEPT = {"kept": True, "dropped": False, "undecided": None}
 SPLITS = ("train", "validation")
+ANY_RULE = "any"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,79 +26,110 @@ class Filters:
     """What the user asked to see; an empty string asks for everything. `problems` names values that were ignored."""
 
     values: dict[str, str]
-    conditions: dict[str, Any]
+    conditions: dict[str, Q]
+    terms: Terms
     problems: list[str]
+    run_id: str = ""
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
-        return rows.filter(**self.conditions)
+        rows = rows.filter(*self.conditions.values())
+        if self.run_id and self.rule:
+            rows = rows.filter(step__in=_spoken(self.rule).filter(run=self.run_id).values("step"))
+        elif self.rule:
+            rows = rows.filter(Exists(_spoken(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
+        return rows.filter(matching(self.terms, self.run_id)) if self.terms else rows
 
     @property
     def active(self) -> bool:
-        return bool(self.conditions)
+        return bool(self.conditions or self.rule or self.terms)
+
+    @property
+    def rule(self) -> str:
+        """The alert rule whose steps are asked for."""
+        return self.values.get("alert", "")
 
     def query(self, **changes: str) -> str:
         """The query string of these filters with `changes`; empty values are left out."""
         return urlencode({key: value for key, value in {**self.values, **changes}.items() if value})
 
 
-NAMES = ("step", "split", "environment", "success", "low", "high", "kept", "parse", "stop", "group")
-
-
-def read_filters(query: Mapping[str, str]) -> Filters:
+def read_filters(query: Mapping[str, str], *, run_id: str = "") -> Filters:
+    """With `run_id`, words are looked for in that run alone, which is much quicker."""
     values = {name: query.get(name, "").strip() for name in NAMES}
-    conditions: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, value in values.items():
-        if not value:
+    conditions: dict[str, Q] = {}
+    terms = read_terms(values["q"])
+    problems = [terms.problem] if terms.problem else []
+    for name, condition in CONDITIONS.items():
+        if not values[name]:
             continue
         try:
-            key, wanted = _condition(name, value)
+            conditions[name] = condition(values[name])
         except ValueError as error:
             problems.append(str(error))
-        else:
-            conditions[key] = wanted
-    kept = {name: value for name, value in values.items() if value}
-    return Filters(values=kept, conditions=conditions, problems=problems)
+    given = {name: value for name, value in values.items() if value}
+    return Filters(values=given, conditions=conditions, terms=terms, problems=problems, run_id=run_id)
 
 
-def _condition(name: str, value: str) -> tuple[str, Any]:
-    match name:
-        case "step" | "group":
-            return name, _whole(name, value)
-        case "low":
-            return "episode_return__gte", _number("The lowest return", value)
-        case "high":
-            return "episode_return__lte", _number("The highest return", value)
-        case "split":
-            return "split", _one_of("The split", value, SPLITS)
-        case "success":
-            return "success", _one_of("Solved", value, ("yes", "no")) == "yes"
-        case "parse":
-            failed = _one_of("Parse", value, ("failed", "ok")) == "failed"
-            return ("parse_failures__gt", 0) if failed else ("parse_failures", 0)
-        case "kept":
-            wanted = KEPT[_one_of("The filter", value, tuple(KEPT))]
-            return ("kept__isnull", True) if wanted is None else ("kept", wanted)
-    return name, value
+Condition = Callable[[str], Q]
 
 
-def _whole(name: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit() and int(value) <= LARGEST_STEP):
-        raise ValueError(f"The {name} {value!r} is not a whole number from 0. It was left out.")
-    return int(value)
+def _whole(what: str, lookup: str, *, largest: int = LARGEST_WHOLE) -> Condition:
+    def condition(value: str) -> Q:
+        if not (value.isascii() and value.isdigit() and len(value) < 20 and int(value) <= largest):
+            raise ValueError(f"{what} {value!r} is not a whole number from 0. It was left out.")
+        return Q(**{lookup: int(value)})
+
+    return condition
 
 
-def _number(what: str, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{what} {value!r} is not a number. It was left out.")
-    return number
+def _number(what: str, lookup: str) -> Condition:
+    def condition(value: str) -> Q:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError(f"{what} {value!r} is not a number. It was left out.")
+        return Q(**{lookup: number})
+
+    return condition
 
 
-def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise ValueError(f"{what} cannot be {value!r}. Choose one of: {', '.join(allowed)}.")
-    return value
+def _choice(what: str, choices: Mapping[str, Q]) -> Condition:
+    def condition(value: str) -> Q:
+        if value not in choices:
+            raise ValueError(f"{what} cannot be {value!r}. Choose one of: {', '.join(choices)}.")
+        return choices[value]
+
+    return condition
+
+
+def _text(lookup: str) -> Condition:
+    return lambda value: Q(**{lookup: value})
+
+
+def _spoken(rule: str) -> QuerySet[Alert]:
+    return Alert.objects.order_by() if rule == ANY_RULE else Alert.objects.order_by().filter(rule=rule)
+
+
+CONDITIONS: dict[str, Condition] = {
+    "step": _whole("The step", "step"),
+    "group": _whole("The group", "group"),
+    "seed": _whole("The seed", "seed", largest=LARGEST_SEED),
+    "split": _choice("The split", {name: Q(split=name) for name in SPLITS}),
+    "environment": _text("environment"),
+    "success": _choice("Solved", {"yes": Q(success=True), "no": Q(success=False)}),
+    "low": _number("The lowest return", "episode_return__gte"),
+    "high": _number("The highest return", "episode_return__lte"),
+    "adv_low": _number("The lowest advantage", "advantage__gte"),
+    "adv_high": _number("The highest advantage", "advantage__lte"),
+    "turns_low": _whole("The fewest turns", "turns__gte"),
+    "turns_high": _whole("The most turns", "turns__lte"),
+    "tokens_low": _whole("The fewest tokens", "reply_tokens__gte"),
+    "tokens_high": _whole("The most tokens", "reply_tokens__lte"),
+    "kept": _choice("The filter", {name: Q(kept=kept) for name, kept in KEPT.items() if kept is not None}
+                    | {"undecided": Q(kept__isnull=True)}),
+    "parse": _choice("Parse", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}),
+    "stop": _text("stop"),
+}  # fmt: skip
+NAMES = ("q", "alert", *CONDITIONS)

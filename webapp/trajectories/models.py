@@ -28,6 +28,8 @@ class Trajectory(models.Model):
     reply_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
     stop = models.CharField(max_length=20)
+    reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
+    removed = models.BooleanField(default=False)  # its shard is gone, by the run's retention
     shard = models.CharField(max_length=200)  # relative to the run's directory
     offset = models.BigIntegerField()
     length = models.IntegerField()
@@ -44,7 +46,46 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "-step"]),
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
+            models.Index(fields=["run", "seed", "step"]),
+            models.Index(fields=["run", "environment", "split", "stop", "step"]),  # all that the facets count
         ]
 
     def __str__(self) -> str:
         return f"{self.split} step {self.step}, group {self.group}, member {self.member}"
+
+
+class TrajectoryText(models.Model):
+    """The words that a trajectory is found by, each turn after a `texts.TURN`; the database keeps an index of them."""
+
+    trajectory = models.OneToOneField(Trajectory, primary_key=True, on_delete=models.CASCADE, related_name="text")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    thoughts = models.TextField()
+    actions = models.TextField()
+
+    def __str__(self) -> str:
+        return f"words of trajectory {self.trajectory_id}"
+
+
+class LostTrajectory(models.Model):
+    """A recorded trajectory that cannot be read, or `count` of which no more is known than their shard."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="lost_trajectories")
+    step = models.PositiveIntegerField()
+    split = models.CharField(max_length=10)
+    shard = models.CharField(max_length=200)
+    offset = models.BigIntegerField(default=0)
+    count = models.PositiveIntegerField(default=1)
+    environment = models.CharField(max_length=60, blank=True, default="")
+    group = models.PositiveIntegerField(null=True)
+    member = models.PositiveIntegerField(null=True)
+    seed = models.BigIntegerField(null=True)
+    why = models.TextField()
+    remedy = models.TextField()
+
+    class Meta:
+        verbose_name_plural = "lost trajectories"
+        ordering = ["-step", "split", "environment", "group", "member"]
+        indexes = [models.Index(fields=["run", "-step"])]
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.shard}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Avg, Count, Max, Min, Q, QuerySet
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_record
+from engine.rollout.shards import read_text
 from webapp.runs.models import Run
-from webapp.trajectories.models import Trajectory
+from webapp.trajectories.models import Trajectory, TrajectoryText
 
 
 @dataclass(slots=True)
@@ -24,6 +25,7 @@ class Facets:
     environments: dict[str, int] = field(default_factory=dict)
     splits: dict[str, int] = field(default_factory=dict)
     stops: dict[str, int] = field(default_factory=dict)
+    rules: dict[str, int] = field(default_factory=dict)  # that spoke, and at how many steps
 
 
 def facets(run: Run) -> Facets:
@@ -37,6 +39,8 @@ def facets(run: Run) -> Facets:
         _add(found.environments, row["environment"], row["count"])
         _add(found.splits, row["split"], row["count"])
         _add(found.stops, row["stop"], row["count"])
+    spoken = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
+    found.rules = {row["rule"]: row["steps"] for row in spoken.order_by("rule")}
     return found
 
 
@@ -44,30 +48,82 @@ def _add(counted: dict[str, int], name: str, count: int) -> None:
     counted[name] = counted.get(name, 0) + count
 
 
-def counts(rows: QuerySet[Trajectory]) -> dict[str, int]:
-    """How many rows there are, were solved, kept, and had a reply that could not be parsed."""
-    return rows.order_by().aggregate(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Rows of one split in numbers; `decided` are those of which the filter of groups spoke."""
+
+    split: str
+    total: int
+    solved: int
+    were_kept: int
+    decided: int
+    failed: int
+    mean_return: float
+    mean_turns: float
+    mean_tokens: float
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * self.solved / self.total:.1f}%"
+
+
+def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
+    """One for each split that has rows, training first: what tells training and held-out episodes apart."""
+    grouped = rows.order_by().values("split").annotate(
         total=Count("pk"),
         solved=Count("pk", filter=Q(success=True)),
-        kept=Count("pk", filter=Q(kept=True)),
+        were_kept=Count("pk", filter=Q(kept=True)),
+        decided=Count("kept"),
         failed=Count("pk", filter=Q(parse_failures__gt=0)),
-    )
+        mean_return=Avg("episode_return"),
+        mean_turns=Avg("turns"),
+        mean_tokens=Avg("reply_tokens"),
+    )  # fmt: skip
+    return [Summary(**row) for row in grouped.order_by("split")]
+
+
+def unsearchable(run: Run, facets: Facets) -> int:
+    """How many of a run's trajectories have no words in the index: those of runs from before there was one."""
+    return facets.total - TrajectoryText.objects.filter(run=run).count()
 
 
 def record(trajectory: Trajectory) -> dict[str, Any]:
     """The whole record, from its shard; `RunDirectoryError` says which shard cannot be read, and why."""
+    return _checked(trajectory, record_text(trajectory))
+
+
+def checked_text(trajectory: Trajectory) -> bytes:
+    """The record as the JSON that lies in the shard: written once, and not again for each reader."""
+    text = record_text(trajectory)
+    _checked(trajectory, text)
+    return text
+
+
+def record_text(trajectory: Trajectory) -> bytes:
+    if trajectory.removed:
+        raise RunDirectoryError(
+            "This trajectory was removed by the run's retention.", remedy="Raise capture.keep_steps in the next run."
+        )
     path = shard_path(trajectory)
     try:
-        found = read_record(path, trajectory.offset, trajectory.length)
+        return read_text(path, trajectory.offset, trajectory.length)
     except OSError as error:
         raise RunDirectoryError(
             f"The shard {trajectory.shard} of run {trajectory.run_id} cannot be read: {error.strerror or error}.",
             remedy="Check the permissions and the disk of the run directory.",
         ) from None
+
+
+def _checked(trajectory: Trajectory, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
     if not isinstance(found, dict) or not isinstance(found.get("turns"), list):
         raise RunDirectoryError(
             f"The shard {trajectory.shard} has no trajectory at byte {trajectory.offset}.",
-            remedy="The file was replaced after it was indexed; index the run again.",
+            remedy="The file was replaced or damaged after it was indexed; index the run again: "
+            f"python manage.py rebuild_run {trajectory.run_id}",
         )
     return found
 

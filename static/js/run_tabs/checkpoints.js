@@ -1,20 +1,23 @@
-// The checkpoints of a run, newest first.
+// The checkpoints of a run, newest first, and a fork from each that is still there.
 
 import { element } from "../dom.js";
 import { ago, bytes } from "../format.js";
+import { keptSteps } from "../kept_checkpoints.js";
 
 export class CheckpointsTab {
   constructor() {
-    this.rows = document.getElementById("checkpoints");
+    this.rows = document.getElementById("checkpoint-list");
   }
 
   draw({ store }) {
-    const rows = store.checkpoints.toReversed().map(row);
+    const kept = new Set(keptSteps(store.checkpoints, Number(this.rows.dataset.keep)));
+    const rows = store.checkpoints.toReversed().map((one) => row(one, kept.has(one.step), this.rows.dataset.fork));
     this.rows.replaceChildren(...(rows.length ? rows : [none()]));
   }
 }
 
-function row(one) {
+function row(one, there, fork) {
+  const link = { class: "button button--small", href: `${fork}&step=${one.step}` };
   return element(
     "tr",
     {},
@@ -23,9 +26,16 @@ function row(one) {
     element("td", { class: "num" }, bytes(one.bytes)),
     element("td", {}, ago(one.time)),
     element("td", { class: "mono" }, one.path),
+    element(
+      "td",
+      {},
+      there
+        ? element("a", link, "Fork", element("span", { class: "visually-hidden" }, ` from step ${one.step}`))
+        : element("span", { class: "muted" }, "removed"),
+    ),
   );
 }
 
 function none() {
-  return element("tr", {}, element("td", { colspan: 5, class: "muted" }, "None yet. Ask for one with Checkpoint."));
+  return element("tr", {}, element("td", { colspan: 6, class: "muted" }, "None yet. Ask for one with Checkpoint."));
 }

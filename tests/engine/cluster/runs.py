@@ -31,7 +31,7 @@ def ray_config(*, steps: int = 3, cluster: dict[str, Any] | None = None, **chang
         "backend": "ray",
         "steps": steps,
         "threads": 1,
-        "cluster": {"sampler": "torch", "wait_minutes": 2, "phase_minutes": 2, **(cluster or {})},
+        "cluster": {"sampler": "torch", "wait_minutes": 2, "phase_minutes": 4, **(cluster or {})},
         "environments": [{"kind": "frozen_lake", "max_turns": 2}],
         "rollout": {"groups": 4, "group_size": 4},
         "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},
@@ -101,6 +101,14 @@ def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
         return []
 
 
-def actors(process: subprocess.Popen[bytes], kind: str) -> list[psutil.Process]:
-    """Processes of actors of a class, of a cluster that the engine itself started."""
-    return [one for one in descendants(process) if one.cmdline()[:1] and one.cmdline()[0].startswith(f"ray::{kind}")]
+def actors(kind: str) -> list[psutil.Process]:
+    """Processes of actors of a class, whether the engine started their cluster or this process did."""
+    found = psutil.Process().children(recursive=True)
+    return [one for one in found if title(one).startswith("ray::") and kind in title(one)]
+
+
+def title(process: psutil.Process) -> str:
+    try:
+        return "".join(process.cmdline()[:1])
+    except psutil.NoSuchProcess:
+        return ""

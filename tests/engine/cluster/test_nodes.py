@@ -5,14 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from tests.engine.cluster.runs import engine, events, needs_ray, ray_config, rolling_out, train, wait_for
-
-
-def descendants_here() -> list[psutil.Process]:
-    return list(psutil.Process().children(recursive=True))
+from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, train, wait_for
 
 
 def pid_of(node: Any) -> int:
@@ -32,7 +27,7 @@ def test_a_node_that_goes_ends_the_attempt_and_with_another_node_the_run_goes_on
         config = ray_config(steps=4, rollout={"groups": 8, "group_size": 8})
         with engine(config, tmp_path, RAY_ADDRESS=cluster.address) as process:
             wait_for(tmp_path, rolling_out(3))
-            learner = next(one for one in descendants_here() if "ray::LearnerActor" in one.name())
+            learner = actors("LearnerActor")[0]
             cluster.remove_node(next(node for node in nodes if pid_of(node) == learner.ppid()), allow_graceful=False)
             assert process.wait(200) == 1
         last = events(tmp_path)[-1]

@@ -61,6 +61,23 @@ def test_templates_come_largest_first_and_say_where_to_look() -> None:
     assert found[0].example == {"group": 0, "member": 2, "turn": 0}
 
 
+def test_a_template_names_the_prompts_it_was_used_on_and_each_prompt_once() -> None:
+    thoughts = [
+        Thought(text=text, prompt=("Lake", state), group=group, member=member, environment="Lake", seed=70 + group,
+                state=state)
+        for group, member, state, text in [
+            (0, 0, "P_G", "go up"), (0, 1, "P_G", "go up"), (1, 0, "_PG", "go up"), (1, 1, "_PG", "one two"),
+            (2, 0, "G_P", "one two"),
+        ]
+    ]  # fmt: skip
+    kept = find_templates(thoughts).to_json(step=1)
+    assert kept["prompts"][0] == {"environment": "Lake", "seed": 70, "group": 0, "turn": 0, "state": "P_G"}
+    assert [prompt["state"] for prompt in kept["prompts"]] == ["P_G", "_PG", "G_P"]
+    up, two = kept["templates"]
+    assert up["used_on"] == [{"prompt": 0, "count": 2, "member": 0}, {"prompt": 1, "count": 1, "member": 0}]
+    assert two["used_on"] == [{"prompt": 1, "count": 1, "member": 1}, {"prompt": 2, "count": 1, "member": 0}]
+
+
 def test_a_pool_of_templates_is_found_whole_and_thoughts_of_their_own_are_not() -> None:
     pool = [f"template number {i} says the very same words each time" for i in ("one", "two", "three")]
     stock = [(f"p{i}", pool[i % 3]) for i in range(30)]

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_record, read_records, write_shard
+from engine.rollout.shards import read_record, read_records, survey, write_shard
 
 RECORDS = [
     {"id": "a", "text": "x" * 500},
@@ -59,3 +59,66 @@ def test_reading_shards_loads_no_torch() -> None:
     modules = "engine.rollout.shards, engine.rollout.prompts, engine.rollout.action_parser"
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def members(count: int = 4) -> list[dict[str, object]]:
+    return [
+        {"environment": "Lake", "group": 2, "member": member, "seed": 7, "text": f"{member}" * 300}
+        for member in range(count)
+    ]
+
+
+def lost(path: Path) -> dict[object, str]:
+    """The members that the shard tells it has lost, and why."""
+    return {frame.identity["member"]: frame.why for frame in survey(path) if frame.record is None}
+
+
+def test_a_shard_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl.zst"
+    write_shard(path, members())
+    places = [offset for offset, _, _ in read_records(path)]
+    path.write_bytes(path.read_bytes()[: places[2] + 5])
+    found = [frame.record["member"] for frame in survey(path) if frame.record]
+    assert found == [0, 1]
+    assert list(lost(path)) == [2, 3]
+    assert all("it was cut off at byte" in why for why in lost(path).values())
+    assert {"environment": "Lake", "group": 2, "member": 3, "seed": 7} in [frame.identity for frame in survey(path)]
+
+
+@pytest.mark.parametrize("where", [0, 6, 9, -1])
+def test_any_changed_byte_of_a_record_is_seen_and_costs_no_other(tmp_path: Path, where: int) -> None:
+    path = tmp_path / "s.jsonl.zst"
+    write_shard(path, members())
+    _, (offset, length, _), *_ = read_records(path)
+    data = bytearray(path.read_bytes())
+    data[offset + where % length] ^= 0x55
+    path.write_bytes(bytes(data))
+    assert list(lost(path)) == [1]
+
+
+def test_a_shard_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_path: Path) -> None:
+    """As shards were before they had contents, or where the contents themselves are damaged."""
+    path = tmp_path / "s.jsonl.zst"
+    write_shard(path, members())
+    places = [(offset, length) for offset, length, _ in read_records(path)]
+    data = bytearray(path.read_bytes()[places[0][0] :])
+    begin = places[1][0] - places[0][0]
+    data[begin : begin + 4] = b"\0" * 4
+    path.write_bytes(bytes(data))
+    frames = list(survey(path))
+    assert [frame.record["member"] if frame.record else None for frame in frames] == [0, None, 2, 3]
+    assert frames[1].identity == {}
+    with path.open("r+b") as file:
+        file.truncate(0)
+    assert list(survey(path)) == []
+
+
+@pytest.mark.parametrize("contents", [b"[]", b"{}", b"[1]", b"not json", b'[{"length":-5}]', b'[{"length":"9"}]'])
+def test_contents_that_make_no_sense_lose_nothing(tmp_path: Path, contents: bytes) -> None:
+    path = tmp_path / "s.jsonl.zst"
+    write_shard(path, members())
+    first = next(read_records(path))[0]
+    header = b"\x5e\x2a\x4d\x18" + len(contents).to_bytes(4, "little") + contents
+    path.write_bytes(header + path.read_bytes()[first:])
+    found = [frame.record["member"] for frame in survey(path) if frame.record]
+    assert found == ([0, 1, 2, 3] if contents != b"[]" else [])

@@ -60,8 +60,13 @@ def test_a_run_records_its_steps_trajectories_evaluations_and_end(model: Path, t
     assert sorted(steps_of(tmp_path)) == [1, 2, 3, 4]
     assert [event.step for event in events if event.kind == "evaluation_completed"] == [0, 2, 4]
     assert events[-1].kind == "run_finished" and events[-1].outcome == "completed"
+    groups = [event for event in events if event.kind == "groups_filtered"]
+    assert [(event.step, event.groups, event.kept) for event in groups] == [
+        (step, [0, 1, 2, 3], [0, 1, 2, 3]) for step in (1, 2, 3, 4)
+    ]
     records = [record for _, _, record in read_records(tmp_path / "trajectories/train/step_3.jsonl.zst")]
     assert len(records) == 8
+    assert [record["return"] for record in records] == [value for row in groups[2].returns for value in row]
     assert {record["kept"] for record in records} == {True}
 
 

@@ -106,3 +106,12 @@ def test_an_installation_without_runs_says_what_to_do(browser: Client) -> None:
 
 def test_runs_that_are_gone_are_named(browser: Client) -> None:
     assert "There is no run gone" in browser.get("/compare/?runs=gone").content.decode()
+
+
+@pytest.mark.django_db
+def test_episodes_that_broke_off_are_told_where_there_are_any(browser: Client) -> None:
+    one, two = pair()
+    add_evaluation(one, successes=60)
+    add_evaluation(two, successes=60, faults=1)
+    page = browser.get(f"/compare/?runs={one.pk},{two.pk}").content.decode()
+    assert page.count("fault-note") == 1 and "1 fault<" in page

@@ -130,3 +130,12 @@ def test_pages_refuse_writing_verbs_and_strangers(browser: Client) -> None:
         assert browser.post(place).status_code == 405
         assert Client().get(place).status_code == 302
     assert Evaluation.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_episodes_that_broke_off_are_told_beside_those_that_count(browser: Client) -> None:
+    add_evaluation(build_run(name="whole"), successes=60)
+    assert "fault" not in browser.get("/leaderboard/").content.decode()
+    add_evaluation(build_run(name="broken"), successes=50, faults=3)
+    page = browser.get("/leaderboard/").content.decode()
+    assert page.count("fault-note") == 1 and "3 faults" in page

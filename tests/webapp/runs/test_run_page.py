@@ -48,7 +48,11 @@ def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
     page = page_of(browser, run)
     state = embedded(page, "live-state")
     assert (state["state"], state["step"], state["total_steps"]) == ("running", 1, 4)
-    assert [panel["title"] for panel in embedded(page, "panels")] == [chart.title for chart in OVERVIEW]
+    first = embedded(page, "panels")[0]
+    assert (first["key"], [chart["title"] for chart in first["charts"]]) == (
+        "overview",
+        [one.title for one in OVERVIEW],
+    )
     assert embedded(page, "glossary")["reward/mean"]["meaning"]
 
 

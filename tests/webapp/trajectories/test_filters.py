@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.hostile import STORABLE
-from webapp.runs.models import Run
+from webapp.runs.models import Alert, Run
 from webapp.trajectories.filters import NAMES, read_filters
 from webapp.trajectories.models import Trajectory
 
@@ -26,16 +26,27 @@ from webapp.trajectories.models import Trajectory
         ({"parse": "failed"}, lambda row: row.parse_failures > 0),
         ({"parse": "ok"}, lambda row: row.parse_failures == 0),
         ({"stop": "terminated"}, lambda row: row.stop == "terminated"),
+        ({"seed": "0"}, lambda row: row.seed == 0),
+        ({"adv_low": "0.5"}, lambda row: row.advantage >= 0.5),
+        ({"adv_high": "-0.5"}, lambda row: row.advantage <= -0.5),
+        ({"turns_low": "3"}, lambda row: row.turns >= 3),
+        ({"turns_high": "2"}, lambda row: row.turns <= 2),
+        ({"tokens_low": "30"}, lambda row: row.reply_tokens >= 30),
+        ({"tokens_high": "30"}, lambda row: row.reply_tokens <= 30),
+        ({"alert": "entropy"}, lambda row: row.step == 2),
+        ({"alert": "any"}, lambda row: row.step == 2),
+        ({"alert": "of another rule"}, lambda row: False),
         ({"environment": "FrozenLake", "step": "1", "success": "yes"}, lambda row: row.step == 1 and row.success),
     ],
 )
 def test_each_filter_keeps_what_it_names(
     run: Run, rows: list[Trajectory], query: dict[str, str], matches: object
 ) -> None:
-    filters = read_filters(query)
-    found = set(filters.apply(Trajectory.objects.filter(run=run)).values_list("pk", flat=True))
-    assert found == {row.pk for row in rows if matches(row)}  # type: ignore[operator]
-    assert filters.problems == []
+    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="", payload={})
+    for filters in (read_filters(query), read_filters(query, run_id=run.pk)):
+        found = set(filters.apply(Trajectory.objects.filter(run=run)).values_list("pk", flat=True))
+        assert found == {row.pk for row in rows if matches(row)}  # type: ignore[operator]
+        assert filters.problems == []
 
 
 @pytest.mark.parametrize(
@@ -49,11 +60,14 @@ def test_each_filter_keeps_what_it_names(
         ("split", "test"),
         ("kept", "x"),
         ("success", "1"),
+        ("seed", "9" * 5000),
+        ("tokens_low", "1.5"),
+        ("adv_high", "inf"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_left_out_and_named(name: str, value: str) -> None:
     filters = read_filters({name: value})
-    assert filters.conditions == {}
+    assert not filters.active
     assert repr(value) in filters.problems[0]
 
 

@@ -62,7 +62,7 @@ def test_a_damaged_shard_says_where(run: Run, rows: list[Trajectory]) -> None:
     data[rows[3].offset : rows[3].offset + 8] = b"\0" * 8
     path.write_bytes(bytes(data))
     assert services.record(rows[0])["member"] == 0
-    with pytest.raises(RunDirectoryError, match=f"damaged at byte {rows[3].offset}"):
+    with pytest.raises(RunDirectoryError, match=f"damaged: at byte {rows[3].offset}"):
         services.record(rows[3])
 
 

@@ -23,7 +23,7 @@ def note_names(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("runs", "0002_restarts")]
+    dependencies = [("runs", "0005_imported_from")]
 
     operations = [
         migrations.CreateModel(

@@ -1,0 +1,182 @@
+"""The learner's update of a model of 0.5 billion parameters and random weights: speed, utilisation and memory.
+
+Needs torch, transformers and pydantic. The update is the engine's own (`engine.training.learner`): micro-batches, loss,
+clipping, AdamW, and packs with `--packing`. Trajectories are made up; half of their tokens count as sampled, in replies
+of 64.
+
+    python -m benchmarks.gpu.learner [--small] [--rows N] [--length N] [--micro-batch-tokens N] [--checkpointing]
+        [--packing] [--peak-tflops X]
+
+`mfu` is model FLOP utilisation (PaLM, arXiv 2204.02311, appendix B): operations that the model needs, as
+`benchmarks.operations` counts them, for each second and over the GPU's peak by its data sheet. `of_product` is the same
+over what one large matrix product reaches here, which a CPU has too. A GPU that the table of peaks lacks is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, device_name, random_model
+from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
+from benchmarks.operations import qwen2, update_operations
+from engine.cluster.memory import learner_memory
+from engine.config import OptimizerConfig, RunConfig
+from engine.policies.model_shape import ModelShape
+from engine.rollout.batching import Batch, last_token_rewards
+from engine.training.forward_size import tokens_per_pass
+from engine.training.learner import Learner
+
+REPLY = 64  # tokens, after as many that were given
+WARM_UP = 2
+PRODUCT = {"cuda": 8192, "cpu": 1024}  # width of the matrices of the product
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="a very small model and batch, for any machine")
+    parser.add_argument("--rows", type=int, help="trajectories of an update")
+    parser.add_argument("--length", type=int, help="tokens of each")
+    parser.add_argument("--micro-batch-tokens", type=int, default=0)
+    parser.add_argument("--precision", default="auto", choices=["auto", "float32", "bfloat16"])
+    parser.add_argument("--checkpointing", action="store_true", help="compute activations a second time")
+    parser.add_argument("--packing", action="store_true")
+    parser.add_argument("--updates", type=int, help="that count, after a warm-up of two")
+    parser.add_argument("--peak-tflops", type=float, help="of the GPU, where the table lacks it")
+    options = parser.parse_args()
+    small = options.small
+    try:
+        result = measure(
+            SMALL if small else QWEN25_HALF_BILLION,
+            rows=options.rows or (8 if small else 64),
+            length=options.length or (128 if small else 2048),
+            updates=options.updates or (2 if small else 8),
+            peak=options.peak_tflops,
+            optimizer={
+                "micro_batch_tokens": options.micro_batch_tokens,
+                "precision": options.precision,
+                "gradient_checkpointing": options.checkpointing,
+                "packing": options.packing,
+            },
+        )
+    except UnknownPeak as unknown:
+        raise SystemExit(str(unknown)) from None
+    sys.stdout.write(json.dumps({"benchmark": "gpu_learner", **result}) + "\n")
+    return 0
+
+
+def measure(
+    sizes: dict[str, Any], *, rows: int, length: int, updates: int, peak: float | None, optimizer: dict[str, Any]
+) -> dict[str, Any]:
+    # nothing is played, so nothing that environments need has to be installed
+    config = RunConfig.model_construct(environments=[], optimizer=OptimizerConfig(**optimizer, updates_per_step=1))
+    shape = qwen2(sizes)
+    model = random_model(sizes)
+    learner = Learner(model, config)
+    gpu = model.device.type == "cuda"
+    half = model.base_model.computes_in == torch.bfloat16
+    named = peak_tflops(device_name(), half=half, given=peak) if gpu else peak
+    batch = made_up_batch(rows, length, vocabulary=shape.vocabulary)
+    for update in range(WARM_UP):
+        timed(learner, batch, update)
+    if gpu:
+        torch.cuda.reset_peak_memory_stats()
+    seconds = statistics.median(timed(learner, batch, WARM_UP + update) for update in range(updates))
+    sampled = int(batch.mask.sum())
+    reached = update_operations(shape, tokens=rows * length, length=length, scored=sampled) / seconds / 1e12
+    held = torch.cuda.max_memory_allocated() if gpu else None
+    product = product_tflops(model.device, torch.bfloat16 if half else torch.float32)
+    estimated = estimated_bytes(learner, shape, tokens=rows * length, share=sampled / (rows * length), half=half)
+    return {
+        "device": device_name(),
+        "parameters": shape.parameters,
+        "precision": "bfloat16" if half else "float32",
+        "rows": rows,
+        "length": length,
+        "sampled": sampled,
+        "packing": config.optimizer.packing,
+        "checkpointing": config.optimizer.gradient_checkpointing,
+        "seconds": round(seconds, 4),
+        "tokens_per_second": round(rows * length / seconds),
+        "tflops": round(reached, 4),
+        "peak_tflops": named,
+        "mfu": round(reached / named, 4) if named else None,
+        "product_tflops": round(product, 4),
+        "of_product": round(reached / product, 4),
+        "peak_gib": round(held / 2**30, 3) if held else None,
+        "estimated_gib": round(estimated / 2**30, 3),
+    }
+
+
+def timed(learner: Learner, batch: Batch, update: int) -> float:
+    """Seconds of one update."""
+    began = time.perf_counter()
+    learner.update(
+        batch, batch.scores[:, None] * batch.mask, step=1 + update, shuffle=torch.Generator().manual_seed(update)
+    )
+    if learner.model.device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
+
+
+def product_tflops(device: torch.device, dtype: torch.dtype) -> float:
+    """Of a product of two square matrices, the best of ten."""
+    width = PRODUCT[device.type]
+    one, other = (torch.randn(width, width, device=device, dtype=dtype) for _ in range(2))
+    best = float("inf")
+    for _ in range(10):
+        began = time.perf_counter()
+        one @ other
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - began)
+    return 2 * width**3 / best / 1e12
+
+
+def estimated_bytes(learner: Learner, shape: ModelShape, *, tokens: int, share: float, half: bool) -> int:
+    """What the launch form would say that this learner needs."""
+    optimizer, device = learner.config.optimizer, learner.model.device
+    at_once = min(tokens, tokens_per_pass(optimizer, device))
+    return learner_memory(
+        shape,
+        tokens=at_once,
+        sampled=round(at_once * share),
+        half=half,
+        checkpointing=optimizer.gradient_checkpointing,
+        gpu=device.type == "cuda",
+    ).total
+
+
+def made_up_batch(rows: int, length: int, *, vocabulary: int) -> Batch:
+    """`rows` (B) of `length` (T) random tokens, of which every second stretch of `REPLY` was sampled."""
+    draw = torch.Generator().manual_seed(0)
+    mask = ((torch.arange(length).expand(rows, length) // REPLY) % 2).float()  # (B, T)
+    scores = torch.randn(rows, generator=draw)
+    logprobs = -torch.rand(rows, length, generator=draw) * mask
+    whole: dict[str, Tensor] = {
+        "ids": torch.randint(vocabulary, (rows, length), generator=draw),
+        "mask": mask,
+        "logprobs": logprobs,
+        "sampler_logprobs": logprobs,
+        "contexts": torch.zeros((rows, length), dtype=torch.long),
+        "lengths": torch.full((rows,), length),
+        "scores": scores,
+        "returns": scores,
+        "rewards": last_token_rewards(scores, mask),
+        "entropies": torch.zeros(rows),
+        "baselines": torch.zeros(rows),
+        "groups": torch.arange(rows) // 8,
+        "tags": torch.zeros(rows, dtype=torch.long),
+    }
+    return Batch(**whole)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

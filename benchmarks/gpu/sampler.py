@@ -1,0 +1,129 @@
+"""Tokens per second of vLLM and of our own sampler: the same model of random weights, prompts and lengths.
+
+Needs torch, transformers and pydantic, and vLLM for its half; without it only ours is measured. Each runs in a process
+of its own, through the interface that a run uses, `ReplySampler`.
+
+    python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--reply N] [--memory-share X]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, device_name, save_random_model
+
+REPEATS = 3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="a very small model and few rows, for any machine")
+    parser.add_argument("--rows", type=int, help="trajectories at once")
+    parser.add_argument("--prompt", type=int, help="tokens of each prompt; all differ")
+    parser.add_argument("--reply", type=int, help="tokens of each reply")
+    parser.add_argument("--memory-share", type=float, default=0.8, help="of the GPU's memory, for vLLM")
+    parser.add_argument("--only", choices=sorted(SAMPLERS), help="measure one of them in this process")
+    parser.add_argument("--model", help="with --only: a directory")
+    options = parser.parse_args()
+    options.rows = options.rows or (8 if options.small else 256)
+    options.prompt = options.prompt or (32 if options.small else 512)
+    options.reply = options.reply or (16 if options.small else 256)
+    if options.only:
+        sys.stdout.write(json.dumps(round(speed(SAMPLERS[options.only](options), options))) + "\n")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = save_random_model(SMALL if options.small else QWEN25_HALF_BILLION, Path(folder))
+        ours = measure("ours", path, options)
+        vllm = measure("vllm", path, options) if importlib.util.find_spec("vllm") else None
+    result = {
+        "benchmark": "gpu_sampler",
+        "device": device_name(),
+        "rows": options.rows,
+        "prompt": options.prompt,
+        "reply": options.reply,
+        "vllm_tokens_per_second": vllm,
+        "ours_tokens_per_second": ours,
+        "ratio": round(vllm / ours, 2) if vllm else None,
+    }
+    sys.stdout.write(json.dumps(result) + "\n")
+    return 0
+
+
+def measure(which: str, path: str, options: argparse.Namespace) -> int:
+    command = [sys.executable, "-m", "benchmarks.gpu.sampler", "--only", which, "--model", path]
+    for name in ("rows", "prompt", "reply", "memory_share"):
+        command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{which} could not be measured:\n{done.stderr[-3000:]}")
+    return int(json.loads(done.stdout.splitlines()[-1]))
+
+
+Start = Callable[[list[int]], Any]  # seeds to a sampler of one rollout
+
+
+def speed(start: Start, options: argparse.Namespace) -> float:
+    """Sampled tokens per second, prompts included in the time: the median of some rollouts after the first."""
+    rates = []
+    for repeat in range(1 + REPEATS):
+        sampler = start([repeat])
+        began = time.monotonic()
+        for row, ids in enumerate(prompts(options, seed=repeat)):
+            sampler.submit(row, ids, max_tokens=options.reply)
+        replies = 0
+        while done := sampler.advance():
+            replies += len(done)
+        if replies != options.rows:
+            raise SystemExit(f"{replies} replies instead of {options.rows}")
+        rates.append(options.rows * options.reply / (time.monotonic() - began))
+    return statistics.median(rates[1:])
+
+
+def prompts(options: argparse.Namespace, *, seed: int) -> list[list[int]]:
+    import numpy as np
+
+    draw = np.random.default_rng(seed)
+    return draw.integers(10, 1000, (options.rows, options.prompt)).tolist()
+
+
+def ours(options: argparse.Namespace) -> Start:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from engine.policies.batched_sampler import BatchedSampler
+    from engine.policies.loading import compute_in
+
+    model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32, attn_implementation="sdpa").eval()
+    if torch.cuda.is_available():
+        model = model.cuda()
+    compute_in(model, "auto")
+    return lambda seeds: BatchedSampler(model, rows=options.rows, stop_ids=set(), temperature=1.0, seeds=seeds)
+
+
+def with_vllm(options: argparse.Namespace) -> Start:
+    from engine.policies.vllm_engine import VllmEngine
+    from engine.policies.vllm_sampler import VllmSampler
+
+    engine = VllmEngine(
+        options.model,
+        max_context_tokens=options.prompt + options.reply,
+        rows=options.rows,
+        memory_share=options.memory_share,
+    )
+    return lambda seeds: VllmSampler(engine, rows=options.rows, stop_ids=set(), temperature=1.0, seeds=seeds)
+
+
+SAMPLERS: dict[str, Callable[[argparse.Namespace], Start]] = {"ours": ours, "vllm": with_vllm}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Fits the measurements, and puts tables and curves into `docs/scaling.md` and beside it.
+
+    python -m benchmarks.scaling [FOLDER]
+
+FOLDER, `docs` by default, has `scaling.md`, with a line `<!-- NAME -->` before each table, and `scaling/measured.jsonl`
+of `benchmarks.scaling.measure`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from benchmarks.scaling.measured import fitted, read
+from benchmarks.scaling.plot import plot_fit, plot_predictions
+from benchmarks.scaling.report import cells, tables
+
+
+def main(folder: Path) -> int:
+    text = folder / "scaling.md"
+    text.write_text(filled(text.read_text(), tables_of(folder)))
+    points = read(folder / "scaling" / "measured.jsonl")
+    costs = fitted(points)
+    plot_fit(points, costs, folder / "scaling" / "fit.svg")
+    plot_predictions(cells(costs, grows=True), folder / "scaling" / "growing.svg")
+    plot_predictions(cells(costs, grows=False), folder / "scaling" / "fixed.svg")
+    return 0
+
+
+def tables_of(folder: Path) -> dict[str, str]:
+    file = folder / "scaling" / "measured.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    tokens = sum(line["step"]["tokens"] for line in lines)
+    return tables(read(file), sum(line["shard_bytes"] for line in lines) / tokens)
+
+
+def filled(text: str, found: dict[str, str]) -> str:
+    """`text` with the table after each `<!-- NAME -->` replaced."""
+    for name, rows in found.items():
+        text = re.sub(rf"(<!-- {name} -->\n)(?:\n?\|.*)*", lambda match, rows=rows: match[1] + "\n" + rows, text)
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")))

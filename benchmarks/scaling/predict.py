@@ -1,0 +1,218 @@
+"""A step's seconds on GPUs, part by part: the same terms as in `phases`, with costs from hardware in place of fitted
+ones. What processors do stays as it was measured: environments, the driver, capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import ceil, log2
+
+from benchmarks.operations import forward_operations, head_operations, update_operations
+from benchmarks.scaling.hardware import PER_MACHINE, Assumed, Gpu
+from benchmarks.scaling.phases import seconds_of
+from benchmarks.scaling.steps import Step
+from engine.cluster.memory import VLLM_ROWS, learner_memory
+from engine.policies.model_shape import ModelShape
+
+FLOAT, HALF = 4, 2  # bytes
+GROUP_SIZE, TURNS = 16, 5
+GIVEN, REPLY = 150, 250  # tokens that a turn begins with, and of its reply
+MICRO_BATCHES = (16384, 8192, 4096, 2048)
+EIGHTHS = (1, 2, 3, 4, 5, 6, 7)
+DIAGNOSED = {"every": 5, "prompts": 8, "thoughts": 32, "thought": 150, "prompt": 300}  # the first three by default
+Costs = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What is trained on how many GPUs; `samplers` of `tensor_parallel` GPUs each."""
+
+    shape: ModelShape
+    samplers: int
+    learners: int
+    tensor_parallel: int
+    trajectories: int
+    micro_batch: int
+    gpu: Gpu
+    assumed: Assumed = field(default_factory=Assumed)
+
+    @property
+    def step(self) -> Step:
+        length = TURNS * (GIVEN + REPLY)
+        return Step(
+            trajectories=self.trajectories,
+            group_size=GROUP_SIZE,
+            turns=self.trajectories * TURNS,
+            tokens=self.trajectories * length,
+            sampled=self.trajectories * TURNS * REPLY,
+            prompted=self.trajectories * GIVEN,
+            passes=TURNS * REPLY,
+            parts=ceil(self.trajectories / max(1, self.micro_batch // length)),
+            samplers=self.samplers,
+            learners=self.learners,
+        )
+
+    @property
+    def wire(self) -> float:
+        """Bytes a second that reach each process of a collective operation of all learners. Across machines the eight
+        cards of each feed all its GPUs."""
+        gpu = self.gpu
+        fastest = gpu.link if self.learners <= PER_MACHINE else min(gpu.link, gpu.network * PER_MACHINE)
+        return fastest * self.assumed.links
+
+
+def sampling(place: Place) -> float:
+    """Prompts at the speed of products, replies at the speed at which weights and the cache are read."""
+    shape, step, gpu, assumed = place.shape, place.step, place.gpu, place.assumed
+    rows = ceil(step.sampler_share * step.trajectories)
+    waves, at_once = ceil(rows / VLLM_ROWS), min(rows, VLLM_ROWS)
+    speed = gpu.half * assumed.reading * place.tensor_parallel
+    given = step.sampler_share * (step.read - step.sampled)
+    prompts = forward_operations(shape, tokens=given, length=step.length, scored=0) / speed
+    cached = at_once * (step.length / 2) * 2 * shape.layers * shape.kv_heads * shape.head_size
+    bytes_read = HALF * (shape.parameters + cached) / place.tensor_parallel
+    computed = forward_operations(shape, tokens=at_once, length=step.length, scored=at_once) / speed
+    each = max(bytes_read / (gpu.bandwidth * assumed.memory), computed) + assumed.pass_seconds
+    if place.tensor_parallel > 1:
+        sent = 2 * at_once * shape.hidden * HALF / (gpu.link * assumed.links)
+        each += 2 * shape.layers * (sent + assumed.hop * 2 * (place.tensor_parallel - 1))
+    return prompts + waves * step.passes * each
+
+
+def learning(place: Place, *, way_back: bool = True) -> float:
+    """Layers in bfloat16, the head in float32, weights borrowed layer by layer beside it, AdamW at the end."""
+    shape, step, gpu, assumed = place.shape, place.step, place.gpu, place.assumed
+    counted = update_operations if way_back else forward_operations
+    times = 3 if way_back else 1
+    head = times * head_operations(shape, step.sampled)
+    layers = counted(shape, tokens=step.tokens, length=step.length, scored=0) * (4 / 3 if way_back else 1)
+    computed = layers / (gpu.half * assumed.learning) + head / (gpu.single * assumed.single)
+    borrowed = step.rounds * times * borrowing(place)
+    stepped = 28.0 * shape.parameters / step.learners / (gpu.bandwidth * assumed.memory) if way_back else 0.0
+    return max(step.learner_share * computed, borrowed) + stepped
+
+
+def borrowing(place: Place) -> float:
+    """Seconds until each learner had all weights once."""
+    others = place.learners - 1
+    sent = FLOAT * place.shape.parameters * others / place.learners / place.wire
+    return sent + place.assumed.hop * others * place.shape.layers
+
+
+def diagnostics(place: Place) -> float:
+    """Of a step that has them: each learner computes all, and borrows the weights for each pass."""
+    wanted, gpu = DIAGNOSED, place.gpu
+    scored = wanted["prompts"] * wanted["thoughts"] * wanted["thought"]
+    tokens = wanted["prompts"] * wanted["prompt"] + scored
+    length = wanted["prompt"] + wanted["thought"]
+    layers = forward_operations(place.shape, tokens=tokens, length=length, scored=0)
+    computed = layers / (gpu.half * place.assumed.reading)
+    head = head_operations(place.shape, scored) / (gpu.single * place.assumed.single)
+    return max(computed + head, 2 * wanted["prompts"] * borrowing(place))
+
+
+def sync_by_host(place: Place) -> float:
+    """Gathered, copied to the machine's memory, put into Ray's store, sent from machine to machine, and loaded."""
+    size, assumed = FLOAT * place.shape.parameters, place.assumed
+    machines = ceil(place.samplers * place.tensor_parallel / PER_MACHINE)
+    copies = 3 * size / assumed.copy  # into the whole model, into the store, and out of it
+    hops = ceil(log2(machines + 1)) * size / assumed.transport
+    return borrowing(place) + 2 * size / place.gpu.host + copies + hops
+
+
+def sync_by_gpu(place: Place) -> float:
+    """Gathered, and broadcast from one learner's GPU to the samplers' over its network card."""
+    size = FLOAT * place.shape.parameters
+    return borrowing(place) + size / (place.gpu.network * place.assumed.links)
+
+
+def parts_of(place: Place, costs: Costs, *, by_gpu: bool = False) -> dict[str, float]:
+    """Seconds of each part of a step; environments and what the driver does by measured costs."""
+    step = place.step
+    here = {part: seconds_of(part, costs, place.shape, step) for part in ("environment", "driver", "capture")}
+    return {
+        "sampling": sampling(place),
+        "environment": here["environment"],
+        "scoring": learning(place, way_back=False),
+        "diagnostics": diagnostics(place) / DIAGNOSED["every"],
+        "learning": learning(place),
+        "driver": here["driver"],
+        "capture": here["capture"],
+        "sync": sync_by_gpu(place) if by_gpu else sync_by_host(place),
+    }
+
+
+SAMPLERS = ("sampling", "environment")
+
+
+def step_seconds(parts: dict[str, float]) -> float:
+    """With the rollout a step ahead: samplers on one side, all else on the other, and the sync between two steps."""
+    ahead = sum(parts[part] for part in SAMPLERS)
+    learned = sum(seconds for part, seconds in parts.items() if part not in (*SAMPLERS, "sync"))
+    return max(ahead, learned) + parts["sync"]
+
+
+def bottleneck(parts: dict[str, float]) -> str:
+    """The part without which the step would be shortest."""
+    return min(parts, key=lambda part: step_seconds({**parts, part: 0.0}))
+
+
+def best_place(
+    shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, costs: Costs, assumed: Assumed | None = None
+) -> Place:
+    """The split of GPUs into samplers and learners, in eighths, with the shortest step."""
+    places = split(shape, gpus, trajectories, gpu=gpu, assumed=assumed or Assumed())
+    return min(places, key=lambda place: step_seconds(parts_of(place, costs)))
+
+
+def split(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, assumed: Assumed) -> Iterator[Place]:
+    wide = tensor_parallel(shape, gpu, assumed)
+    for eighths in EIGHTHS:
+        sampling_gpus = gpus * eighths // 8
+        if sampling_gpus < wide or sampling_gpus % wide:
+            continue
+        place = Place(
+            shape=shape,
+            samplers=sampling_gpus // wide,
+            learners=gpus - sampling_gpus,
+            tensor_parallel=wide,
+            trajectories=trajectories,
+            micro_batch=MICRO_BATCHES[-1],
+            gpu=gpu,
+            assumed=assumed,
+        )
+        yield replace(place, micro_batch=micro_batch(place))
+
+
+def tensor_parallel(shape: ModelShape, gpu: Gpu, assumed: Assumed) -> int:
+    """GPUs of a sampler: as few as leave half of the memory to the cache."""
+    wide = 1
+    while HALF * shape.parameters / wide > gpu.memory * assumed.memory_share / 2:
+        wide *= 2
+    return wide
+
+
+def micro_batch(place: Place) -> int:
+    """The most tokens at once that a learner has room for; the least where it has room for none."""
+    fitting = (tokens for tokens in MICRO_BATCHES if held(place, tokens) <= place.gpu.memory * place.assumed.room)
+    return next(fitting, MICRO_BATCHES[-1])
+
+
+def held(place: Place, tokens: int) -> int:
+    """Bytes of a learner at work, activations recomputed; its loading is left out."""
+    sampled = round(tokens * REPLY / (GIVEN + REPLY))
+    found = learner_memory(
+        place.shape, tokens=tokens, sampled=sampled, half=True, checkpointing=True, learners=place.learners, gpu=True
+    )
+    return found.lasting + found.gradients + max(found.activations + found.gathered, found.stepping)
+
+
+def fits(place: Place) -> str:
+    """Why a learner could not be, as the program is; nothing where it could."""
+    room = place.gpu.memory * place.assumed.room
+    if (loading := FLOAT * place.shape.parameters) > room:
+        return f"loads {loading / 1e9:,.0f} GB"
+    if (size := held(place, place.micro_batch)) > room:
+        return f"needs {size / 1e9:,.0f} GB"
+    return ""

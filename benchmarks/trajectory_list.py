@@ -1,0 +1,110 @@
+"""How long the server takes for a page of a run's trajectories, of 50,000: filtered, sorted and found by words.
+
+The rows and their words are made up and saved in a new SQLite database (or `DATABASE_URL`) beside a second run of the
+same size. Each page is asked for through all of the site but the socket; the slowest kind of page decides.
+
+    python -m benchmarks.trajectory_list [--rows N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ingestion import prepare_site
+
+GROUP, STEP, REPEATS = 8, 128, 7
+SENTENCE = "the player goal hole ice is near far left right up down row column so then go on past free way from here"
+WORDS = re.findall(r"\w+", SENTENCE)
+PAGES = {
+    "newest": "",
+    "filtered": "success=no&kept=kept&adv_low=-0.5&tokens_high=160",
+    "of_an_alert": "alert=entropy&split=train",
+    "by_advantage": "sort=-advantage&parse=ok",
+    "common_word": "q=hole",
+    "rare_word": "q=needle",
+    "phrase_sorted": "q=%22the+hole%22+goal&sort=return",
+    "words_and_filters": "q=lef*+goal&success=yes&low=0.5",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=50_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        prepare_site(Path(scratch))
+        run, _ = (fill(f"bench-{number}", options.rows) for number in range(2))
+        milliseconds = {name: page_milliseconds(run, query) for name, query in PAGES.items()}
+    worst = max(milliseconds, key=lambda name: milliseconds[name])
+    result = {"rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
+    sys.stdout.write(json.dumps({"benchmark": "trajectory_list", **result}) + "\n")
+    return 0
+
+
+def fill(name: str, count: int) -> Any:
+    from webapp.runs.models import Alert, Run
+    from webapp.trajectories.models import Trajectory, TrajectoryText
+
+    stream = random.Random(name)
+    run = Run.objects.create(name=name, config={}, total_steps=count // STEP)
+    rows = Trajectory.objects.bulk_create([trajectory(run, number, stream) for number in range(count)], 1000)
+    texts = [
+        TrajectoryText(trajectory=row, run=run, thoughts=thoughts(stream), actions="\x1eLeft, Down") for row in rows
+    ]
+    TrajectoryText.objects.bulk_create(texts, 1000)
+    for step in range(0, count // STEP, 9):
+        Alert.objects.create(run=run, seq=step, step=step, time=0.0, rule="entropy", severity="warn", message="",
+                             payload={})  # fmt: skip
+    return run
+
+
+def trajectory(run: Any, number: int, stream: random.Random) -> Any:
+    from webapp.trajectories.models import Trajectory
+
+    solved = stream.random() < 0.4
+    return Trajectory(
+        run=run, step=number // STEP, split="train", environment="FrozenLake", kind="frozen_lake",
+        group=number % STEP // GROUP, member=number % GROUP, seed=number // GROUP, success=solved,
+        episode_return=float(solved), score=float(solved), advantage=stream.gauss(0, 1), group_std=stream.random(),
+        kept=stream.random() < 0.7, turns=stream.randint(1, 5), reply_tokens=stream.randint(20, 400),
+        parse_failures=int(stream.random() < 0.1), stop="terminated", shard=f"s{number // STEP}", offset=number,
+        length=1,
+    )  # fmt: skip
+
+
+def thoughts(stream: random.Random) -> str:
+    turns = [" ".join(stream.choices(WORDS, k=25)) for _ in range(3)]
+    return "".join(f"\x1e{turn}" for turn in turns) + (" needle" if stream.random() < 0.001 else "")
+
+
+def page_milliseconds(run: Any, query: str) -> int:
+    """The median of a few askings, after one to warm up."""
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    client = Client(headers={"host": "localhost:8000"})
+    client.force_login(User.objects.get_or_create(username="bench")[0])
+    seconds = [_ask(client, f"/runs/{run.pk}/trajectories/?{query}") for _ in range(REPEATS + 1)]
+    return round(1000 * statistics.median(seconds[1:]))
+
+
+def _ask(client: Any, address: str) -> float:
+    began = time.monotonic()
+    answer = client.get(address)
+    seconds = time.monotonic() - began
+    if answer.status_code != 200 or b"trajectory-table" not in answer.content:
+        raise SystemExit(f"{address} answered {answer.status_code} and no rows")
+    return seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""A run directory made of foreign rollouts: shards, steps and events as a run of ours would have left them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from statistics import fmean, pstdev, stdev
+from typing import Any, Literal
+
+from engine.events import EVENT
+from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
+from engine.rollout.action_parser import parse_reply
+from engine.rollout.shards import write_shard
+
+Split = Literal["train", "validation"]
+Record = dict[str, Any]
+MOST_LISTED = 200  # lines in error that are listed one by one
+UNNAMED = "imported"
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What became of the lines. `errors` has file, line number and reason, the first `MOST_LISTED`."""
+
+    rollouts: int = 0
+    failed: int = 0
+    unscored: int = 0
+    steps: list[int] = field(default_factory=list)
+    environments: list[str] = field(default_factory=list)
+    errors: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def in_words(self) -> str:
+        words = [f"Read: {_many(self.rollouts, 'trajectory', 'trajectories')} of {_many(len(self.steps), 'step')}."]
+        if self.failed:
+            name, number, reason = self.errors[0]
+            failed = _many(self.failed, "line")
+            words.append(f"{failed} could not be read; the first is line {number} of {name}: {reason}.")
+        if self.unscored:
+            words.append(f"Without a score, and counted as 0: {_many(self.unscored, 'trajectory', 'trajectories')}.")
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file: its name, which may say the step, and its lines."""
+
+    name: str
+    lines: Iterable[bytes | str]
+
+
+def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split | None = None) -> Report:
+    """Reads all sources into `directory`, which gets shards and `events.jsonl`. Nothing is written if no line is good.
+
+    `split` is for rollouts that do not say theirs; without it those with `metadata` about an environment are held-out
+    ones, as RAGEN exports them, and the others are of training.
+    """
+    report = Report()
+    steps: dict[tuple[int, str], list[Rollout]] = {}
+    for source in sources:
+        for rollout in _read(source, report):
+            step = rollout.step if rollout.step is not None else _step_of_name(source.name)
+            chosen = rollout.split or split or ("validation" if "env_id" in rollout.facts else "train")
+            steps.setdefault((step, chosen), []).append(rollout)
+            report.rollouts += 1
+            report.unscored += rollout.score is None
+    report.steps = sorted({step for step, _ in steps})
+    if steps:
+        _write(steps, directory, report)
+    return report
+
+
+def _read(source: Source, report: Report) -> Iterator[Rollout]:
+    for number, line in enumerate(source.lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield read_rollout(line)
+        except NoRollout as error:
+            report.failed += 1
+            if len(report.errors) < MOST_LISTED:
+                report.errors.append((source.name, number, str(error)))
+
+
+def _step_of_name(name: str) -> int:
+    """verl names a file after its step; any other file is step 0."""
+    stem = PurePath(name).name.partition(".")[0].rpartition("_")[2]
+    return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else 0
+
+
+def _write(steps: dict[tuple[int, str], list[Rollout]], directory: Path, report: Report) -> None:
+    environments: Counter[str] = Counter()
+    with _Events(directory) as events:
+        last = max(report.steps)
+        events.emit("run_started", step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0)
+        for (step, split), rollouts in sorted(steps.items()):
+            records = list(_records(step, split, rollouts))
+            environments.update(record["environment"] for record in records)
+            shard = f"trajectories/{split}/step_{step}.jsonl.zst"
+            write_shard(directory / shard, records)
+            if split == "train":
+                events.emit("step_completed", step=step, metrics=_metrics(records), tokens=0, seconds=0.0)
+            events.emit("trajectories_recorded", step=step, split=split, path=shard, count=len(records))
+        events.emit("run_finished", step=last, outcome="completed", reason=report.in_words())
+    report.environments = [name for name, _ in environments.most_common()]
+
+
+class _Events:
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.file = (directory / "events.jsonl").open("x")
+        self.seq = 0
+
+    def __enter__(self) -> _Events:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def emit(self, kind: str, *, step: int, **fields: Any) -> None:
+        self.seq += 1
+        head = {"kind": kind, "seq": self.seq, "time": time.time(), "attempt": 1, "epoch": 0, "step": step}
+        self.file.write(EVENT.validate_python({**head, **fields}).model_dump_json() + "\n")
+
+
+def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:
+    groups: dict[tuple[str, str], int] = {}
+    places: set[tuple[str, int, int]] = set()
+    scores: dict[tuple[str, str], list[float]] = {}
+    for rollout in rollouts:
+        scores.setdefault((rollout.environment, rollout.group), []).append(rollout.score or 0.0)
+    for rollout in rollouts:
+        key = (rollout.environment, rollout.group)
+        group = groups.setdefault(key, len(groups))
+        member = rollout.member or 0
+        while (rollout.environment, group, member) in places:
+            member += 1
+        places.add((rollout.environment, group, member))
+        of_group = scores[key]
+        spread = stdev(of_group) if len(of_group) > 1 else None
+        yield _record(rollout, step=step, split=split, group=group, member=member, spread=spread)
+
+
+def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int, spread: float | None) -> Record:
+    score = rollout.score or 0.0
+    rewards = _rewards(rollout.turns, score)
+    given = rollout.turns[0].given
+    return {
+        "id": f"{split}-{step}-{group}-{member}",
+        "step": step,
+        "split": split,
+        "environment": rollout.environment or UNNAMED,
+        "kind": UNNAMED,
+        "group": group,
+        "member": member,
+        "seed": rollout.seed,
+        "success": rollout.success,
+        "return": score,
+        "penalty": 0.0,
+        "score": score,
+        "advantage": None,
+        "kept": None,
+        "group_std": spread,
+        "reason": "all",
+        "stop": "success" if rollout.success else "unknown",
+        "fault": "",
+        "optimal_length": None,
+        "tokens": {"ids": [], "text": [], "sampled": [], "logprobs": [], "entropies": [], "advantages": None},
+        "initial": {
+            "observation": given[-1]["content"] if given else "",
+            "drawing": {},
+        },
+        "turns": [_turn(index, turn, rewards) for index, turn in enumerate(rollout.turns)],
+        "facts": rollout.facts,
+    }
+
+
+def _rewards(turns: list[ForeignTurn], score: float) -> list[float]:
+    """Where the file does not split the score, the last turn has it."""
+    if all(turn.reward is None for turn in turns):
+        return [0.0] * (len(turns) - 1) + [score]
+    return [turn.reward or 0.0 for turn in turns]
+
+
+def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
+    parsed = parse_reply(turn.reply, think="<think>" in turn.reply, max_actions=1000)
+    tagged = "<answer>" in turn.reply
+    return {
+        "index": index,
+        "prompt": "\n".join(f"{message['role']}: {message['content']}" for message in turn.given),
+        "given": turn.given,
+        "reply": turn.reply,
+        "context_start": 0,
+        "prompt_start": 0,
+        "reply_start": 0,
+        "reply_end": 0,
+        "thought": parsed.thought,
+        "parse": parsed.case if tagged else "ok",  # the grammar of other trainers is not ours to judge
+        "parsed": parsed.actions,
+        "executed": parsed.actions,
+        "reward": rewards[index],
+        "penalty": 0.0,
+        "return_to_go": sum(rewards[index:]),
+        "advantage": None,
+        "entropy": None,
+        "logprob": None,
+        "frames": [],
+        "info": {},
+    }
+
+
+def _metrics(records: list[Record]) -> dict[str, float]:
+    scores = [record["score"] for record in records]
+    spreads = {(r["environment"], r["group"]): r["group_std"] for r in records if r["group_std"] is not None}
+    metrics = {
+        "reward/mean": fmean(scores),
+        "reward/std": pstdev(scores),
+        "reward/min": min(scores),
+        "reward/max": max(scores),
+        "rollout/success": fmean(float(record["success"]) for record in records),
+        "rollout/turns": fmean(len(record["turns"]) for record in records),
+    }
+    if spreads:
+        metrics["reward/in_group_std"] = fmean(spreads.values())
+        metrics["rollout/zero_variance_share"] = fmean(float(spread < 1e-9) for spread in spreads.values())
+    return metrics
+
+
+def as_log(report: Report) -> str:
+    """The report with each line in error, for `engine.log`."""
+    lines = [report.in_words(), *(f"{name} line {number}: {reason}" for name, number, reason in report.errors)]
+    if report.failed > len(report.errors):
+        lines.append(f"… and {report.failed - len(report.errors)} more")
+    return "\n".join(json.dumps(line, ensure_ascii=True)[1:-1] for line in lines) + "\n"

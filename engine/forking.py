@@ -1,0 +1,97 @@
+"""Runs that start from another run's checkpoint: where it is found, and how it is kept. No torch.
+
+A fork keeps the checkpoint as `start/<run>/step_<n>` of its own directory, as links to the same files. So it does not
+matter when the other run's old checkpoints are removed, and a fork of a fork finds it there too. Files of a checkpoint
+are never written to, only replaced, which leaves links as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from itertools import chain
+from pathlib import Path
+
+from engine.config import RunConfig
+from engine.errors import CheckpointError
+
+
+def pin_start(config: RunConfig, directory: Path) -> Path | None:
+    """The fork's own copy of the checkpoint it starts from, made if need be; None for a run that is no fork.
+
+    The other run's directory is looked for beside `directory`. `CheckpointError` where the checkpoint is nowhere.
+    """
+    wanted = config.model.start_from
+    if not wanted.run:
+        return None
+    pinned = directory / "start" / wanted.run / f"step_{wanted.step}"
+    if not pinned.is_dir():
+        _link(find_checkpoint(directory.parent, wanted.run, wanted.step), pinned)
+    return pinned
+
+
+def find_checkpoint(runs: Path, run: str, step: int) -> Path:
+    """Step `step` of the run directory `run` below `runs`, or what a fork has kept of it."""
+    name = f"step_{step}"
+    for path in chain([runs / run / "checkpoints" / name], runs.glob(f"*/start/{run}/{name}")):
+        if (path / "manifest.json").is_file() and path.resolve().is_relative_to(runs.resolve()):
+            return path
+    there = sorted((runs / run / "checkpoints").glob("step_*"), key=lambda path: int(path.name.removeprefix("step_")))
+    known = ", ".join(path.name.removeprefix("step_") for path in there)
+    raise CheckpointError(
+        f"There is no checkpoint of step {step} of the run {run} in {runs}.",
+        remedy=f"Choose one of its steps {known}." if known else "Name a run whose directory lies there, with one.",
+    )
+
+
+def begun_at(config: RunConfig, start: Path | None) -> RunConfig:
+    """`config` with the checkpoint's model in place of the one it names, for whoever loads it."""
+    if start is None:
+        return config
+    model = config.model.model_copy(update={"path": str(start.resolve() / "model")})
+    return config.model_copy(update={"model": model})
+
+
+def takes_optimizer(config: RunConfig, start: Path) -> bool:
+    """With LoRA on either side other tensors are trained, so their state means nothing here."""
+    return config.model.start_from.optimizer and not config.model.lora.rank and not _made_with_lora(start)
+
+
+def words_of(config: RunConfig, start: Path, *, adopted: bool) -> str:
+    """What a fork took, in one sentence."""
+    wanted = config.model.start_from
+    took = f"Starts with the weights of step {wanted.step} of {wanted.run}"
+    if adopted:
+        return f"{took} and its optimiser's state, under this run's learning rate and weight decay."
+    if not wanted.optimizer:
+        return f"{took}; its optimiser starts fresh, as asked."
+    return f"{took}, LoRA's update added in; its optimiser starts fresh."
+
+
+def _made_with_lora(start: Path) -> bool:
+    try:
+        return bool(json.loads((start / "made_with.json").read_text()).get("model.lora.rank"))
+    except (OSError, ValueError):
+        return False
+
+
+def _link(source: Path, target: Path) -> None:
+    """Whole or not at all. Between two file systems, where no link can be, files are copied."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, part, copy_function=_link_file)
+    try:
+        part.replace(target)
+    except OSError:  # another process was faster
+        shutil.rmtree(part, ignore_errors=True)
+        if not target.is_dir():
+            raise
+
+
+def _link_file(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,60 @@
+"""What a step's event says of its groups: their puzzles, returns and scores, and which of them trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.config import FilterConfig
+from engine.rollout.types import Trajectory
+from engine.training.group_filter import Kept
+from engine.training.rollout_metrics import group_spreads
+
+MOST_RETURNS = 8192
+LARGEST = 3.4e38  # of a float32, and what is no number is not below it
+
+
+def group_record(trajectories: list[Trajectory], kept: Kept, config: FilterConfig) -> dict[str, Any]:
+    """The fields of `groups_filtered`, of all `trajectories` of a step and the filter that chose among them."""
+    members: dict[int, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        members.setdefault(trajectory.group, []).append(trajectory)
+    numbers = sorted(members)
+    tags = list(dict.fromkeys(members[number][0].environment for number in numbers))
+    spreads = group_spreads(trajectories)
+    return {
+        "tags": tags,
+        "groups": numbers,
+        "environments": [tags.index(members[number][0].environment) for number in numbers],
+        "seeds": [members[number][0].seed for number in numbers],
+        "returns": _returns([members[number] for number in numbers]),
+        "spreads": [_single(spreads.get(number)) for number in numbers],
+        "scores": [_single(kept.scores.get(number)) for number in numbers],
+        "kept": [numbers.index(number) for number in sorted(kept.groups)],
+        "threshold": _single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,
+        "filter": config.model_dump(mode="json"),
+    }
+
+
+def _returns(groups: list[list[Trajectory]]) -> list[list[float | None]]:
+    """Each group's returns by number of member; nothing of the groups after the one that reaches the limit."""
+    told, found = 0, []
+    for group in groups:
+        row = _row(group) if told < MOST_RETURNS else []
+        told += len(row)
+        found.append(row)
+    return found
+
+
+def _row(group: list[Trajectory]) -> list[float | None]:
+    row: list[float | None] = [None] * (1 + max(trajectory.member for trajectory in group))
+    for trajectory in group:
+        if trajectory.has_outcome:
+            row[trajectory.member] = _single(trajectory.raw_return)
+    return row
+
+
+def _single(value: float | None) -> float | None:
+    """A float32 in as few digits as tell it from its neighbours; None for what is none."""
+    return float(str(np.float32(value))) if value is not None and abs(value) < LARGEST else None

@@ -1,0 +1,108 @@
+// The rules of a run on its page: edited, tried on what is recorded, and applied from the next step.
+
+import { element, icon } from "./dom.js";
+import { post } from "./requests.js";
+import { RuleEditor } from "./rule_editor.js";
+import { toast } from "./toast.js";
+
+const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
+
+export class RulesPanel {
+  constructor(trajectories) {
+    this.trajectories = trajectories;
+    this.form = document.getElementById("rules-form");
+    this.status = document.getElementById("rules-status");
+    this.found = document.getElementById("rules-found");
+    this.edited = false;
+    this.editor = new RuleEditor(document.getElementById("rule-editor"), () => this.note());
+    this.form.addEventListener("change", (event) => {
+      if (event.target.dataset.action) this.note();
+    });
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    document.getElementById("rules-try").addEventListener("click", () => this.try());
+    this.button = document.getElementById("rules-apply");
+    this.button.addEventListener("click", () => this.apply());
+  }
+
+  draw(state) {
+    const live = CHANGEABLE.includes(state.state);
+    this.button.disabled = !live;
+    this.button.title = live ? "" : "The run has ended.";
+    const { revision, changes } = state.settings;
+    if (this.revision !== undefined && revision > this.revision && changes["detectors.rules"] && !this.edited)
+      this.editor.replace(changes["detectors.rules"]);
+    this.revision = revision;
+  }
+
+  note() {
+    this.edited = true;
+    this.status.textContent = "Edited, not applied.";
+  }
+
+  body(more) {
+    const made = new FormData();
+    made.set("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
+    for (const [key, value] of Object.entries(more)) made.set(key, value);
+    return made;
+  }
+
+  actions() {
+    return Object.fromEntries(
+      [...this.form.querySelectorAll("[data-action]")].map((one) => [one.dataset.action, one.value]),
+    );
+  }
+
+  async try() {
+    this.status.textContent = "Trying …";
+    const rules = JSON.stringify(this.editor.value());
+    const answer = await post(this.form.dataset.try, this.body({ rules, ...this.actions() }));
+    if (!this.isGood(answer)) return;
+    this.status.textContent = "";
+    this.found.replaceChildren(...this.outcome(answer));
+  }
+
+  async apply() {
+    const actions = Object.entries(this.actions()).map(([name, value]) => [`detectors.${name}`, value]);
+    const changes = JSON.stringify({ "detectors.rules": this.editor.value(), ...Object.fromEntries(actions) });
+    const answer = await post(this.form.dataset.apply, this.body({ changes, revision: this.revision }));
+    if (!this.isGood(answer)) return;
+    this.edited = false;
+    const count = Object.keys(answer.changes).length;
+    this.status.textContent = count ? "Asked for; they watch from the next step on." : "These rules hold already.";
+    if (count) toast("The rules were changed.");
+  }
+
+  isGood(answer) {
+    const errors = Object.fromEntries(
+      Object.entries(answer?.errors ?? {}).map(([field, words]) => [field, [words].flat().join(" ")]),
+    );
+    this.editor.showErrors(errors);
+    const count = Object.keys(errors).length;
+    this.form.querySelector(".field-error[data-error='']").textContent = errors[""] ?? "";
+    if (count) this.status.textContent = `${count} ${count === 1 ? "thing" : "things"} to mend.`;
+    return !count;
+  }
+
+  outcome({ firings, count, steps, last }) {
+    if (!steps) return [element("p", { class: "muted" }, "Nothing is recorded yet. Try again after some steps.")];
+    const over = `Over ${steps} recorded steps, to step ${last}`;
+    if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have spoken.`)];
+    const more = count > firings.length ? `, of which the first ${firings.length} are shown` : "";
+    return [
+      element("h3", {}, `${over}: ${count} ${count === 1 ? "alert" : "alerts"}${more}`),
+      element("ol", { class: "firings" }, ...firings.map((one) => this.firing(one))),
+    ];
+  }
+
+  firing(one) {
+    const then = one.action === "notify" ? "" : `, then ${one.action}`;
+    const raised = one.raised ? " · the run raised it too" : "";
+    return element(
+      "li",
+      {},
+      element("a", { class: "mono", href: `${this.trajectories}?step=${one.step}` }, `step ${one.step}`),
+      element("span", { class: `chip chip--${one.severity}` }, icon("alert"), element("span", {}, one.severity)),
+      element("span", {}, one.message, element("br"), element("small", { class: "muted" }, `${one.rule}${then}${raised}`)),
+    );
+  }
+}

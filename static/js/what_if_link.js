@@ -1,0 +1,9 @@
+// The reader's link to the question what if: of the turn that is shown when it is followed.
+
+const link = document.getElementById("reader-what-if");
+link?.addEventListener("click", () => {
+  const turn = new URLSearchParams(location.search).get("turn");
+  const address = new URL(link.href);
+  if (turn) address.searchParams.set("turn", turn);
+  link.href = address.href;
+});

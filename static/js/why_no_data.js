@@ -1,0 +1,63 @@
+// Why something that comes every few steps is not there: not measured yet and when it is due, switched off, or not of
+// this run at all. `facts` are the run's settings as the page has them.
+
+const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
+
+// The next step at which something is measured that is at 1, 1 + every, 1 + 2 every, …
+export function nextDue(every, lastStep) {
+  return lastStep < 1 ? 1 : 1 + every * Math.ceil(lastStep / every);
+}
+
+// {kind: "none" | "off" | "waiting", text}
+export function whyNoEstimate(facts, state, steps) {
+  if (!facts.think)
+    return none(
+      "Not applicable: this run asks for no thoughts (rollout.think is false), so there is no reasoning to watch.",
+    );
+  if (!facts.every)
+    return off(
+      "Diagnostics are off in this run (diagnostics.every = 0). Clone it with 5 to have them every five steps.",
+    );
+  if (facts.groups < 2)
+    return none(
+      "Not applicable: a step of this run has one puzzle (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.",
+    );
+  const tried = steps.findLast((one) => one.metrics["collapse/first_turns"] !== undefined);
+  if (tried && tried.metrics["collapse/mi_ratio"] === undefined) {
+    const { "collapse/first_turns_valid": valid, "collapse/first_turns": all } = tried.metrics;
+    return waiting(
+      `At step ${tried.step} there was nothing to contrast: ${valid} of ${all} first turns had a thought.`,
+    );
+  }
+  return waiting(whenDue(facts.every, state, steps, "Diagnostics"));
+}
+
+export function whyNoGradients(facts, state, steps) {
+  if (!facts.gradientsEvery)
+    return off(
+      "Off in this run (diagnostics.gradients_every = 0). Clone it with 10 to have one every ten steps; each costs about as much as an update for each part of the loss. For a checkpoint of this run: python -m engine probe.",
+    );
+  return waiting(whenDue(facts.gradientsEvery, state, steps, "The decomposition"));
+}
+
+export function whyNoTemplates(facts, state, steps) {
+  if (!facts.think) return none("Not applicable: this run asks for no thoughts (rollout.think is false).");
+  if (!facts.every) return off("Diagnostics are off in this run (diagnostics.every = 0).");
+  if (!facts.templateSimilarity)
+    return off("Templates are not looked for in this run (diagnostics.template_similarity = 0). Clone it with 0.92.");
+  return waiting(whenDue(facts.every, state, steps, "They"));
+}
+
+function whenDue(every, state, steps, what) {
+  const last = steps.at(-1)?.step ?? 0;
+  const due = nextDue(every, last);
+  const often = every === 1 ? "every step" : `every ${every} steps`;
+  const plural = what === "The decomposition" ? "comes" : "come";
+  if (OVER.has(state.state) || due > state.total_steps)
+    return `None: the run ended at step ${last}. ${what} ${plural} ${often}, from step 1 on.`;
+  return `No data yet. ${what} ${plural} ${often}; the next at step ${due}.`;
+}
+
+const none = (text) => ({ kind: "none", text });
+const off = (text) => ({ kind: "off", text });
+const waiting = (text) => ({ kind: "waiting", text });

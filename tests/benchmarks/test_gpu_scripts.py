@@ -1,0 +1,80 @@
+"""The scripts for GPUs take the same path on a processor, small, and count operations as PaLM does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from benchmarks.gpu.models import QWEN25_HALF_BILLION
+from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
+from benchmarks.operations import forward_operations, qwen2, update_operations
+from tests.engine.cluster.runs import needs_ray
+from tests.engine.policies.vllm_builders import needs_vllm
+
+
+def printed(*command: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", *command, "--small"], capture_output=True, text=True, timeout=400, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (line,) = done.stdout.splitlines()
+    return dict(json.loads(line))
+
+
+def test_operations_are_two_for_each_parameter_of_a_layer_and_token() -> None:
+    sizes = {
+        "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "vocab_size": 10, "max_position_embeddings": 8, "tie_word_embeddings": True,
+    }  # fmt: skip
+    # q, o: 16 each; k, v: 8 each; gate, up, down: 24 each: 120 numbers. Two tokens: 2 x 2 x 120 = 480.
+    # attention: 4 x 2 tokens x half of a row of 2 x 1 layer x 4 wide = 32. One scored: 2 x 4 x 10 = 80.
+    assert forward_operations(qwen2(sizes), tokens=2, length=2, scored=1) == 592
+    assert update_operations(qwen2(sizes), tokens=2, length=2, scored=1) == 1776
+
+
+def test_the_large_shape_has_the_parameters_of_the_model_it_is_named_after() -> None:
+    # its card says 0.49 billion, 0.36 without the embedding of 151,936 x 896
+    shape = qwen2(QWEN25_HALF_BILLION)
+    assert shape.parameters == 494_032_768
+    assert shape.parameters - 151_936 * 896 == 357_898_112
+
+
+def test_a_gpu_is_known_by_its_name_and_an_unknown_one_is_refused_with_what_to_pass() -> None:
+    assert peak_tflops("NVIDIA H100 80GB HBM3", half=True) == 989
+    assert peak_tflops("NVIDIA H100 PCIe", half=True) == 756
+    assert peak_tflops("NVIDIA L40S", half=True) == 362
+    assert peak_tflops("Some GPU", half=True, given=50) == 50
+    with pytest.raises(UnknownPeak, match=r"'NVIDIA L400'.*--peak-tflops"):
+        peak_tflops("NVIDIA L400", half=True)
+    with pytest.raises(UnknownPeak, match="float32"):
+        peak_tflops("NVIDIA H100 80GB HBM3", half=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--packing", "--checkpointing"]])
+def test_the_learner_is_measured(more: list[str]) -> None:
+    found = printed("benchmarks.gpu.learner", *more)
+    # of 128 tokens in stretches of 64 every second one was sampled: 8 x 64
+    assert found["rows"] == 8 and found["sampled"] == 512
+    assert found["tokens_per_second"] > 0 and 0 < found["of_product"] < 2
+
+
+@pytest.mark.slow
+@needs_vllm
+def test_both_samplers_are_measured() -> None:
+    found = printed("benchmarks.gpu.sampler")
+    assert found["vllm_tokens_per_second"] > 0 and found["ours_tokens_per_second"] > 0
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_ray_run_is_measured_in_every_arrangement() -> None:
+    found = printed("benchmarks.gpu.ray_run", "--sampler", "torch", "--steps", "2")
+    assert found["not_run"] == []
+    for arrangement in ("colocated", "disaggregated", "overlap"):
+        assert {"time/rollout", "time/update", "time/sync", "time/step"} <= found[arrangement].keys()
+    assert found["overlap"]["policy/staleness"] == 1

@@ -1,0 +1,186 @@
+"""Control, forks, rules, evidence and notifications in a browser, by mouse and by key, wide and narrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from engine.config import EnvironmentConfig
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.open_site import needs_chromium, open_site
+from tests.webapp.alerts.receivers import Inbox, webhook_receiver
+from webapp.environments.services import define
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+RATE = "[name='optimizer.learning_rate']"
+
+
+@pytest.fixture
+def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> RecordedRun:
+    """Twenty steps of sixty, checkpoints of 10 and 20, and an alert at the twentieth."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    version = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
+    recorded = RecordedRun(steps=60, version=version)
+    for _ in range(2):
+        recorded.take_steps(10)
+        name = f"checkpoints/step_{recorded.step}"
+        (recorded.run.directory / name).mkdir(parents=True)
+        (recorded.run.directory / name / "manifest.json").write_text("{}")
+        recorded.emit("checkpoint_saved", path=name, bytes=1, reason="schedule")
+    recorded.raise_alert("Entropy fell to a third of its baseline.")
+    recorded.deliver()
+    return recorded
+
+
+@pytest.fixture
+def say(recorded: RecordedRun) -> Iterator[Callable[..., None]]:
+    """Lets the engine say something. Rows are written in another thread: this one drives the browser."""
+    with ThreadPoolExecutor(1) as writer:
+
+        def emit(kind: str, **values: Any) -> None:
+            writer.submit(lambda: (recorded.emit(kind, **values), recorded.deliver())).result()
+
+        yield emit
+
+
+@pytest.fixture
+def inbox(settings: Settings) -> Iterator[Inbox]:
+    settings.STARBOARD_WEBHOOK_NETWORKS = ["127.0.0.0/8"]
+    with webhook_receiver() as inbox:
+        yield inbox
+
+
+@pytest.fixture(params=[1440, 390], ids=["wide", "phone"])
+def page(request: pytest.FixtureRequest, recorded: RecordedRun, settings: Settings, inbox: Inbox) -> Iterator[Page]:
+    with open_site(settings, width=request.param) as opened:
+        opened.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        yield opened
+
+
+def fits(page: Page) -> bool:
+    """Nothing makes the page wider than the window."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_says_so(
+    page: Page, recorded: RecordedRun, say: Callable[..., None]
+) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#control")
+    rate, status = page.locator(RATE), page.locator("#live-settings-status")
+    expect(page.locator("#history")).to_contain_text("Nobody has asked anything of this run yet.")
+    rate.fill("0")
+    rate.press("Enter")
+    expect(page.locator("#live-settings [data-error='optimizer.learning_rate']")).to_contain_text("greater than 0")
+    rate.fill("1e-5")
+    rate.press("Enter")
+    expect(status).to_contain_text("hold once the step in progress is done")
+    expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
+    changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
+    say("settings_changed", revision=1, changes=changes)
+    expect(status).to_have_text("In force since step 21.")
+    page.click("#tab-config")
+    expect(page.locator("#changed-settings")).to_contain_text("optimizer.learning_rate")
+    expect(page.locator("#changed-settings")).to_contain_text("step 21")
+    assert fits(page)
+
+
+def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#alerts")
+    alert = page.locator("#alert-list li").first
+    expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
+    alert.get_by_role("link", name="Evidence").click()
+    expect(page.locator(".evidence-curve circle")).to_have_count(1)
+    expect(page.locator("body")).to_contain_text("Step 20 beside the ten steps before")
+    assert fits(page)
+    page.get_by_role("link", name="Fork from step 10").click()
+    expect(page.locator("h1")).to_have_text("Fork calm-otter-12 at step 10")
+    expect(page.locator("[name='model.start_from.step']")).to_have_value("10")
+    page.locator("button.run-launch").click()
+    expect(page.locator(".run-line")).to_contain_text("forked from calm-otter-12 at step 10")
+
+
+def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#alerts")
+    page.locator("#rule-preset").select_option("none")
+    page.locator("#rule-use-preset").press("Enter")
+    expect(page.locator("#rule-list")).to_contain_text("nothing is raised")
+    page.locator("#rule-add").press("Enter")
+    name = page.locator("[id='detectors.rules.0.name']")
+    expect(name).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("always")
+    page.locator("[id='detectors.rules.0.limit']").fill("much")
+    page.locator("#rules-try").press("Enter")
+    expect(page.locator("[data-error='detectors.rules.0.limit']")).to_contain_text("valid number")
+    page.locator("[id='detectors.rules.0.limit']").fill("1")
+    page.locator("#rules-try").press("Enter")
+    expect(page.locator("#rules-found")).to_contain_text("Over 20 recorded steps, to step 20: 1 alert")
+    expect(page.locator(".firings li")).to_contain_text("always")
+    page.locator("#rules-apply").press("Enter")
+    expect(page.locator("#rules-status")).to_contain_text("they watch from the next step on")
+    [rule] = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"][
+        "detectors.rules"
+    ]
+    assert (rule["name"], rule["limit"]) == ("always", 1.0)
+    assert fits(page)
+
+
+def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
+    page.goto("/runs/new/")
+    page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
+    page.locator("#rule-preset").select_option("save_the_machine")
+    page.locator("#rule-use-preset").click()
+    expect(page.locator("#rule-list .rule")).to_have_count(2)
+    page.locator("button.run-launch").click()
+    expect(page.locator("#run-name")).to_be_visible()
+    told = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
+    assert [one["name"] for one in told["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
+    assert fits(page)
+
+
+def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: Inbox) -> None:
+    page.goto("/settings/notifications/")
+    page.fill("#id_url", inbox.url)
+    page.get_by_role("button", name="Add a webhook").click()
+    expect(page.locator("#secret")).to_contain_text("whsec_")
+    page.get_by_role("button", name="Send a test").last.click()
+    expect(page.locator(".deliveries")).to_contain_text("sent")
+    expect(page.locator("#secret")).to_have_count(0)
+    assert json.loads(inbox.got[0][2])["type"] == "test"
+    assert fits(page)
+
+
+def test_a_browser_is_asked_for_notifications_by_the_button_alone(page: Page, say: Callable[..., None]) -> None:
+    page.add_init_script(
+        """window.told = []; window.asked = 0;
+        window.Notification = class extends EventTarget {
+          static permission = sessionStorage.getItem('granted') ?? 'default';
+          static async requestPermission() {
+            window.asked += 1;
+            sessionStorage.setItem('granted', 'granted');
+            return (window.Notification.permission = 'granted');
+          }
+          constructor(title, options) { super(); window.told.push([title, options.body]); }
+        };"""
+    )
+    page.goto("/runs/")
+    page.locator("a[href^='/runs/']:has-text('calm-otter-12')").first.click()
+    page.click("#tab-alerts")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    assert page.evaluate("window.asked") == 0
+    page.click("#browser-notify")
+    expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
+    fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
+    say("alert_raised", message="It fell.", **fields)
+    page.wait_for_function("window.told.length === 1")
+    assert page.evaluate("window.told[0]") == ["critical: calm-otter-12", "Step 20: It fell."]

@@ -1,0 +1,150 @@
+"""Finding trajectories, laying them side by side, and what a damaged shard looks like, in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from benchmarks.reader_opening import record_two
+from engine.events import TrajectoriesRecorded
+from engine.rollout.shards import read_records
+from tests.builders.runs import build_run
+from tests.builders.trajectories import record_steps
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.models import Trajectory
+from workers.bridge import save_trajectories
+from workers.rows import Rows
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def run(transactional_db: None, settings: Settings, tmp_path: Path) -> Run:
+    """Two steps, of which the second has lost its last two groups."""
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    run = build_run()
+    record_steps(run, run.parsed_config().environments[0], steps=range(1, 3), skill=0.3)
+    shard = "trajectories/train/step_2.jsonl.zst"
+    path = run.directory / shard
+    offset = [offset for offset, _, _ in read_records(path)][9]
+    path.write_bytes(path.read_bytes()[: offset + 9])
+    rows = Rows(run)
+    rows.add(TrajectoriesRecorded(seq=9, time=1.0, attempt=1, epoch=0, step=2, split="train", path=shard, count=16))
+    save_trajectories(rows)
+    return run
+
+
+@pytest.fixture
+def members(run: Run) -> list[Trajectory]:
+    return list(run.trajectories.filter(step=1, group=0).order_by("member"))
+
+
+@pytest.fixture
+def tokens(run: Run) -> list[int]:
+    return sorted(run.trajectories.filter(step=1).values_list("reply_tokens", flat=True))
+
+
+@pytest.fixture
+def page(run: Run, members: list[Trajectory], tokens: list[int], settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        yield opened
+
+
+def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
+    page.goto(f"/runs/{run.pk}/trajectories/")
+    page.keyboard.press("/")
+    page.keyboard.type('"the way" no hol*')
+    page.keyboard.press("Enter")
+    marks = page.locator(".snippet").first.locator("mark")
+    expect(marks).to_have_text(["the way", "no", "hole"])
+    link = page.locator(".snippet a").first
+    turn = re.search(r"turn (\d+)", link.text_content() or "")
+    assert turn is not None
+    link.click()
+    expect(page.locator("#reader-turn h2")).to_contain_text(f"Turn {turn[1]} of")
+    expect(page.locator("#reader-turn")).to_contain_text("the way")
+
+
+def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Run, tokens: list[int]) -> None:
+    page.goto(f"/runs/{run.pk}/trajectories/?step=1")
+    column = page.locator(".trajectory-table tbody tr td:nth-child(9)")
+    page.click("thead a:has-text('Tokens')")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
+    assert [int(text) for text in column.all_text_contents()] == tokens[::-1]
+    page.click("thead a:has-text('Tokens')")
+    expect(page.locator("th[aria-sort=ascending]")).to_have_text("Tokens")
+    assert [int(text) for text in column.all_text_contents()] == tokens
+
+
+def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
+    page.goto(f"/runs/{run.pk}/trajectories/?step=1&group=0")
+    ticks = page.locator("input[name=ids]")
+    for place in range(3):
+        ticks.nth(place).check()
+    page.click("text=Compare side by side")
+    heads = page.locator(".side thead th")
+    expect(heads).to_have_count(3)
+    expect(page.locator(".side-board svg").first).to_be_visible()
+    expect(page.locator(".side-mark").first).to_contain_text("parts here")
+    second = heads.nth(1).locator("a").first.text_content()
+    heads.nth(1).locator("text=Put first").click()
+    expect(heads.nth(0).locator("a").first).to_have_text(second or "")
+    page.click("text=Against optimal play")
+    expect(page.locator("th.side-best")).to_contain_text("Optimal play")
+
+
+def test_the_reader_leads_to_its_group_side_by_side(page: Page, run: Run, members: list[Trajectory]) -> None:
+    page.goto(f"/runs/{run.pk}/trajectories/{members[1].pk}/")
+    page.click("#reader-side")
+    expect(page.locator(".side thead th")).to_have_count(4)
+    expect(page.locator(".side thead th").first).to_contain_text("member 1")
+
+
+def test_a_damaged_shard_names_the_lost_on_the_list_and_at_the_group(page: Page, run: Run) -> None:
+    page.goto(f"/runs/{run.pk}/trajectories/")
+    lost = page.locator(".lost")
+    expect(lost).to_contain_text("7 recorded trajectories cannot be read")
+    expect(lost).to_contain_text("group 2, member 1")
+    expect(lost).to_contain_text("it was cut off at byte")
+    expect(lost).to_contain_text("rebuild_run")
+    page.click("a:has-text('2.0')")
+    expect(page.locator(".member--lost")).to_have_count(3)
+    expect(page.locator("#reader-turn h2")).to_contain_text("Turn 1")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_is_wider_than_a_phone(run: Run, members: list[Trajectory], settings: Settings, theme: str) -> None:
+    ids = ",".join(str(row.pk) for row in members)
+    places = ["?q=hole&low=0", f"{members[0].pk}/#by=entropy", f"compare/?ids={ids}&best=1", "compare/"]
+    with open_site(settings, width=390) as page:
+        page.goto(f"/runs/{run.pk}/trajectories/")
+        page.evaluate("theme => localStorage.setItem('starboard.theme', theme)", theme)
+        for place in places:
+            page.goto(f"/runs/{run.pk}/trajectories/{place}")
+            expect(page.locator("html")).to_have_attribute("data-theme", theme)
+            expect(page.locator("h1")).to_be_visible()
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, place
+
+
+def test_thirty_thousand_tokens_are_drawn_around_where_one_reads(
+    run: Run, members: list[Trajectory], settings: Settings
+) -> None:
+    row = record_two(30_000)["turns_1"]
+    text = services.record(row)["tokens"]["text"]
+    with open_site(settings) as page:
+        page.goto(f"/runs/{row.run_id}/trajectories/{row.pk}/#k=22222&by=entropy")
+        picked = page.locator("[data-picked]")
+        expect(picked).to_have_text(text[22222])
+        assert page.locator(".token").count() == 1500
+        page.locator(".token-more").first.click()
+        expect(page.locator(".token").first).to_have_attribute("data-token", str(22222 - 750 - 1500))
+        page.keyboard.press(".")
+        expect(picked).to_have_attribute("data-token", "22223")

@@ -1,0 +1,282 @@
+"""The Collapse, Filter and Rollouts views of a run that a real engine trained: one step, scrubbed to, on all of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from pytest_django import Settings
+
+from engine.algorithms.group_choice import choose_groups
+from engine.events import GroupsFiltered, parse_event
+from tests.builders.recorded_run import RecordedRun
+from tests.builders.trained_run import run_of, train_in
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.runs.models import Run
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+VIEWS = ("collapse", "filter", "rollouts")
+WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', e =>
+  window.violations.push(`${e.violatedDirective} ${e.blockedURI}`));
+"""
+HOSTILE = '<img src=x onerror="window.broken=1">\u202e\x07 go up'
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_in(tmp_path_factory.mktemp("trained") / "run")
+
+
+@pytest.fixture
+def run(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> Run:
+    settings.RUNS_DIR = tmp_path / "runs"
+    return run_of(trained)
+
+
+@pytest.fixture
+def page(run: Run, settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        opened.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        opened.add_init_script(WATCH)
+        yield opened
+        assert opened.evaluate("window.violations") == []
+
+
+def visit(page: Page, run: Run, view: str) -> Locator:
+    """The view, once the page has its history and is live."""
+    page.goto(f"/runs/{run.pk}/#{view}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    return page.locator(f"#view-{view}")
+
+
+def scrub(view: Locator, place: int) -> None:
+    """To the step at `place` of those that can be chosen."""
+    view.locator(".scrubber input").evaluate(
+        "(range, place) => { range.value = place; range.dispatchEvent(new Event('input')); }", place
+    )
+
+
+def groups_of(run: Run, step: int) -> GroupsFiltered:
+    events = [parse_event(line) for line in (run.directory / "events.jsonl").read_bytes().splitlines()]
+    [found] = [event for event in events if event.kind == "groups_filtered" and event.step == step]
+    return found
+
+
+def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_run_is(page: Page, run: Run) -> None:
+    view = visit(page, run, "collapse")
+    expect(view.locator(".regime-map svg .regime-dot")).to_have_count(4)
+    expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Falling)"))
+    expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
+    assert view.locator(".regime").count() >= 5
+    view.get_by_text("Where the regimes end").click()
+    expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
+    expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
+
+
+def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_scrubber(page: Page, run: Run) -> None:
+    view = visit(page, run, "collapse")
+    expect(view.locator(".scrubber-step")).to_have_text("4")
+    view.locator(".scrubber input").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(view.locator(".scrubber-step")).to_have_text("2")
+    expect(view.locator(".regime-now")).to_have_text("step 2")
+    expect(view.locator("#collapse-templates > p").first).to_contain_text("Step 2:")
+    line = view.locator('[data-chart="collapse/conditional_entropy"] .scrub-line')
+    expect(line).to_be_visible()
+    left = line.evaluate("line => line.offsetLeft")
+    view.get_by_role("button", name="Newest").click()
+    expect(view.locator(".regime-now")).to_have_text("step 4")
+    page.wait_for_function("([line, left]) => line.offsetLeft > left", arg=[line.element_handle(), left])
+
+
+def test_gradients_have_a_line_for_each_bucket_and_say_why_a_part_is_missing(page: Page, run: Run) -> None:
+    view = visit(page, run, "collapse").locator("#collapse-gradients")
+    task, entropy, pull = (view.locator(".lines").nth(place) for place in range(3))
+    expect(task.locator(".lines-plot polyline")).to_have_count(3)
+    expect(entropy.locator(".lines-plot polyline")).to_have_count(3)
+    expect(pull).to_contain_text("loss.kl_coefficient = 0")
+    expect(task.locator(".lines-key")).to_contain_text("least spread")
+
+
+def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
+    path = run.directory / "templates/step_4.json"
+    found: dict[str, Any] = json.loads(path.read_text())
+    place = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
+    template = {
+        "key": "<b>", "text": HOSTILE, "count": 9, "prompts": 2, "wordings": 1,
+        "example": {"group": 0, "member": 0, "turn": 0},
+        "used_on": [{"prompt": 0, "count": 5, "member": 0}, {"prompt": 77, "count": 4, "member": 0}],
+    }  # fmt: skip
+    path.write_text(json.dumps({**found, "prompts": [place], "templates": [template]}))
+    view = visit(page, run, "collapse")
+    text = view.locator(".template-text")
+    expect(text).to_contain_text('<img src=x onerror="window.broken=1">')
+    expect(text.locator(".hidden-character")).to_have_text(["RLO", "BEL"])
+    view.get_by_text("Where it was used: 2 prompts").click()
+    expect(view.locator(".template-states pre")).to_contain_text("<img src=x")
+    assert page.evaluate("window.broken") is None
+    view.get_by_role("link", name="read one").click()
+    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/\?turn=1"))
+
+
+def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, run: Run) -> None:
+    event = groups_of(run, 3)
+    view = visit(page, run, "filter")
+    scrub(view, 2)
+    expect(view.locator("#filter-said")).to_contain_text("Step 3: top-p 0.9 of variance mass kept")
+    expect(view.locator("#filter-said")).to_contain_text(f"kept {len(event.kept)} of 6 groups")
+    expect(view.locator(".matrix .is-kept")).to_have_count(len(event.kept))
+    for place, returns in enumerate(event.returns):
+        row = view.locator(".matrix tbody tr").filter(has=page.get_by_role("rowheader", name=str(place), exact=True))
+        shown = [float(text) for text in row.locator(".heat").all_text_contents()]
+        assert shown == pytest.approx(returns, abs=0.006)
+        assert (row.get_attribute("class") == "is-kept") == (place in event.kept)
+    cells = view.locator(".matrix tbody tr:not(.matrix-line) td.num:nth-last-child(3)")
+    spreads = [float(text) for text in cells.all_text_contents()]
+    assert spreads == sorted(spreads, reverse=True)
+
+
+def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
+    view = visit(page, run, "filter")
+    expect(view.locator("#what-if-said")).to_contain_text(re.compile("the very groups that trained|none either"))
+    scrub(view, 0)
+    expect(view.locator("#filter-said")).to_contain_text("Step 1:")
+    view.locator("#what-if select").select_option("top_k variance")
+    view.locator("#what-if [name=value]").evaluate(
+        "range => { range.value = 0.2; range.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    event = groups_of(run, 1)
+    scores = [score if score is not None else 0.0 for score in event.scores]
+    expected = choose_groups(scores, strategy="top_k", value=0.2)
+    expect(view.locator("#what-if-said")).to_contain_text("Top-k of 20.0% of groups would have kept")
+    expect(view.locator(".matrix-line--what-if")).to_have_count(1 if expected else 0)
+    above = view.locator(".matrix tbody tr").evaluate_all(
+        "rows => rows.findIndex(row => row.classList.contains('matrix-line--what-if'))"
+    )
+    assert above == (len(expected) or -1)
+    view.get_by_role("button", name="The run's own").click()
+    expect(view.locator("#what-if-said")).to_contain_text("Top-p 0.9 of variance mass would have kept")
+
+
+def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run) -> None:
+    view = visit(page, run, "filter")
+    cells = view.locator(".matrix a.heat")
+    expect(cells).to_have_count(24)
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    title = page.evaluate("document.activeElement.title")
+    assert re.match(r"group \d, member 1: return", title)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/"))
+    group = re.findall(r"group (\d)", title)[0]
+    expect(page.locator("main")).to_contain_text(re.compile(rf"group {group}\b.*member 1\b", re.IGNORECASE | re.DOTALL))
+
+
+def test_the_form_of_replies_has_its_own_curves_by_environment(page: Page, run: Run) -> None:
+    view = visit(page, run, "rollouts")
+    expect(view.locator("#rollouts-said")).to_contain_text("of replies are well formed")
+    curves = view.locator("#rollouts-curves .lines")
+    expect(curves).to_have_count(5)
+    expect(curves.nth(0).locator(".lines-key")).to_contain_text("95th percentile")
+    expect(curves.nth(3).locator(".lines-key")).to_contain_text("Lake")
+    expect(curves.nth(4).locator(".lines-plot polyline")).to_have_count(1)
+    scrub(view, 1)
+    expect(view.locator("#rollouts-read")).to_have_attribute("href", re.compile(r"\?step=2$"))
+
+
+def told_story(page: Page, steps: list[dict[str, float]], total: int) -> str:
+    """What the page's own module says of `steps`."""
+    words: str = page.evaluate(
+        """async ([metrics, total]) => {
+          const here = document.querySelector('script[type=module][src*="run_page"]').src;
+          const { story } = await import(new URL("format_story.js", here));
+          return story(metrics.map((one, place) => ({ step: place + 1, metrics: one })), total);
+        }""",
+        [steps, total],
+    )
+    return words
+
+
+def replies(length: float = 20, ok: float = 1.0, unknown: float = 0.0) -> dict[str, float]:
+    return {
+        "rollout/reply_tokens": length, "rollout/parse_ok_rate": ok, "rollout/invalid_action_rate": unknown,
+        "rollout/parse/ok": ok, "rollout/parse/unknown_action": unknown, "rollout/parse/unclosed": 1 - ok - unknown,
+    }  # fmt: skip
+
+
+def test_the_story_says_what_changed_first_and_what_then(page: Page, run: Run) -> None:
+    visit(page, run, "rollouts")
+    calm = [replies()] * 13
+    assert told_story(page, calm, 50).startswith("Nothing has changed since the start: 100.0% of replies")
+    assert "from step 13 on" in told_story(page, calm[:5], 50)
+    # 20 to 31 tokens is more than half as long again; two steps of it are not three in a row
+    assert told_story(page, [*calm, replies(31), replies(31), replies()], 50).startswith("Nothing has changed")
+    longer = [*calm, *[replies(31)] * 3]
+    assert told_story(page, longer, 50).startswith("First, at step 14, replies grew half as long again (20 tokens → 31")
+    broken = [*longer, *[replies(31, ok=0.6, unknown=0.05)] * 3]
+    said = told_story(page, broken, 50)
+    assert "Then parse failures rose (step 17)." in said
+    assert said.endswith("Now 60.0% of replies are well formed, 31 tokens long on average.")
+    # the start of a run of 15 steps is its first three
+    early = [replies()] * 3 + [replies(ok=0.5, unknown=0.5)] * 3
+    assert told_story(page, early, 15).startswith("First, at step 4, parse failures rose (0.0% of replies → 50.0% of")
+    assert "mostly unknown action" in told_story(page, early, 15)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_on_a_phone_nothing_sticks_out(run: Run, settings: Settings, view: str) -> None:
+    with open_site(settings, width=390) as phone:
+        phone.set_default_timeout(PATIENCE)
+        shown = visit(phone, run, view)
+        expect(shown.locator(".lines-plot svg").first).to_be_attached()
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture
+def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> RecordedRun:
+    """A run as an engine writes it, without a step yet."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    made = RecordedRun(name="still-heron-3", steps=60)
+    made.deliver()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("settled", "steps", "expected"),
+    [
+        ({}, 0, "No data yet. Diagnostics come every 5 steps; the next at step 1."),
+        ({"diagnostics": {"every": 0}}, 7, "Diagnostics are off in this run (diagnostics.every = 0)"),
+        ({"rollout": {"think": False}}, 7, "Not applicable: this run asks for no thoughts"),
+        ({"rollout": {"groups": 1}}, 2, "Not applicable: a step of this run has one puzzle"),
+    ],
+    ids=["not yet", "off", "no thoughts", "one puzzle"],
+)
+def test_no_data_yet_is_not_the_same_as_not_applicable(
+    recorded: RecordedRun, settings: Settings, settled: dict[str, dict[str, Any]], steps: int, expected: str
+) -> None:
+    config = recorded.run.config
+    for section, values in settled.items():
+        config[section] |= values
+    Run.objects.filter(pk=recorded.run.pk).update(config=config)
+    recorded.take_steps(min(steps, 4))  # the builder's diagnostics come at the fifth
+    recorded.deliver()
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        view = visit(page, recorded.run, "collapse")
+        expect(view.locator("#collapse-why")).to_contain_text(expected)
+        expect(view.locator("#collapse-body")).to_be_hidden()
+        expect(view.locator("#collapse-gradients")).to_contain_text("diagnostics.gradients_every = 0")
+        page.get_by_role("tab", name="Filter").click()
+        said = "the first step brings its groups" if steps == 0 else "did not keep the groups of its steps"
+        expect(page.locator("#filter-why")).to_contain_text(said)

@@ -1,0 +1,50 @@
+"""Asking what if in a browser, with a real engine behind it: from the reader to the answer beside the original."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from pytest_django import Settings
+
+from tests.builders.small_run import add_small_run, make_small_run
+from tests.e2e.open_site import needs_chromium, open_site
+from webapp.whatif.models import WhatIf
+from workers.tasks import play_what_if
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+
+def apart(work: Any) -> Any:
+    """The browser's loop lives in this thread, and the database is not asked from a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
+
+
+def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_the_original(
+    transactional_db: None, settings: Settings, tmp_path: Path
+) -> None:
+    settings.RUNS_DIR = str(tmp_path)
+    row = add_small_run(make_small_run(tmp_path / "arun"))
+    with open_site(settings) as page:
+        page.goto(f"/runs/arun/trajectories/{row.pk}/")
+        expect(page.locator("#reader-turn h2")).to_be_visible()
+        page.click("#reader-what-if")
+        page.check("[name=edit][value=action]")
+        page.fill("#what-if-action", "Nowhere")
+        page.click("text=Roll on from here")
+        expect(page).to_have_url(re.compile(r"/what-ifs/\d+/$"))
+        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        expect(page.locator("#what-if-turn-0 article").first).to_contain_text("reward")
+        apart(lambda: play_what_if(WhatIf.objects.get().pk))
+        expect(page.locator("#what-if-status")).to_have_text("Done")
+        forked = page.locator("#what-if-turn-0 article").nth(1)
+        expect(forked).to_contain_text("nothing was done")
+        expect(forked).to_contain_text("unknown action")
+        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they did")
+        expect(page.locator("#what-if-message")).to_contain_text("What if: ")
+        expect(page.locator("#what-if-stop")).to_have_count(0)

@@ -1,0 +1,79 @@
+"""What a run leaves on disk: the budget of a step, the retention of all, and events that say both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import build_config
+from engine.rollout.shards import read_records
+from engine.training.recorder import MEGABYTE, Recorder
+from engine.training.run_directory import EventLog, RunDirectory
+from engine.training.session import EXIT_DONE, train
+from tests.engine.models import save_small_model
+from tests.engine.rollout.test_capture import step as made_up
+from tests.engine.training.test_runs import events_of, run_config, steps_of
+
+
+def recorder(path: Path, **capture: Any) -> tuple[Recorder, EventLog]:
+    directory = RunDirectory(path)
+    config = build_config({"capture": capture})
+    return Recorder(config, directory, piece=str), EventLog(directory.events, attempt=1, epoch=0)
+
+
+def shards(path: Path) -> list[str]:
+    found = path.glob("trajectories/*/*.zst")
+    return sorted(f"{shard.parent.name} {shard.name.partition('.')[0]}" for shard in found)
+
+
+def record(path: Path, steps: range, **capture: Any) -> list[Any]:
+    writes, events = recorder(path, **capture)
+    for step in steps:
+        writes.tell(writes.training(step, made_up([0, 1], [1, 1], [2, 3]), {0: []}), events)
+        writes.tell(writes.held_out(step, made_up([1], [0])), events)
+    return events_of(path)
+
+
+def test_an_event_says_what_was_kept_and_what_was_dropped(tmp_path: Path) -> None:
+    told = record(tmp_path, range(1, 2), most_per_step=4)
+    # best and worst are of groups 2 and 0, so these are whole, and one of the group of equal returns is always kept
+    assert (told[0].count, told[0].dropped) == (4, 2)
+    assert told[0].reasons == {"best": 1, "worst": 1, "zero_variance": 1, "group": 1}
+    assert (told[1].split, told[1].count, told[1].dropped) == ("validation", 2, 0)
+    records = [record for _, _, record in read_records(tmp_path / told[0].path)]
+    assert sorted(record["reason"] for record in records) == ["best", "group", "worst", "zero_variance"]
+
+
+def test_only_the_newest_steps_stay_and_splits_are_counted_apart(tmp_path: Path) -> None:
+    told = record(tmp_path, range(1, 5), keep_steps=2)
+    assert shards(tmp_path) == ["train step_3", "train step_4", "validation step_3", "validation step_4"]
+    removed = [event for event in told if event.kind == "trajectories_removed"]
+    assert [path for event in removed for path in event.paths] == [
+        f"trajectories/{split}/step_{step}.jsonl.zst" for step in (1, 2) for split in ("train", "validation")
+    ]
+    assert all(event.bytes > 0 for event in removed)
+
+
+def test_above_the_limit_of_disk_the_oldest_go_and_never_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.training.recorder.MEGABYTE", MEGABYTE // MEGABYTE)  # so the limit is of one byte
+    record(tmp_path, range(1, 4), most_megabytes=1)
+    assert shards(tmp_path) == ["train step_3", "validation step_3"]
+
+
+def test_without_limits_all_stay(tmp_path: Path) -> None:
+    told = record(tmp_path, range(1, 4))
+    assert len(shards(tmp_path)) == 6
+    assert {event.kind for event in told} == {"trajectories_recorded"}
+
+
+@pytest.mark.slow
+def test_a_budget_changes_what_is_recorded_and_nothing_that_is_learned(tmp_path: Path) -> None:
+    model = save_small_model(tmp_path / "model")
+    assert train(run_config(model), tmp_path / "all") == EXIT_DONE
+    assert train(run_config(model, capture={"most_per_step": 3, "keep_steps": 2}), tmp_path / "few") == EXIT_DONE
+    assert steps_of(tmp_path / "all") == steps_of(tmp_path / "few")
+    assert len(shards(tmp_path / "few")) == 4

@@ -1,0 +1,196 @@
+"""A recorded trajectory forked at a turn: played again exactly, edited, rolled on, or refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import build_config
+from engine.rollout.shards import read_records, write_shard
+from engine.training.session import EXIT_DONE, train
+from engine.what_if.command import ask_what_if
+from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
+
+pytestmark = pytest.mark.slow
+SHARD = "trajectories/train/step_1.jsonl.zst"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A run of one step with the model that ships, and its trajectory with most turns."""
+
+    run_dir: Path
+    offset: int
+    length: int
+    record: dict[str, Any]
+
+    @property
+    def last(self) -> int:
+        return len(self.record["turns"]) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    messages: list[dict[str, Any]]
+    record: dict[str, Any] | None
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [message for message in self.messages if message["kind"] == kind]
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    run_dir = tmp_path_factory.mktemp("run")
+    config = build_config(
+        {
+            "steps": 1,
+            "threads": 1,
+            "rollout": {"groups": 4, "group_size": 2},
+            "diagnostics": {"every": 0},
+            "evaluation": {"every": 0, "at_start": False, "final_episodes": 1},
+        }
+    )
+    assert train(config, run_dir) == EXIT_DONE
+    offset, length, record = max(read_records(run_dir / SHARD), key=lambda found: len(found[2]["turns"]))
+    assert len(record["turns"]) >= 3
+    return Recorded(run_dir=run_dir, offset=offset, length=length, record=record)
+
+
+def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
+    place = {"run_dir": str(recorded.run_dir), "shard": SHARD, "offset": recorded.offset, "length": recorded.length}
+    request = WhatIfRequest.model_validate({**place, "turn": 1, "device": "cpu", **changes})
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "request.json").write_text(request.model_dump_json())
+    status = ask_what_if(folder / "request.json", folder)
+    messages = [json.loads(line) for line in (folder / EVENTS).read_text().splitlines()]
+    path = folder / TRAJECTORY
+    record = next(iter(read_records(path)))[2] if path.exists() else None
+    return Answer(status=status, messages=messages, record=record)
+
+
+def deeds(record: dict[str, Any] | None, until: int) -> list[Any]:
+    assert record is not None
+    return [(turn["prompt"], turn["reply"], turn["executed"], turn["reward"]) for turn in record["turns"][:until]]
+
+
+def test_a_reply_that_is_put_back_as_it_was_leads_where_it_led(recorded: Recorded, tmp_path: Path) -> None:
+    last = recorded.record["turns"][-1]
+    found = ask(recorded, tmp_path, turn=recorded.last, edit="reply", text=last["reply"])
+    assert found.status == 0
+    assert deeds(found.record, 99) == deeds(recorded.record, 99)
+    assert found.record is not None and found.record["success"] == recorded.record["success"]
+
+
+def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(recorded: Recorded, tmp_path: Path) -> None:
+    found = ask(recorded, tmp_path, turn=1, seed=5)
+    assert found.record is not None
+    assert deeds(found.record, 1) == deeds(recorded.record, 1)
+    assert [message["kind"] for message in found.messages[:3]] == ["loading", "replayed", "prompt"]
+    assert found.messages[-1]["kind"] == "finished"
+    for told in found.of("turn"):
+        said = "".join(message["text"] for message in found.of("words") if message["turn"] == told["turn"])
+        assert said == told["reply"] == found.record["turns"][told["turn"]]["reply"]
+    assert len(found.of("turn")) == len(found.record["turns"]) - 1
+    assert found.record["what_if"] == {
+        "of": recorded.record["id"], "turn": 1, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0,
+        "seed": 5, "most_tokens": 4096, "most_seconds": 300.0,
+    }  # fmt: skip
+
+
+def test_the_same_seed_rolls_on_in_the_same_way(recorded: Recorded, tmp_path: Path) -> None:
+    first, again, other = (ask(recorded, tmp_path / str(n), seed=seed) for n, seed in enumerate((3, 3, 4)))
+    assert first.record == again.record
+    assert deeds(first.record, 99) != deeds(other.record, 99)
+
+
+def test_another_action_is_done_and_was_sampled_by_nobody(recorded: Recorded, tmp_path: Path) -> None:
+    found = ask(recorded, tmp_path, turn=0, edit="action", text="Up || Left")
+    assert found.record is not None
+    turn = found.record["turns"][0]
+    assert turn["parsed"] == ["Up", "Left"]
+    assert turn["thought"] == recorded.record["turns"][0]["thought"]
+    assert not any(found.record["tokens"]["sampled"][turn["reply_start"] : turn["reply_end"]])
+    assert any(found.record["tokens"]["sampled"][turn["reply_end"] :]) or len(found.record["turns"]) == 1
+
+
+def test_another_prompt_is_what_the_model_reads(recorded: Recorded, tmp_path: Path) -> None:
+    prompt = recorded.record["turns"][1]["prompt"].replace("Reward", "You got")
+    found = ask(recorded, tmp_path, turn=1, edit="prompt", text=prompt)
+    assert found.record is not None
+    assert found.record["turns"][1]["prompt"] == prompt
+    assert found.of("prompt")[0]["text"] == prompt
+
+
+def test_a_checkpoint_of_the_run_rolls_on(recorded: Recorded, tmp_path: Path) -> None:
+    found = ask(recorded, tmp_path, checkpoint="step_1", temperature=0.0)
+    assert (found.status, found.of("loading")[0]["checkpoint"]) == (0, "step_1")
+
+
+def test_a_limit_of_tokens_ends_it_and_keeps_the_turns_until_then(recorded: Recorded, tmp_path: Path) -> None:
+    found = ask(recorded, tmp_path, turn=1, most_tokens=3)
+    assert found.status == 0
+    assert found.record is not None
+    assert (found.record["stop"], len(found.record["turns"])) == ("limit", 1)
+    assert found.messages[-1]["note"] == "It was ended at its limit of 3 tokens."
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"turn": 77}, "there is no turn 78"),
+        ({"checkpoint": "step_99"}, "The checkpoint step_99 is gone"),
+        ({"edit": "reply", "text": "word " * 500}, "a reply here has 40 at most"),
+        ({"edit": "prompt", "text": ""}, "The prompt is empty"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    recorded: Recorded, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    found = ask(recorded, tmp_path, **changes)
+    assert found.status == 1
+    assert found.messages[-1]["kind"] == "refused"
+    assert message in found.messages[-1]["message"]
+    assert found.messages[-1]["remedy"]
+    assert found.record is None
+
+
+def tampered(recorded: Recorded, folder: Path, change: Any) -> Recorded:
+    """The same run with another record in its shard."""
+    shutil.copytree(recorded.run_dir, folder)
+    record = json.loads(json.dumps(recorded.record))
+    change(record)
+    write_shard(folder / SHARD, [record])
+    offset, length, _ = next(iter(read_records(folder / SHARD)))
+    return Recorded(run_dir=folder, offset=offset, length=length, record=record)
+
+
+def set_frame(record: dict[str, Any], name: str, value: Any) -> None:
+    turn = next(turn for turn in record["turns"] if turn["frames"])
+    turn["frames"][0][name] = value
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record["initial"].update(observation="elsewhere"), "The first state is another"),
+        (lambda record: set_frame(record, "observation", "elsewhere"), "led to another state"),
+        (lambda record: set_frame(record, "reward", 0.25), "earned 0, not 0.25"),
+        (lambda record: record["turns"][0]["executed"].append("Up"), "other actions were done"),
+        (lambda record: record["tokens"]["ids"].__setitem__(3, 1), "written in another way"),
+        (lambda record: record["tokens"].update(ids=[]), "it was imported"),
+        (lambda record: record.update(environment="Other"), "no environment 'Other'"),
+    ],
+)
+def test_what_is_not_as_it_was_recorded_is_refused(
+    recorded: Recorded, tmp_path: Path, change: Any, message: str
+) -> None:
+    found = ask(tampered(recorded, tmp_path / "run", change), tmp_path / "out", turn=recorded.last)
+    assert found.status == 1
+    assert message in found.messages[-1]["message"]
+    assert not found.of("words")

@@ -1,0 +1,44 @@
+"""A signed-in browser, a run that alerts, and a site that may call loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from tests.builders.recorded_run import RecordedRun
+
+
+@pytest.fixture(autouse=True)
+def runs_directory(settings: Settings, tmp_path: Path) -> Path:
+    settings.RUNS_DIR = tmp_path / "runs"
+    return settings.RUNS_DIR
+
+
+@pytest.fixture
+def user(db: None) -> User:
+    return User.objects.create_user("ada", email="ada@example.org")
+
+
+@pytest.fixture
+def browser(client: Client, user: User) -> Client:
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def recorded(db: None) -> RecordedRun:
+    """Twenty steps with an alert at the last of them."""
+    recorded = RecordedRun(steps=60)
+    recorded.take_steps(20)
+    recorded.raise_alert("Entropy fell to a third of its baseline.")
+    recorded.deliver()
+    return recorded
+
+
+@pytest.fixture
+def loopback(settings: Settings) -> None:
+    settings.STARBOARD_WEBHOOK_NETWORKS = ["127.0.0.0/8"]

@@ -1,0 +1,107 @@
+"""The page of notifications: what is saved, what a test says, and secrets that are shown once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from tests.hostile import short
+from tests.webapp.alerts.receivers import webhook_receiver
+from tests.webapp.security.page_reader import read_page
+from webapp.alerts.models import Delivery, DeliveryAttempt, NotificationSettings, Webhook
+from webapp.alerts.webhooks import secret_of
+
+PLACE = "/settings/notifications/"
+
+
+def do(browser: Client, action: str, **values: Any) -> Any:
+    return browser.post(PLACE, {"action": action, **values})
+
+
+def test_the_choice_of_runs_severity_and_mail_is_kept(browser: Client, user: User) -> None:
+    chosen = {"scope": "all", "least_severity": "critical", "email": "ada@lab.example", "email_on": "on"}
+    assert do(browser, "save", **chosen).status_code == 302
+    kept = NotificationSettings.objects.get(user=user)
+    assert (kept.scope, kept.least_severity, kept.email, kept.email_on) == ("all", "critical", "ada@lab.example", True)
+
+
+@pytest.mark.parametrize("email", ["", "no address", "a@b\r\nBcc: x@y.example"])
+def test_mail_needs_an_address(browser: Client, email: str) -> None:
+    answer = do(browser, "save", scope="all", least_severity="warn", email=email, email_on="on")
+    assert answer.status_code == 422
+    assert NotificationSettings.objects.count() == 0
+
+
+def test_a_secret_is_shown_when_it_is_made_and_never_again(browser: Client) -> None:
+    answer = do(browser, "add", url="https://example.org/hook")
+    webhook = Webhook.objects.get()
+    secret = secret_of(webhook)
+    assert secret in answer.content.decode()
+    assert secret not in browser.get(PLACE).content.decode()
+    renewed = do(browser, "renew", webhook=webhook.pk).content.decode()
+    webhook.refresh_from_db()
+    assert secret not in renewed
+    assert secret_of(webhook) in renewed
+
+
+def test_an_address_that_is_never_called_is_refused_with_the_reason(browser: Client, settings: Settings) -> None:
+    settings.STARBOARD_WEBHOOK_NETWORKS = []
+    answer = do(browser, "add", url="http://169.254.169.254/")
+    assert answer.status_code == 422
+    assert "without TLS" in answer.content.decode()
+    assert Webhook.objects.count() == 0
+
+
+def test_a_test_says_whether_it_arrived(browser: Client, loopback: None) -> None:
+    with webhook_receiver(answers=[200, 500]) as inbox:
+        do(browser, "add", url=inbox.url)
+        key = Webhook.objects.get().pk
+        do(browser, "test_webhook", webhook=key)
+        assert "The test was taken by" in browser.get(PLACE).content.decode()
+        do(browser, "test_webhook", webhook=key)
+        page = browser.get(PLACE).content.decode()
+    assert "The test did not arrive. It answered 500." in page
+    assert page.count("a test") >= 2
+    assert [one.state for one in Delivery.objects.all()] == ["failed", "sent"]
+
+
+def test_turning_off_and_removing(browser: Client) -> None:
+    do(browser, "add", url="https://example.org/hook")
+    webhook = Webhook.objects.get()
+    do(browser, "switch", webhook=webhook.pk)
+    webhook.refresh_from_db()
+    assert webhook.on is False
+    do(browser, "remove", webhook=webhook.pk)
+    assert Webhook.objects.count() == 0
+
+
+def test_nobody_uses_someone_else_s_webhook_or_sees_their_deliveries(browser: Client, db: None) -> None:
+    eve = User.objects.create_user("eve")
+    theirs = Webhook.objects.create(user=eve, url="https://eve.example/hook")
+    Delivery.objects.create(user=eve, channel="email:1", target="eve@example.org", message_id="msg_eve")
+    for action in ("renew", "switch", "remove", "test_webhook"):
+        assert do(browser, action, webhook=theirs.pk).status_code == 302
+    theirs.refresh_from_db()
+    assert theirs.on is True
+    page = browser.get(PLACE).content.decode()
+    assert "eve@example.org" not in page and "eve.example" not in page
+
+
+@pytest.mark.parametrize("key", ["", "x", "-1", "9" * 30, "１"])
+def test_a_webhook_that_is_none_is_said(browser: Client, key: str) -> None:
+    do(browser, "remove", webhook=key)
+    assert "There is no such webhook." in browser.get(PLACE).content.decode()
+
+
+def test_hostile_text_stays_text(browser: Client, user: User) -> None:
+    for number, text in enumerate(short(200)):
+        if "\0" in text:
+            continue
+        Webhook.objects.create(user=user, url=text, on=False, off_reason=text[:200])
+        delivery = Delivery.objects.create(user=user, channel=f"x:{number}", target=text, message_id=f"msg_{number}")
+        DeliveryAttempt.objects.create(delivery=delivery, number=1, seconds=0.1, error=text)
+    assert read_page(browser.get(PLACE).content.decode()).dangers == []

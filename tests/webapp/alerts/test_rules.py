@@ -1,0 +1,130 @@
+"""Rules by form, tried on what a run has recorded, and the evidence of an alert."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine.config import DetectorsConfig
+from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_presets import RULE_PRESETS
+from tests.builders.recorded_run import RecordedRun
+from tests.webapp.runs.rows import a_run, report
+from webapp.alerts.evidence import config_at, evidence_of
+from webapp.alerts.rules import editor_data
+from webapp.runs.models import Alert, Run, RunEvent
+
+LOW = {"name": "low", "kind": "below", "metric": "rollout/success", "limit": 0.3, "steps": 2}
+
+
+def try_on(browser: Client, run: Run, rules: Any, **more: str) -> Any:
+    return browser.post(f"/runs/{run.pk}/alerts/try/", {"rules": json.dumps(rules), **more})
+
+
+def test_a_set_is_tried_on_what_is_recorded(browser: Client) -> None:
+    run = a_run()
+    report(run, 0.5, 0.2, 0.2, 0.5, 0.5, 0.1, 0.1)  # two in a row are low at 3, and again at 7
+    answer = try_on(browser, run, [LOW], warn_action="pause").json()
+    assert (answer["count"], answer["steps"], answer["last"]) == (2, 7, 7)
+    assert [(one["step"], one["rule"], one["action"], one["raised"]) for one in answer["firings"]] == [
+        (3, "low", "pause", False),
+        (7, "low", "pause", False),
+    ]
+
+
+def test_what_the_run_raised_itself_is_marked(browser: Client) -> None:
+    run = a_run()
+    report(run, 0.2, 0.2)
+    Alert.objects.create(run=run, seq=9, step=2, time=1.0, rule="low", severity="warn", message="m", payload={})
+    assert [one["raised"] for one in try_on(browser, run, [LOW]).json()["firings"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("rules", "field", "reason"),
+    [
+        ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
+        ([LOW, LOW], "detectors.rules", "several are called low"),
+        ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
+        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "makes no sense for falls"),
+        ("nonsense", "detectors.rules", "valid tuple"),
+        ([None], "detectors.rules.0", "valid dictionary"),
+    ],
+)
+def test_what_is_no_rule_is_refused_at_its_field(browser: Client, rules: Any, field: str, reason: str) -> None:
+    answer = try_on(browser, a_run(), rules)
+    assert answer.status_code == 422
+    assert reason in answer.json()["errors"][field]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "x" * 300_000])
+def test_what_cannot_be_read_is_refused(browser: Client, text: str) -> None:
+    answer = browser.post(f"/runs/{a_run().pk}/alerts/try/", {"rules": text})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("key", RULE_PRESETS)
+def test_every_set_to_begin_with_is_one_that_a_run_can_have(key: str) -> None:
+    shown = editor_data()["presets"][key]["rules"]
+    assert DetectorsConfig.model_validate({"rules": shown}).rules == RULE_PRESETS[key].rules
+
+
+def test_the_editor_knows_every_field_of_a_rule() -> None:
+    assert [one["name"] for one in editor_data()["fields"]] == list(RuleConfig.model_fields)
+    assert all(one["help"] for one in editor_data()["fields"])
+
+
+def test_evidence_says_which_rule_settings_and_metrics(browser: Client, recorded: RecordedRun) -> None:
+    alert = recorded.run.alerts.get()
+    page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
+    assert "Entropy fell to a third of its baseline." in page
+    assert "evidence-curve" in page
+    assert "policy/entropy" in page
+    assert '<dt class="mono">optimizer.learning_rate</dt>' in page
+    found = evidence_of(alert)
+    assert len(found.notable) == 8
+    told = found.notable + found.others
+    away = [abs(one.deviations or 0.0) for one in told if not one.name.startswith(("time/", "perf/"))]
+    assert away == sorted(away, reverse=True)
+    assert not any(one.name.startswith(("time/", "perf/")) for one in told[: len(away)])
+
+
+def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
+    run = a_run()
+    report(run, *[0.4, 0.6] * 5, 0.9)  # mean 0.5, standard deviation 0.1, so 0.9 is 4 of them away
+    payload = {"metric": "rollout/success", "baseline": 0.3}
+    alert = Alert.objects.create(
+        run=run, seq=99, step=11, time=1.0, rule="low", severity="warn", message="m", payload=payload
+    )
+    first = evidence_of(alert).notable[0]
+    assert (first.name, first.value, first.mean) == ("rollout/success", 0.9, pytest.approx(0.5))
+    assert first.deviations == pytest.approx(4.0)
+
+
+def test_the_settings_are_those_that_held_then(db: None) -> None:
+    run = a_run()
+    for seq, old, new in ((5, 2e-4, 1e-4), (9, 1e-4, 5e-5)):
+        payload = {"changes": {"optimizer.learning_rate": {"old": old, "new": new}}}
+        RunEvent.objects.create(run=run, seq=seq, kind="settings_changed", step=seq, time=1.0, payload=payload)
+    assert [config_at(run, seq).optimizer.learning_rate for seq in (4, 7, 10)] == [2e-4, 1e-4, 5e-5]
+
+
+def test_an_alert_of_another_run_is_not_found(browser: Client, recorded: RecordedRun) -> None:
+    assert browser.get(f"/runs/{a_run().pk}/alerts/{recorded.run.alerts.get().seq}/").status_code == 404
+    assert browser.get(f"/runs/{recorded.run.pk}/alerts/99999/").status_code == 404
+
+
+def test_the_fork_that_is_offered_is_from_the_last_checkpoint_before_the_alert(
+    browser: Client, recorded: RecordedRun
+) -> None:
+    run = recorded.run
+    for step in (10, 15, 20):
+        (run.directory / f"checkpoints/step_{step}").mkdir(parents=True)
+        recorded.step = step
+        recorded.emit("checkpoint_saved", path=f"checkpoints/step_{step}", bytes=1, reason="schedule")
+    recorded.deliver()
+    page = browser.get(f"/runs/{run.pk}/alerts/{run.alerts.get().seq}/").content.decode()
+    assert "Fork from step 15" in page
+    assert f"?clone={run.pk}&amp;step=15" in page

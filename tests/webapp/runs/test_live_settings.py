@@ -1,0 +1,143 @@
+"""Changing a run that goes on from its page: what is checked, what is written, and who is on record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.webapp.runs.rows import a_run
+from webapp.audit.models import AuditEntry
+from webapp.audit.services import entries
+from webapp.runs.models import Run
+from webapp.runs.services import request_pause, request_stop
+from webapp.runs.states import RunState
+
+pytestmark = pytest.mark.django_db
+
+
+def change(browser: Client, run: Run, revision: int | str = "", **fields: Any) -> Any:
+    changes = json.dumps({name.replace("__", "."): value for name, value in fields.items()})
+    return browser.post(f"/runs/{run.pk}/settings/", {"changes": changes, "revision": revision})
+
+
+def test_a_change_is_written_with_its_revision_and_who_asked(browser: Client, user: User) -> None:
+    run = a_run()
+    answer = change(browser, run, optimizer__learning_rate="1e-5", filter__strategy="top_p")
+    assert answer.status_code == 200
+    run.refresh_from_db()
+    assert (run.settings_revision, run.settings_changes) == (
+        1,
+        {"optimizer.learning_rate": 1e-5, "filter.strategy": "top_p"},
+    )
+    entry = AuditEntry.objects.get(run=run, action="settings")
+    assert (entry.who, entry.outcome) == ("ada", "done")
+    assert entry.detail["changes"]["optimizer.learning_rate"] == {"old": 2e-4, "new": 1e-5}
+    assert answer.json()["state"]["settings"]["revision"] == 1
+
+
+def test_a_later_change_keeps_the_earlier_ones(browser: Client) -> None:
+    run = a_run()
+    change(browser, run, optimizer__learning_rate=1e-5)
+    change(browser, run, loss__entropy_coefficient=0.01)
+    run.refresh_from_db()
+    assert run.settings_changes == {"optimizer.learning_rate": 1e-5, "loss.entropy_coefficient": 0.01}
+
+
+def test_what_differs_from_nothing_asks_for_nothing(browser: Client) -> None:
+    run = a_run()
+    assert change(browser, run, optimizer__learning_rate=2e-4).json()["changes"] == {}
+    run.refresh_from_db()
+    assert run.settings_revision == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "reason"),
+    [
+        ({"optimizer__learning_rate": 0}, "optimizer.learning_rate", "greater than 0"),
+        ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
+        ({"filter__strategy": "top_p", "filter__value": 3}, "filter.value", "takes a share"),
+        ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
+        ({"steps": 4}, "", "cannot be changed while a run goes on"),
+        ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
+    ],
+)
+def test_what_a_new_run_could_not_have_is_refused_at_its_field(
+    browser: Client, fields: dict[str, Any], place: str, reason: str
+) -> None:
+    run = a_run()
+    answer = change(browser, run, **fields)
+    assert answer.status_code == 422
+    assert reason in answer.json()["errors"][place]
+    run.refresh_from_db()
+    assert run.settings_changes == {}
+    assert AuditEntry.objects.get(run=run).outcome == "refused"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "nothing", "[" * 100_000])
+def test_what_is_no_object_of_fields_is_refused(browser: Client, text: str) -> None:
+    answer = browser.post(f"/runs/{a_run().pk}/settings/", {"changes": text})
+    assert answer.status_code == 422
+    assert "JSON object" in answer.json()["errors"][""]
+
+
+def test_two_people_do_not_overwrite_each_other(browser: Client) -> None:
+    run = a_run()
+    assert change(browser, run, revision=0, optimizer__learning_rate=1e-5).status_code == 200
+    late = change(browser, run, revision=0, optimizer__learning_rate=1e-6)
+    assert late.status_code == 409
+    assert "meanwhile" in late.json()["errors"][""]
+
+
+def test_a_run_that_has_ended_is_forked_instead(browser: Client) -> None:
+    answer = change(browser, a_run(state=RunState.FINISHED), optimizer__learning_rate=1e-5)
+    assert answer.status_code == 409
+    assert "fork it" in answer.json()["errors"][""]
+
+
+def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(browser: Client) -> None:
+    run = a_run()
+    change(browser, run, optimizer__learning_rate=1e-5)
+    page = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert 'name="optimizer.learning_rate" value="1e-05"' in page
+    assert 'data-original="0.0002"' in page
+
+
+def test_every_request_to_a_run_is_on_record_those_refused_too(user: User) -> None:
+    run = a_run()
+    request_pause(run, user)
+    request_pause(run, user)
+    request_stop(run)
+    told = [(entry["who"], entry["words"], entry["refused"]) for entry in entries(run)]
+    assert told == [
+        ("Starboard", "asked to stop", False),
+        ("ada", "asked to pause", True),
+        ("ada", "asked to pause", False),
+    ]
+
+
+def test_the_record_is_never_changed(user: User) -> None:
+    run = a_run()
+    request_pause(run, user)
+    entry = AuditEntry.objects.get()
+    for attempt in (
+        entry.save,
+        entry.delete,
+        AuditEntry.objects.all().delete,
+        lambda: AuditEntry.objects.update(who="eve"),
+    ):
+        with pytest.raises(TypeError, match="never"):
+            attempt()
+    user.delete()
+    assert AuditEntry.objects.get().who == "ada"
+
+
+def test_the_history_says_who_asked_what(browser: Client) -> None:
+    run = a_run()
+    change(browser, run, optimizer__learning_rate=1e-5)
+    page = browser.get(f"/runs/{run.pk}/history/").content.decode()
+    assert "changed settings" in page
+    assert "optimizer.learning_rate 0.0002 → 1e-05" in page

@@ -1,0 +1,132 @@
+"""The page of trajectories side by side: which ones, what is marked, optimal play, and one puzzle over time."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests.builders.runs import build_run
+from tests.builders.trajectories import record_steps
+from tests.hostile import HOSTILE
+from tests.webapp.security.page_reader import read_page
+from tests.webapp.world import make_world
+from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.comparison import MOST, over_time, read_ids
+from webapp.trajectories.models import Trajectory
+
+
+def address(run: Run, rows: list[Trajectory], more: str = "") -> str:
+    return f"/runs/{run.pk}/trajectories/compare/?ids={','.join(str(row.pk) for row in rows)}{more}"
+
+
+@pytest.mark.parametrize(
+    ("values", "ids"),
+    [
+        (["1,2", "3"], [1, 2, 3]),
+        (["2,1,2"], [2, 1]),
+        (["x,,-1,²,1"], [1]),
+        (["9" * 30], []),
+        ([], []),
+    ],
+)
+def test_ids_come_in_any_form_once_and_in_order(values: list[str], ids: list[int]) -> None:
+    assert read_ids(values) == ids
+
+
+def test_members_stand_side_by_side_and_the_first_differences_are_marked(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    page = browser.get(address(run, rows[:4]))
+    assert [column.row for column in page.context["columns"]] == rows[:4]
+    records = [services.record(row) for row in rows[:4]]
+    for column, record in zip(page.context["columns"][1:], records[1:], strict=True):
+        first = next(
+            (
+                index
+                for index in range(max(len(record["turns"]), len(records[0]["turns"])))
+                if [turn["executed"] for turn in record["turns"]][index : index + 1]
+                != [turn["executed"] for turn in records[0]["turns"]][index : index + 1]
+            ),
+            None,
+        )
+        assert column.aligned.partings.get("action") == (None if first is None else first + 1)
+    assert "parts here: other words" in page.content.decode()
+
+
+def test_only_a_few_fit_side_by_side_and_the_page_says_so(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    page = browser.get(address(run, rows[:12]))
+    assert len(page.context["columns"]) == MOST
+    assert "Only the first 8" in page.content.decode()
+
+
+def test_trajectories_of_other_runs_are_left_out(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    stranger = build_run(name="another")
+    assert "Nothing to compare yet" in browser.get(address(stranger, rows[:2])).content.decode()
+
+
+def test_optimal_play_stands_beside_the_first_with_the_distance_of_each_state(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    solved = next(row for row in rows if row.success)
+    page = browser.get(address(run, [solved], "&best=1"))
+    play = page.context["best"]
+    assert len(play.actions) == services.record(solved)["optimal_length"]
+    column = page.context["columns"][0]
+    assert column.to_go[0] == len(play.actions)
+    assert column.to_go[-1] == 0
+    assert "Optimal play" in page.content.decode()
+
+
+def test_without_the_environment_there_is_no_optimal_play_and_the_page_says_so(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    Run.objects.filter(pk=run.pk).update(config={})
+    Trajectory.objects.filter(pk=rows[0].pk).update(environment="of an older run")
+    page = browser.get(address(run, rows[:1], "&best=1"))
+    assert "No optimal play is known" in page.content.decode()
+
+
+def test_one_that_cannot_be_read_says_why_and_the_others_are_shown(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    (run.directory / rows[0].shard).unlink()
+    page = browser.get(address(run, [rows[0], rows[20]]))
+    assert "The shard step_1.jsonl.zst is gone." in page.content.decode()
+    assert page.context["columns"][1].aligned is not None
+
+
+def test_a_puzzle_is_followed_over_time_at_a_few_steps(run: Run) -> None:
+    environment = run.parsed_config().environments[0]
+    record_steps(run, environment, steps=range(1, 21), groups=1, group_size=1)
+    Trajectory.objects.filter(run=run).update(seed=7)
+    rows = {row.step: row for row in run.trajectories.all()}
+    assert [run.trajectories.get(pk=pk).step for pk in over_time(rows[1])] == [1, 5, 9, 12, 16, 20]
+    assert rows[3].pk in over_time(rows[3])
+    Trajectory.objects.filter(run=run, step__gt=1).update(seed=8)
+    assert over_time(rows[1]) == []
+
+
+def test_long_trajectories_come_in_parts(browser: Client, run: Run, rows: list[Trajectory], monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("webapp.trajectories.comparison.TURNS", 2)
+    longest = max(rows, key=lambda row: row.turns)
+    page = browser.get(address(run, [longest]))
+    assert (len(page.context["rows"]), page.context["later"], page.context["earlier"]) == (
+        2,
+        f"ids={longest.pk}&from=3",
+        "",
+    )
+    assert browser.get(f"{address(run, [longest])}&from=3").context["rows"][0].number == 3
+    for start in ("0", "-3", "x", "9" * 20, "999"):
+        assert browser.get(f"{address(run, [longest])}&from={start}").status_code == 200
+
+
+@pytest.mark.django_db
+def test_hostile_records_are_shown_as_text(client: Client, settings, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    world = make_world(texts=[text for text in HOSTILE if len(text) < 2000])
+    client.force_login(world.user)
+    for start in range(0, len(world.trajectories), MOST):
+        answer = client.get(address(world.run, world.trajectories[start : start + MOST], "&best=1"))
+        assert answer.status_code == 200
+        assert read_page(answer.content.decode()).dangers == []

@@ -1,0 +1,106 @@
+"""Trajectories as chat messages: those of a filter, ticked ones, one; and what cannot be read says so in its line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import AsyncClient, Client
+
+from tests.builders.trajectories import END
+from webapp.runs.models import Run
+from webapp.trajectories import chat, services
+from webapp.trajectories.models import Trajectory
+
+
+def exported(browser: Client, run: Run, query: str = "") -> list[dict[str, Any]]:
+    answer: Any = browser.get(f"/runs/{run.pk}/trajectories/export.jsonl{query}")
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "application/x-ndjson"
+    return [json.loads(line) for line in answer.getvalue().splitlines()]
+
+
+def test_all_of_a_run_are_exported_in_order(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    found = exported(browser, run)
+    places = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
+    assert places == [(row.step, row.group, row.member) for row in rows]
+
+
+def test_a_filter_and_ticks_choose(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    assert {line["metadata"]["step"] for line in exported(browser, run, "?step=2")} == {2}
+    ticked = exported(browser, run, f"?step=2&id={rows[0].pk}&id={rows[3].pk}&id=x")
+    assert [line["metadata"]["member"] for line in ticked] == [rows[0].member, rows[3].member]
+
+
+def test_a_line_has_the_conversation_and_what_is_known_of_it(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    row = next(row for row in rows if row.turns >= 3)
+    record = services.record(row)
+    answer: Any = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/chat.jsonl")
+    line = json.loads(answer.content)
+    roles = [message["role"] for message in line["messages"]]
+    assert roles == ["system", *["user", "assistant"] * row.turns]
+    assert [m["content"] for m in line["messages"] if m["role"] == "assistant"] == [t["reply"] for t in record["turns"]]
+    assert line["messages"][1]["content"].startswith(record["initial"]["observation"])
+    assert END not in json.dumps(line)
+    about = line["metadata"]
+    assert (about["run"], about["seed"], about["return"], about["advantage"], about["success"]) == (
+        run.pk, row.seed, row.episode_return, row.advantage, row.success
+    )  # fmt: skip
+    assert [turn["executed"] for turn in about["turns"]] == [turn["executed"] for turn in record["turns"]]
+
+
+def test_what_later_prompts_tell_again_is_told_once() -> None:
+    """Under a window each prompt is a context of its own, with the earlier turns in it."""
+    first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
+    second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"
+    turns = [{"prompt": first, "reply": "Up"}, {"prompt": second, "reply": "Down"}]
+    contents = [message["content"] for message in chat.messages_of({"turns": turns})]
+    assert contents == ["Rules", "A", "Up", "B", "Down"]
+
+
+def test_a_prompt_without_marks_is_one_message_of_the_user() -> None:
+    assert chat.messages_of({"turns": [{"prompt": "2 + 2 =", "reply": "4"}]}) == [
+        {"role": "user", "content": "2 + 2 ="},
+        {"role": "assistant", "content": "4"},
+    ]
+
+
+def test_one_that_cannot_be_read_has_no_messages_and_says_why(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    (run.directory / rows[0].shard).unlink()
+    found = exported(browser, run)
+    assert len(found) == len(rows)
+    assert found[0]["messages"] == []
+    assert "is gone" in found[0]["metadata"]["error"]
+    assert found[-1]["messages"]
+    answer = browser.get(f"/runs/{run.pk}/trajectories/{rows[0].pk}/chat.jsonl")
+    assert answer.status_code == 410
+
+
+def test_a_download_has_a_limit_and_the_page_says_it(
+    browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
+    assert f"Export all {len(rows)}" in page
+    monkeypatch.setattr(chat, "MOST_EXPORTED", 3)
+    monkeypatch.setattr("webapp.trajectories.templatetags.export_form.MOST_EXPORTED", 3)
+    assert len(exported(browser, run)) == 3
+    page = browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
+    assert "Export the first 3" in page and "narrow the filters" in page
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_server_sends_it_in_parts(
+    async_client: AsyncClient, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from asgiref.sync import sync_to_async
+    from django.contrib.auth.models import User
+
+    monkeypatch.setattr(chat, "BATCH", 20)
+    user = await sync_to_async(User.objects.create_user)("grace")
+    await async_client.aforce_login(user)
+    answer: Any = await async_client.get(f"/runs/{run.pk}/trajectories/export.jsonl")
+    parts = [part async for part in answer.streaming_content]
+    assert [part.count(b"\n") for part in parts] == [20, len(rows) - 20]

@@ -1,0 +1,7 @@
+"""The recorded run of the trajectories' tests."""
+
+from __future__ import annotations
+
+from tests.webapp.trajectories.conftest import browser, rows, run
+
+__all__ = ["browser", "rows", "run"]

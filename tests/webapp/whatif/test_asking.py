@@ -1,0 +1,152 @@
+"""Asking what if: the form, what is refused, one at a time for each user, and what the page is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from engine.rollout.shards import write_shard
+from engine.what_if.request import EVENTS, TRAJECTORY
+from webapp.runs.models import Checkpoint, Run
+from webapp.trajectories import services as trajectories
+from webapp.trajectories.models import Trajectory
+from webapp.whatif.models import State, WhatIf
+
+
+def form_of(row: Trajectory) -> str:
+    return f"/runs/{row.run_id}/what-ifs/of/{row.pk}/"
+
+
+def ask(browser: Client, row: Trajectory, **fields: Any) -> Any:
+    return browser.post(form_of(row), {"turn": "1", "edit": "nothing", **fields})
+
+
+def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, rows: list[Trajectory]) -> None:
+    row = next(row for row in rows if row.turns >= 2)
+    for step in (10, 20):
+        Checkpoint.objects.create(run=row.run, step=step, path=f"checkpoints/step_{step}", bytes=1, reason="x", time=1)
+    page = browser.get(f"{form_of(row)}?turn=2").content.decode()
+    turn = trajectories.record(row)["turns"][1]
+    assert "Turn 2 of" in page
+    assert "checkpoint of step 20" in page and "the model that the run began with" in page
+    assert '<option value="step_20" selected>' in page
+    assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
+
+
+def test_an_edit_becomes_a_queued_row_with_the_place_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
+    row = rows[3]
+    answer = ask(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", reply="unused")
+    asked = WhatIf.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{row.run_id}/what-ifs/{asked.pk}/")
+    assert (asked.state, asked.turn, asked.edit, asked.text) == ("queued", 0, "action", "Left || Up")
+    assert (asked.temperature, asked.seed, asked.owner) == (0.5, 9, User.objects.get(username="ada"))
+    assert asked.original() == row
+    assert "Asked before" in browser.get(form_of(row)).content.decode()
+
+
+def test_lines_of_a_form_are_those_that_the_model_reads(browser: Client, rows: list[Trajectory]) -> None:
+    ask(browser, rows[0], edit="prompt", prompt="a\r\nb")
+    assert WhatIf.objects.get().text == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"turn": "99"}, "choose one of them"),
+        ({"edit": "everything"}, "edit"),
+        ({"temperature": "hot"}, "&#x27;hot&#x27; is not a number"),
+        ({"temperature": "9"}, "less than or equal to 5"),
+        ({"seed": "1e999"}, "is not a number"),
+        ({"seed": "-1"}, "greater than or equal to 0"),
+        ({"checkpoint": "../../etc"}, "checkpoint"),
+        ({"edit": "reply", "reply": "a\0b"}, "NUL"),
+        ({"edit": "reply", "reply": "x" * 60_000}, "at most 50000"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_on_the_form(
+    browser: Client, rows: list[Trajectory], fields: dict[str, str], reason: str
+) -> None:
+    answer = ask(browser, rows[0], **fields)
+    assert answer.status_code == 422
+    assert reason in answer.content.decode()
+    assert not WhatIf.objects.exists()
+
+
+def test_each_user_has_one_at_a_time(browser: Client, rows: list[Trajectory]) -> None:
+    ask(browser, rows[0])
+    answer = ask(browser, rows[1])
+    assert answer.status_code == 422
+    assert "One of yours is under way" in answer.content.decode()
+    other = Client()
+    other.force_login(User.objects.create_user("grace"))
+    assert ask(other, rows[1]).status_code == 302
+    asked = WhatIf.objects.order_by("pk")[0]
+    assert browser.post(f"/runs/{asked.run_id}/what-ifs/{asked.pk}/stop/").status_code == 302
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("stopped", "Stopped before it began.")
+    assert ask(browser, rows[1]).status_code == 302
+
+
+def test_an_imported_or_removed_trajectory_is_not_forked(browser: Client, rows: list[Trajectory]) -> None:
+    Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
+    assert "removed" in ask(browser, rows[0]).content.decode()
+    Run.objects.update(imported_from="old.jsonl")
+    assert "there is no environment and no model" in ask(browser, rows[1]).content.decode()
+
+
+@pytest.fixture
+def asked(rows: list[Trajectory]) -> WhatIf:
+    row = rows[0]
+    place = {name: getattr(row, name) for name in ("split", "step", "environment", "group", "member")}
+    return WhatIf.objects.create(run=row.run, turn=0, edit="nothing", temperature=1.0, seed=1, state="running", **place)
+
+
+def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    with (asked.folder / EVENTS).open("a") as file:
+        file.write("".join(json.dumps(message) + "\n" for message in messages) + rest)
+
+
+def test_the_page_is_told_what_is_new_and_whole(browser: Client, asked: WhatIf) -> None:
+    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
+    assert browser.get(place).json()["messages"] == []
+    tell(asked, {"kind": "words", "turn": 0, "text": "go"}, rest='{"kind": "wo')
+    first = browser.get(place).json()
+    assert first["messages"] == [{"kind": "words", "turn": 0, "text": "go"}]
+    assert (first["live"], first["state"]) == (True, "running")
+    tell(asked, rest='rds", "turn": 0, "text": " on"}\n')
+    again = browser.get(f"{place}?after={first['next']}").json()
+    assert [message["text"] for message in again["messages"]] == [" on"]
+    assert browser.get(f"{place}?after=x").status_code == 400
+
+
+def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text('{"kind": "words"}\n')
+    asked.folder.mkdir(parents=True)
+    (asked.folder / EVENTS).symlink_to(secret)
+    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
+    assert browser.get(f"{place}/events.json").json()["messages"] == []
+    write_shard(tmp_path / "other", [{"id": "secret"}])
+    (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
+    assert browser.get(f"{place}/data.json").status_code == 410
+
+
+def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: WhatIf) -> None:
+    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
+    assert browser.get(place).status_code == 410
+    write_shard(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
+    assert browser.get(place).json() == {"id": "a", "turns": []}
+
+
+def test_another_runs_address_finds_it_not(browser: Client, asked: WhatIf) -> None:
+    assert browser.get(f"/runs/other/what-ifs/{asked.pk}/").status_code == 404
+
+
+def test_states_have_words(asked: WhatIf) -> None:
+    assert all(State(state).label for state in State.values)

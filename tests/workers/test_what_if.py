@@ -1,0 +1,146 @@
+"""What-ifs on the worker: played by real engines, one at a time, ended when told to, and never left behind."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from tests.builders.small_run import add_small_run, make_small_run
+from tests.workers.workplace import wait_for
+from webapp.trajectories.models import Trajectory
+from webapp.whatif import services
+from webapp.whatif.models import State, WhatIf
+from workers import lease, what_if
+from workers.process import processes_with_cookie, start, sweep
+from workers.tasks import play_what_if
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_small_run(tmp_path_factory.mktemp("runs") / "arun")
+
+
+@pytest.fixture
+def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[Trajectory]:
+    settings.RUNS_DIR = str(trained.parent)
+    yield add_small_run(trained)
+    for asked in WhatIf.objects.all():
+        for identity in processes_with_cookie(asked.process.get("cookie", "none")):
+            sweep(identity.cookie, seconds=5)
+
+
+def ask(row: Trajectory, **fields: Any) -> WhatIf:
+    chosen = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1, **fields}
+    return services.ask(row, None, chosen)
+
+
+@pytest.mark.slow
+def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) -> None:
+    asked = ask(row, edit="action", text="Up", checkpoint="step_1")
+    play_what_if(asked.pk)
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("finished", "")
+    assert asked.summary["turns"] >= 1
+    record = services.record(asked)
+    assert record["turns"][0]["parsed"] == ["Up"]
+    messages, _ = services.messages_after(asked, 0)
+    assert [messages[0]["kind"], messages[-1]["kind"]] == ["loading", "finished"]
+    assert processes_with_cookie(asked.process["cookie"]) == []
+
+
+@pytest.mark.slow
+def test_what_the_engine_refuses_is_in_the_row_with_its_remedy(row: Trajectory) -> None:
+    asked = ask(row, checkpoint="step_77")
+    play_what_if(asked.pk)
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("refused", "The checkpoint step_77 is gone: the run keeps its newest ones.")
+    assert asked.remedy == "Choose one that is listed."
+
+
+def test_an_engine_that_says_nothing_has_failed_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('no such library')"]
+    asked = ask(row)
+    play_what_if(asked.pk)
+    asked.refresh_from_db()
+    assert (asked.state, asked.remedy) == ("failed", "no such library")
+    assert "exit status 1" in asked.message
+
+
+def test_a_stop_ends_its_process(row: Trajectory, settings: Settings) -> None:
+    settings.STARBOARD_ENGINE_COMMAND = SLEEPER
+    asked = ask(row)
+    playing = threading.Thread(target=play_what_if, args=[asked.pk])
+    playing.start()
+
+    def cookie() -> str:
+        asked.refresh_from_db()
+        return str(asked.process.get("cookie", "none"))
+
+    wait_for(lambda: processes_with_cookie(cookie()), seconds=20)
+    assert services.stop(asked)
+    playing.join(20)
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("stopped", "Stopped on request.")
+    assert processes_with_cookie(cookie()) == []
+
+
+def test_one_that_takes_too_long_is_ended(row: Trajectory, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.STARBOARD_ENGINE_COMMAND = SLEEPER
+    monkeypatch.setattr(what_if, "LOADING_SECONDS", 0.5)
+    monkeypatch.setattr(services, "MOST_SECONDS", 0.5)
+    asked = ask(row)
+    began = time.monotonic()
+    play_what_if(asked.pk)
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("failed", "It took too long and was ended.")
+    assert time.monotonic() - began < 30
+
+
+def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
+    first = ask(row)
+    WhatIf.objects.update(state=State.RUNNING, owner=None)
+    second = WhatIf.objects.create(
+        run=row.run,
+        turn=0,
+        edit="nothing",
+        temperature=1.0,
+        seed=1,
+        **{name: first.place[name] for name in first.place},
+    )
+    assert not what_if.play(second.pk, threading.Event())
+    second.refresh_from_db()
+    assert second.state == "queued"
+
+
+def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Trajectory, settings: Settings) -> None:
+    asked = ask(row)
+    folder = asked.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
+    holder = lease.this_holder().split(" ")
+    holder[2] = "1"  # a process with this pid that began at another time
+    process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
+    WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)
+    what_if.mend()
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("failed", "The worker that played it is gone.")
+    assert child.wait(10) == -signal.SIGKILL
+
+
+def test_one_whose_original_is_gone_says_so(row: Trajectory) -> None:
+    asked = ask(row)
+    Trajectory.objects.all().delete()
+    play_what_if(asked.pk)
+    asked.refresh_from_db()
+    assert (asked.state, asked.message) == ("failed", "The trajectory that it forks is gone.")

@@ -1,0 +1,177 @@
+"""Messages about alerts: planned in the transaction that brings the alert, sent by a worker, tried again with patience.
+
+Each message is a row first, so an emptied broker or a killed worker loses none. Sending is at least once: a worker that
+dies between sending and writing so sends it again, under the same `webhook-id`, by which receivers know it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from webapp.alerts.mail import send_mail_of
+from webapp.alerts.models import SEVERITIES, Delivery, DeliveryAttempt, NotificationSettings, Scope, State, Webhook
+from webapp.alerts.webhooks import GONE, Answer, secret_of, send
+from webapp.runs.models import Alert, Run
+from workers.app import DELIVER, app
+
+log = logging.getLogger(__name__)
+
+RETRIES = (30, 120, 600, 3600, 6 * 3600, 24 * 3600)  # seconds after the first, second … attempt
+JITTER = 0.2
+CLAIM = 120.0  # seconds that one attempt may take before another worker tries
+ROUND = 20.0  # seconds after which a task leaves the rest to the next
+_one_at_a_time = threading.Lock()
+
+
+def plan(run: Run, alerts: Sequence[Alert]) -> None:
+    """A row for each alert and place that wants to hear of it; the sender is called after commit."""
+    rows = [row for alert in alerts for row in _rows(run, alert)]
+    if rows:
+        Delivery.objects.bulk_create(rows, ignore_conflicts=True)
+        transaction.on_commit(call_sender)
+
+
+def _rows(run: Run, alert: Alert) -> list[Delivery]:
+    found = []
+    rank = SEVERITIES.index(alert.severity) if alert.severity in SEVERITIES else 0
+    for chosen in _audience(run):
+        if rank < SEVERITIES.index(chosen.least_severity):
+            continue
+        if chosen.email_on and chosen.email:
+            found.append(_row(chosen.user, f"email:{chosen.user_id}", chosen.email, run=run, seq=alert.seq))
+        for webhook in Webhook.objects.filter(user=chosen.user, on=True):
+            found.append(_row(chosen.user, f"webhook:{webhook.pk}", webhook.url, run=run, seq=alert.seq))
+    return found
+
+
+def _audience(run: Run) -> list[NotificationSettings]:
+    mine = Q(scope=Scope.ALL)
+    mine |= Q(user=run.owner_id) if run.owner_id else Q()
+    everyone = NotificationSettings.objects.select_related("user").filter(user__is_active=True)
+    return list(everyone.filter(mine) if run.owner_id else everyone)
+
+
+def _row(user: User, channel: str, target: str, *, run: Run | None = None, seq: int | None = None) -> Delivery:
+    message_id = f"msg_{secrets.token_hex(12)}"
+    return Delivery(user=user, run=run, seq=seq, channel=channel, target=target, message_id=message_id)
+
+
+def trial_message(user: User, channel: str, target: str) -> Delivery:
+    """A message about nothing, sent at once by whoever calls `attempt` with it."""
+    row = _row(user, channel, target)
+    row.next_at = timezone.now() + timedelta(seconds=CLAIM)  # no worker takes it meanwhile
+    row.save()
+    return row
+
+
+def call_sender() -> None:
+    """With no broker the rows wait for the clock of the next worker."""
+    try:
+        app.signature(DELIVER).apply_async(retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("Messages wait, the broker cannot be reached: %s", error)
+
+
+def deliver_due() -> int:
+    """Sends what is due, for some seconds; how many attempts were made. One thread a process does it at a time."""
+    if not _one_at_a_time.acquire(blocking=False):
+        return 0
+    try:
+        made, until = 0, time.monotonic() + ROUND
+        while time.monotonic() < until and (delivery := _claim()) is not None:
+            attempt(delivery)
+            made += 1
+        return made
+    finally:
+        _one_at_a_time.release()
+
+
+def _claim() -> Delivery | None:
+    """The next that is due, ours for a while: whoever changes its time first has it."""
+    now = timezone.now()
+    for delivery in Delivery.objects.filter(state=State.WAITING, next_at__lte=now).order_by("next_at")[:10]:
+        mine = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING, next_at=delivery.next_at)
+        if mine.update(next_at=now + timedelta(seconds=CLAIM)):
+            return delivery
+    return None
+
+
+def attempt(delivery: Delivery, *, retry: bool = True) -> Answer:
+    """Sends it once, and writes down how that went and when it is tried again."""
+    began = time.monotonic()
+    answer = _send(delivery)
+    number = delivery.attempts + 1
+    DeliveryAttempt.objects.create(
+        delivery=delivery,
+        number=number,
+        seconds=round(time.monotonic() - began, 3),
+        status=answer.status,
+        error=answer.error[:300],
+    )
+    values: dict[str, Any] = {"state": State.SENT}
+    if answer.error:
+        again = retry and answer.status != GONE and number <= len(RETRIES)
+        values = {"state": State.WAITING, "next_at": _later(number)} if again else {"state": State.FAILED}
+    Delivery.objects.filter(pk=delivery.pk).update(attempts=F("attempts") + 1, **values)
+    delivery.refresh_from_db()
+    return answer
+
+
+def _later(number: int) -> Any:
+    wait = RETRIES[number - 1] * random.uniform(1 - JITTER, 1 + JITTER)
+    return timezone.now() + timedelta(seconds=wait)
+
+
+def _send(delivery: Delivery) -> Answer:
+    kind, _, key = delivery.channel.partition(":")
+    message = message_of(delivery)
+    if kind == "email":
+        return send_mail_of(delivery.target, message)
+    webhook = Webhook.objects.filter(pk=key, on=True).first()
+    if webhook is None:
+        return Answer(status=GONE, error="The webhook was removed or turned off.")
+    body = json.dumps(message, separators=(",", ":")).encode()
+    answer = send(webhook.url, secret_of(webhook), delivery.message_id, body)
+    if answer.status == GONE:
+        Webhook.objects.filter(pk=webhook.pk).update(on=False, off_reason="Its receiver answered 410: gone.")
+    return answer
+
+
+def message_of(delivery: Delivery) -> dict[str, Any]:
+    """What is sent, as JSON; an e-mail says the same in words."""
+    run, seq = delivery.run, delivery.seq
+    if run is None or seq is None:
+        return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}
+    alert = run.alerts.filter(seq=seq).first()
+    told = alert.payload if alert is not None else {}
+    keys = ("seq", "step", "rule", "severity", "message", "metric", "value", "baseline", "action")
+    place = f"{site_address()}/runs/{run.pk}/"
+    return {
+        "type": "alert.raised",
+        "timestamp": delivery.created_at.isoformat(),
+        "data": {
+            "run": {"id": run.pk, "name": run.name, "url": place, "step": run.step, "total_steps": run.total_steps},
+            "alert": {key: told.get(key) for key in keys},
+            "url": f"{place}alerts/{seq}/",
+        },
+    }
+
+
+def site_address() -> str:
+    origins = settings.STARBOARD_EXTRA_ORIGINS
+    return origins[0].rstrip("/") if origins else f"http://127.0.0.1:{settings.PORT}"

@@ -1,0 +1,171 @@
+"""What an alert is based on: its rule as it was, its metric around the step, all metrics then, and trajectories."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from engine.config import RunConfig
+from engine.config.live import LIVE_FIELDS, value_of, with_changes
+from engine.diagnostics.rule_config import RuleConfig
+from engine.errors import ConfigError
+from engine.metrics import describe
+from webapp.runs.forks import last_before
+from webapp.runs.models import Alert, Checkpoint, Run
+from webapp.trajectories.models import Trajectory
+
+BEFORE, AFTER = 60, 15  # steps that the curve shows
+WINDOW = 10  # steps that a metric is compared with
+WORST = 6
+OF_THE_MACHINE = ("time/", "perf/")  # these tell little of a policy, so they come last
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A metric of the step beside the mean of the steps before; `deviations` of them it is away, None where flat."""
+
+    name: str
+    title: str
+    value: float
+    mean: float | None
+    deviations: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Points as an SVG polyline has them; lines and marks as `(position, words)`."""
+
+    points: str
+    lines: list[tuple[float, str, str]]  # y, class, words
+    mark: tuple[float, float] | None
+    ticks: list[tuple[float, str]]  # x, step
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    rule: RuleConfig | None
+    config: RunConfig
+    curve: Curve | None
+    notable: list[Compared]
+    others: list[Compared]
+    worst: QuerySet[Trajectory]
+    settings: list[tuple[str, Any]]
+    checkpoint: Checkpoint | None
+
+    @property
+    def rule_fields(self) -> list[tuple[str, Any]]:
+        """What of the rule is not as every rule has it, and its limit."""
+        if self.rule is None:
+            return []
+        shown = {"kind", "metric", "limit", "steps", "severity", "action"}
+        fields = type(self.rule).model_fields
+        return [
+            (name, getattr(self.rule, name))
+            for name, info in fields.items()
+            if name != "name" and (name in shown or getattr(self.rule, name) != info.default)
+        ]
+
+
+def evidence_of(alert: Alert) -> Evidence:
+    run = alert.run
+    config = config_at(run, alert.seq)
+    rule = next((one for one in config.detectors.rules if one.name == alert.rule), None)
+    compared = _compared(run, alert.step)
+    return Evidence(
+        rule=rule,
+        config=config,
+        curve=_curve(run, alert, rule),
+        notable=compared[:8],
+        others=compared[8:],
+        worst=run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST],
+        settings=[(name, value_of(config, name)) for name in LIVE_FIELDS if not name.startswith("detectors.")],
+        checkpoint=last_before(run, alert.step),
+    )
+
+
+def config_at(run: Run, seq: int) -> RunConfig:
+    """The configuration that held when the event `seq` was written."""
+    changes: dict[str, Any] = {}
+    events = run.events.filter(kind="settings_changed", seq__lt=seq).order_by("seq")
+    for payload in events.values_list("payload", flat=True):
+        changes |= {field: one["new"] for field, one in payload["changes"].items()}
+    try:
+        return with_changes(run.parsed_config(), changes)
+    except ConfigError:
+        return run.parsed_config()  # of an engine that knew other fields
+
+
+def _compared(run: Run, step: int) -> list[Compared]:
+    """Every metric of the step, the most unusual first."""
+    rows = dict(run.steps.filter(step__gte=step - WINDOW, step__lte=step).values_list("step", "metrics"))
+    now = rows.pop(step, {})
+    found = []
+    for name, value in now.items():
+        before = [metrics[name] for metrics in rows.values() if name in metrics]
+        mean = statistics.fmean(before) if before else None
+        spread = statistics.pstdev(before) if len(before) > 2 else 0.0
+        away = (value - mean) / spread if mean is not None and spread > 0 else None
+        title = describe(name).title
+        found.append(Compared(name=name, title=title, value=value, mean=mean, deviations=away))
+    return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))
+
+
+def _curve(run: Run, alert: Alert, rule: RuleConfig | None) -> Curve | None:
+    metric = alert.payload.get("metric", "")
+    rows = run.steps.filter(step__gte=alert.step - BEFORE, step__lte=alert.step + AFTER).order_by("step")
+    points = [(step, metrics[metric]) for step, metrics in rows.values_list("step", "metrics") if metric in metrics]
+    if len(points) < 2:
+        return None
+    lines = _lines(alert, rule)
+    values = [value for _, value in points] + [value for value, _, _ in lines]
+    low, high = min(values), max(values)
+    first, last = points[0][0], points[-1][0]
+
+    def x(step: int) -> float:
+        return round(LEFT + (WIDTH - LEFT - 8) * (step - first) / max(1, last - first), 1)
+
+    def y(value: float) -> float:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share, 1)
+
+    value = dict(points).get(alert.step)
+    return Curve(
+        points=" ".join(f"{x(step)},{y(value)}" for step, value in points),
+        lines=[(y(value), kind, words) for value, kind, words in lines],
+        mark=(x(alert.step), y(value)) if value is not None else None,
+        ticks=[(x(step), str(step)) for step in sorted({first, alert.step, last})],
+        low=f"{low:.3g}",
+        high=f"{high:.3g}",
+    )
+
+
+# what a rule's limit is on the metric's own axis, from what it compares with
+THRESHOLDS = {
+    "below": lambda limit, reference: limit,
+    "above": lambda limit, reference: limit,
+    "falls": lambda limit, reference: limit * reference,
+    "rises": lambda limit, reference: limit * reference,
+    "spread_lost": lambda limit, reference: limit * reference,
+    "template_collapse": lambda limit, reference: limit * reference,
+    "falls_from_best": lambda limit, reference: limit * reference,
+    "spike": lambda limit, reference: limit * reference,
+    "gains": lambda limit, reference: limit + reference,
+}
+
+
+def _lines(alert: Alert, rule: RuleConfig | None) -> list[tuple[float, str, str]]:
+    reference = alert.payload.get("baseline")
+    if reference is None:
+        return []
+    fixed = rule is not None and rule.kind in ("below", "above")
+    found = [] if fixed else [(reference, "reference", f"compared with {reference:.3g}")]
+    if rule is not None and rule.kind in THRESHOLDS:
+        limit = THRESHOLDS[rule.kind](rule.limit, reference)
+        found.append((limit, "threshold", f"limit {limit:.3g}"))
+    return found

@@ -1,0 +1,99 @@
+"""Who is told of alerts, how, and every message that was sent or tried."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from webapp.runs.models import Run
+
+SEVERITIES = ("watch", "warn", "critical", "dead")
+
+
+class Scope(models.TextChoices):
+    MINE = "mine", "runs of mine, and of nobody"
+    ALL = "all", "all runs"
+
+
+class State(models.TextChoices):
+    WAITING = "waiting", "waiting"
+    SENT = "sent", "sent"
+    FAILED = "failed", "failed"
+
+
+class NotificationSettings(models.Model):
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
+    scope = models.CharField(max_length=4, choices=Scope.choices, default=Scope.MINE)
+    least_severity = models.CharField(max_length=8, choices=[(s, s) for s in SEVERITIES], default="warn")
+    email = models.EmailField(blank=True, default="")
+    email_on = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"notifications of {self.user}"
+
+
+def new_nonce() -> str:
+    return secrets.token_hex(16)
+
+
+class Webhook(models.Model):
+    """`nonce` makes its secret, with the site's own: the database alone has no usable one."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    nonce = models.CharField(max_length=32, default=new_nonce)
+    on = models.BooleanField(default=True)
+    off_reason = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class Delivery(models.Model):
+    """One message to one place: of an alert (`seq` of its event), or a test (no run).
+
+    `channel` is `email:<user>` or `webhook:<id>`; an alert has at most one row a channel, whoever reads it how often.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deliveries")
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="deliveries")
+    seq = models.BigIntegerField(null=True)
+    channel = models.CharField(max_length=40)
+    target = models.CharField(max_length=500)  # where it goes, as it was then
+    message_id = models.CharField(max_length=40, unique=True)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.WAITING)
+    attempts = models.PositiveIntegerField(default=0)
+    next_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq", "channel"], name="one_delivery_per_channel")]
+        indexes = [models.Index(fields=["state", "next_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.message_id} to {self.channel}: {self.state}"
+
+
+class DeliveryAttempt(models.Model):
+    """`status` is the receiver's HTTP status, where there was one; `error` is empty where it went well."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField()
+    status = models.PositiveIntegerField(null=True)
+    error = models.CharField(max_length=300, blank=True, default="")
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number}: {self.error or 'sent'}"

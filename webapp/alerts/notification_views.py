@@ -1,0 +1,175 @@
+"""The page where a user says how to be told of alerts, tries it, and sees what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from webapp.alerts.deliveries import attempt, trial_message
+from webapp.alerts.mail import mail_is_set_up
+from webapp.alerts.models import Delivery, NotificationSettings, Webhook, new_nonce
+from webapp.alerts.webhooks import secret_of, why_no_address
+
+MOST_WEBHOOKS = 20
+SHOWN = 50
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = NotificationSettings
+        fields = ["scope", "least_severity", "email", "email_on"]
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(max_length=500, error_messages={"required": "Give an address."})
+
+    def clean_url(self) -> str:
+        url = str(self.cleaned_data["url"])
+        if problem := why_no_address(url):
+            raise forms.ValidationError(problem)
+        return url
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def notifications(request: HttpRequest) -> HttpResponse:
+    """GET shows the page; POST does one `action` of `DOES`."""
+    user = cast(User, request.user)  # others are sent to sign in
+    if request.method != "POST":
+        return _page(request, user)
+    action = request.POST.get("action", "")
+    if action not in DOES:
+        return HttpResponse(f"There is no action {action[:40]!r}.", status=400, content_type="text/plain")
+    return DOES[action](request, user)
+
+
+def _page(request: HttpRequest, user: User, *, status: int = 200, **more: Any) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": SettingsForm(instance=_settings_of(user)),
+        "webhook_form": WebhookForm(),
+        "webhooks": Webhook.objects.filter(user=user),
+        "most_webhooks": MOST_WEBHOOKS,
+        "mail": mail_is_set_up(),
+        "deliveries": _deliveries(user),
+    }
+    return render(request, "alerts/notifications.html", context | more, status=status)
+
+
+def _settings_of(user: User) -> NotificationSettings:
+    """The user's row, or one with the defaults that is not saved yet."""
+    return NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user, email=user.email)
+
+
+def _kept_settings_of(user: User) -> NotificationSettings:
+    chosen = _settings_of(user)
+    if chosen.pk is None:
+        chosen.save()
+    return chosen
+
+
+def _deliveries(user: User) -> list[Delivery]:
+    return list(Delivery.objects.filter(user=user).select_related("run").prefetch_related("tries")[:SHOWN])
+
+
+def _save(request: HttpRequest, user: User) -> HttpResponse:
+    form = SettingsForm(request.POST, instance=_settings_of(user))
+    if not form.is_valid():
+        return _page(request, user, status=422, form=form)
+    if form.cleaned_data["email_on"] and not form.cleaned_data["email"]:
+        form.add_error("email", "Give an address, or turn e-mail off.")
+        return _page(request, user, status=422, form=form)
+    form.save()
+    messages.info(request, "Saved.")
+    return _back()
+
+
+def _add(request: HttpRequest, user: User) -> HttpResponse:
+    """The page that follows shows the new secret, this once."""
+    form = WebhookForm(request.POST)
+    if Webhook.objects.filter(user=user).count() >= MOST_WEBHOOKS:
+        form.add_error(None, f"There are {MOST_WEBHOOKS} already. Remove one first.")
+    if not form.is_valid():
+        return _page(request, user, status=422, webhook_form=form)
+    _kept_settings_of(user)
+    webhook = Webhook.objects.create(user=user, url=form.cleaned_data["url"])
+    return _page(request, user, fresh=webhook, secret=secret_of(webhook))
+
+
+def _renew(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
+    webhook.nonce = new_nonce()
+    webhook.save(update_fields=["nonce"])
+    return _page(request, user, fresh=webhook, secret=secret_of(webhook))
+
+
+def _switch(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
+    webhook.on, webhook.off_reason = not webhook.on, ""
+    webhook.save(update_fields=["on", "off_reason"])
+    return _back("webhooks")
+
+
+def _remove(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
+    webhook.delete()
+    messages.info(request, "The webhook was removed.")
+    return _back("webhooks")
+
+
+def _test_webhook(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
+    return _try(request, user, f"webhook:{webhook.pk}", webhook.url)
+
+
+def _test_email(request: HttpRequest, user: User) -> HttpResponse:
+    address = _settings_of(user).email
+    if not address:
+        messages.warning(request, "Save an address first.")
+        return _back()
+    return _try(request, user, f"email:{user.pk}", address)
+
+
+def _try(request: HttpRequest, user: User, channel: str, target: str) -> HttpResponse:
+    answer = attempt(trial_message(user, channel, target), retry=False)
+    if answer.error:
+        messages.warning(request, f"The test did not arrive. {answer.error}")
+    else:
+        messages.info(request, f"The test was taken by {target}.")
+    return _back("deliveries")
+
+
+def _back(place: str = "") -> HttpResponse:
+    answer = redirect("alerts:notifications")
+    answer["Location"] += f"#{place}" if place else ""
+    return answer
+
+
+Do = Callable[[HttpRequest, User], HttpResponse]
+
+
+def _with_webhook(do: Callable[[HttpRequest, User, Webhook], HttpResponse]) -> Do:
+    """Of the user's own webhooks alone."""
+
+    def found(request: HttpRequest, user: User) -> HttpResponse:
+        key = request.POST.get("webhook", "")
+        known = key.isascii() and key.isdecimal() and len(key) < 18
+        webhook = Webhook.objects.filter(user=user, pk=int(key)).first() if known else None
+        if webhook is None:
+            messages.warning(request, "There is no such webhook.")
+            return _back("webhooks")
+        return do(request, user, webhook)
+
+    return found
+
+
+DOES: dict[str, Do] = {
+    "save": _save,
+    "add": _add,
+    "renew": _with_webhook(_renew),
+    "switch": _with_webhook(_switch),
+    "remove": _with_webhook(_remove),
+    "test_webhook": _with_webhook(_test_webhook),
+    "test_email": _test_email,
+}

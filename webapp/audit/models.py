@@ -1,0 +1,48 @@
+"""Who asked what of which run, and when. Rows are added and never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+DONE, REFUSED = "done", "refused"
+
+
+class AppendOnly(models.QuerySet["AuditEntry"]):
+    def update(self, **_: Any) -> int:
+        raise TypeError("Audit entries are never changed. Add another.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise TypeError("Audit entries are never deleted.")
+
+
+class AuditEntry(models.Model):
+    """`who` is the user's name at the time, which stays when the account goes; `detail` is what was asked, as JSON."""
+
+    run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    who = models.CharField(max_length=150)
+    action = models.CharField(max_length=30)
+    detail = models.JSONField(default=dict)
+    outcome = models.CharField(max_length=7, choices=[(DONE, DONE), (REFUSED, REFUSED)], default=DONE)
+    time = models.DateTimeField(default=timezone.now)
+
+    objects = AppendOnly.as_manager()
+
+    class Meta:
+        ordering = ["-time", "-pk"]
+        indexes = [models.Index(fields=["run", "-time"])]
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.action} ({self.outcome})"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("Audit entries are never changed. Add another.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
+        raise TypeError("Audit entries are never deleted.")

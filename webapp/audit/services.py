@@ -1,0 +1,86 @@
+"""Writing the record of who asked what, and reading it as a page shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import AnonymousUser, User
+
+from webapp.audit.models import DONE, REFUSED, AuditEntry
+
+if TYPE_CHECKING:
+    from webapp.runs.models import Run
+
+Actor = User | AnonymousUser | None
+ITSELF = "Starboard"
+WORDS = {
+    "launch": "launched the run",
+    "fork": "launched the run as a fork",
+    "again": "launched the run again",
+    "stop": "asked to stop",
+    "pause": "asked to pause",
+    "resume": "asked to go on",
+    "checkpoint": "asked for a checkpoint",
+    "settings": "changed settings",
+    "rules": "changed alert rules",
+    "rename": "renamed the run",
+    "archive": "archived the run",
+    "unarchive": "took the run out of the archive",
+}
+
+
+def who(user: Actor) -> str:
+    return user.get_username() if user is not None and user.is_authenticated else ITSELF
+
+
+def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
+    """One entry; returns `done`, so that a request can end with it."""
+    AuditEntry.objects.create(
+        run=run,
+        user=user if isinstance(user, User) else None,
+        who=who(user),
+        action=action,
+        detail=detail,
+        outcome=DONE if done else REFUSED,
+    )
+    return done
+
+
+def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
+    """Newest first, in words."""
+    found = AuditEntry.objects.filter(run=run)[:limit]
+    return [
+        {
+            "time": entry.time,
+            "who": entry.who,
+            "words": WORDS.get(entry.action, entry.action),
+            "detail": in_words(entry.detail),
+            "refused": entry.outcome == REFUSED,
+        }
+        for entry in found
+    ]
+
+
+def in_words(detail: dict[str, Any]) -> str:
+    """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
+    changes = detail.get("changes", {})
+    told = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
+    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key != "changes"]
+    return "; ".join(told)
+
+
+def _change(old: Any, new: Any) -> str:
+    """Of rules, which came, which went and which are others now."""
+    if not (isinstance(old, list) and isinstance(new, list)):
+        return f"{_short(old)} → {_short(new)}"
+    before, after = ({rule["name"]: rule for rule in rules} for rules in (old, new))
+    parts = {
+        "added": [name for name in after if name not in before],
+        "removed": [name for name in before if name not in after],
+        "changed": [name for name in after if name in before and after[name] != before[name]],
+    }
+    return ", ".join(f"{word} {' '.join(names)}" for word, names in parts.items() if names) or "in another order"
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

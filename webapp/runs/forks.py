@@ -1,0 +1,49 @@
+"""Forks: runs that start from another run's checkpoint. The engine's `forking` finds and keeps the checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from engine.config import RunConfig
+from engine.errors import CheckpointError
+from engine.forking import find_checkpoint
+from webapp.runs.config_form import flatten
+from webapp.runs.live_settings import current
+from webapp.runs.models import Checkpoint, Run
+
+
+def form_values(source: Run, step: int) -> dict[str, str]:
+    """The form of a new run that goes on from the checkpoint: the settings of the run as they are now."""
+    values = flatten(current(source).model_dump(mode="json"))
+    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
+
+
+def why_not(config: RunConfig) -> str:
+    """Why the run cannot start from the checkpoint it names; empty where it can, or names none."""
+    wanted = config.model.start_from
+    if not wanted.run:
+        return ""
+    try:
+        find_checkpoint(Path(settings.RUNS_DIR), wanted.run, wanted.step)
+    except CheckpointError as error:
+        known = Run.objects.filter(pk=wanted.run).exists()
+        return error.remedy if known else f"There is no run {wanted.run}. {error.remedy}"
+    return ""
+
+
+def origin(run: Run) -> dict[str, Any] | None:
+    """What a fork started from, for its page; `parent` is None where that run is not in the database."""
+    start = run.config.get("model", {}).get("start_from") or {}
+    if not start.get("run"):
+        return None
+    parent = Run.objects.filter(pk=start["run"]).first()
+    return {"run": start["run"], "step": start["step"], "parent": parent}
+
+
+def last_before(run: Run, step: int) -> Checkpoint | None:
+    """The newest checkpoint that is still there from before `step`: what to fork from when that step went wrong."""
+    found = run.checkpoints.filter(step__lt=step).order_by("-step")
+    return next((one for one in found if (run.directory / one.path).is_dir()), None)

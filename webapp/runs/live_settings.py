@@ -1,0 +1,107 @@
+"""Other settings for a run that goes on: checked here, asked for in the run's row, taken up by its engine.
+
+The engine does it at the next boundary of two steps and says so in a `settings_changed` event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F
+from pydantic import ValidationError
+
+from engine.config import RunConfig, problems_by_field
+from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
+from engine.errors import ConfigError
+from webapp.audit.services import Actor, record
+from webapp.runs.models import Run
+from webapp.runs.services import STEERABLE, told
+from webapp.runs.states import RunState
+
+CHANGEABLE = [RunState.QUEUED, *STEERABLE]
+
+
+class Refused(Exception):
+    """`errors` by dotted field; "" for what concerns none. `late` where the run's state or revision is the reason."""
+
+    def __init__(self, errors: dict[str, str], *, late: bool = False) -> None:
+        super().__init__(" ".join(errors.values()))
+        self.errors = errors
+        self.late = late
+
+
+def current(run: Run) -> RunConfig:
+    """The configuration with everything in it that was changed since the run was launched."""
+    return with_changes(run.parsed_config(), run.settings_changes)
+
+
+def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | None = None) -> dict[str, Any]:
+    """Asks for the fields `wanted`; what differs, as `{field: {"old": …, "new": …}}`, or `Refused`.
+
+    `revision` is that of the settings which the asker saw; other settings since then refuse the change.
+    """
+    if run.state not in CHANGEABLE:
+        raise Refused({"": f"The run is {run.get_state_display().lower()}: fork it to change its settings."}, late=True)
+    if revision is not None and revision != run.settings_revision:
+        raise Refused({"": "Someone else changed the settings meanwhile. Look at them again."}, late=True)
+    before = current(run)
+    try:
+        after = _checked(before, wanted)
+    except Refused as refusal:
+        reasons = "; ".join(f"{field}: {why}".removeprefix(": ") for field, why in refusal.errors.items())
+        record(run, user, _action(wanted), False, because=reasons[:300])
+        raise refusal
+    changes = differences(before, after)
+    if not changes:
+        return {}
+    held = {**run.settings_changes, **{field: one["new"] for field, one in changes.items()}}
+    unchanged = Run.objects.filter(pk=run.pk, settings_revision=run.settings_revision, state__in=CHANGEABLE)
+    if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
+        raise Refused({"": "The run or its settings changed meanwhile. Look at them again."}, late=True)
+    told(run)
+    record(run, user, _action(changes), changes=changes)
+    return changes
+
+
+def _action(fields: Mapping[str, Any]) -> str:
+    return "rules" if all(field.startswith("detectors.") for field in fields) else "settings"
+
+
+def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
+    """The engine's own check, with what is wrong at each field."""
+    data = before.model_dump(mode="json")
+    for field in wanted:
+        if field not in LIVE_FIELDS:
+            raise Refused({"": f"{field[:80]} cannot be changed while a run goes on. Fork the run instead."})
+        section, _, key = field.partition(".")
+        data[section][key] = wanted[field]
+    try:
+        RunConfig.model_validate(data)
+    except ValidationError as error:
+        raise Refused(dict(problems_by_field(error))) from None
+    try:
+        return with_changes(before, wanted)
+    except ConfigError as error:
+        raise Refused({"": str(error)}) from None
+
+
+def fields_with_values(run: Run) -> list[dict[str, Any]]:
+    """The scalar live fields as a form shows them: `original` is what the run was launched with."""
+    from webapp.runs.config_form import sections
+
+    known = {one.name: (section.title, one) for section in sections() for one in section.fields}
+    now, first = current(run), run.parsed_config()
+    found = []
+    for field in LIVE_FIELDS:
+        if field.startswith("detectors."):
+            continue
+        title, one = known[field]
+        one.value = _as_text(value_of(now, field))
+        label = f"{title}: {one.label.lower()}".replace(": kl ", ": KL ")
+        found.append({"label": label, "field": one, "original": _as_text(value_of(first, field))})
+    return found
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

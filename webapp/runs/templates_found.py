@@ -1,0 +1,103 @@
+"""What the engine found of reasoning templates, step by step, out of the run directory's `templates` folder.
+
+What stands there was written by the engine of text by a model and an environment: it is read as data of a known form,
+within limits, and nothing else in the folder is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from webapp.runs.models import Run
+
+log = logging.getLogger(__name__)
+
+LARGEST_FILE = 4 * 1024 * 1024
+NAMED_SHARE = "collapse/template_share"
+
+Text = Annotated[str, Field(max_length=4000)]
+
+
+class Prompt(BaseModel):
+    environment: Text
+    seed: int
+    group: int
+    turn: int
+    state: Text
+
+
+class Use(BaseModel):
+    prompt: int
+    count: int
+    member: int
+
+
+class Cluster(BaseModel):
+    key: Annotated[str, Field(max_length=64)]
+    text: Text
+    count: int
+    prompts: int
+    wordings: int
+    example: dict[str, int]
+    used_on: list[Use] = []
+
+
+class StepTemplates(BaseModel):
+    """One step's file; those of before prompts were kept have none."""
+
+    step: int
+    thoughts: int
+    prompts: list[Prompt] = []
+    templates: list[Cluster]
+
+
+def templates_of(run: Run, step: int) -> StepTemplates | None:
+    """The templates of a step, None where there is no such file, or none that can be read."""
+    path = run.directory / "templates" / f"step_{step}.json"
+    if path.resolve() != run.directory.resolve() / "templates" / path.name:
+        return None  # a link: what runs in an environment may write one into the run's folder
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError:
+        return None
+    if len(data) > LARGEST_FILE:
+        log.warning("Run %s: %s is larger than %d bytes and is not read", run.pk, path.name, LARGEST_FILE)
+        return None
+    try:
+        text = json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace")  # of halves of surrogate pairs
+        return StepTemplates.model_validate_json(text)
+    except (ValueError, ValidationError, RecursionError) as error:
+        log.warning("Run %s: %s cannot be read: %s", run.pk, path.name, error)
+        return None
+
+
+def counts_of(run: Run, steps: list[int]) -> list[dict[str, Any]]:
+    """Of each step that the run's rows know of templates, how often each was thought; no texts."""
+    known = run.steps.filter(step__in=steps, metrics__has_key=NAMED_SHARE).order_by("step")
+    found = [templates_of(run, step) for step in known.values_list("step", flat=True)]
+    return [
+        {
+            "step": one.step,
+            "thoughts": one.thoughts,
+            "counts": {cluster.key: [cluster.count, cluster.prompts] for cluster in one.templates},
+        }
+        for one in found
+        if one is not None
+    ]
+
+
+def detail_of(run: Run, step: int) -> dict[str, Any] | None:
+    """One step's templates, with the words, the prompts, and the recorded trajectories that lead to them."""
+    found = templates_of(run, step) if run.steps.filter(step=step, metrics__has_key=NAMED_SHARE).exists() else None
+    if found is None:
+        return None
+    recorded = {
+        f"{group}-{member}": key
+        for key, group, member in run.trajectories.filter(step=step, split="train").values_list("pk", "group", "member")
+    }
+    return {**found.model_dump(), "trajectories": recorded}

@@ -1,0 +1,99 @@
+"""Trajectories side by side, turn by turn: what each cell holds, and where one parts from the first. Pure: no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Record = dict[str, Any]
+Turn = dict[str, Any]
+KINDS = {"text": "other words", "action": "another action", "state": "another state"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One turn of one trajectory. `parts` is what differs here for the first time, `same` what equals the first's."""
+
+    turn: Turn
+    drawing: Any
+    observation: str
+    parts: list[str] = field(default_factory=list)
+    same: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aligned:
+    """One trajectory beside the first: a cell a turn, and the turn, from 1, at which each kind first differs."""
+
+    cells: list[Cell]
+    partings: dict[str, int]
+
+    @property
+    def words(self) -> str:
+        """Where it parts, in words; a difference from the start is of turn 0."""
+        if not self.partings:
+            return "the same throughout"
+        turns = sorted(set(self.partings.values()))
+        return "; ".join(f"{f'turn {turn}' if turn else 'from the start'}: {self._at(turn)}" for turn in turns)
+
+    def _at(self, turn: int) -> str:
+        return ", ".join(KINDS[kind] for kind, first in self.partings.items() if first == turn)
+
+
+def align(records: Sequence[Record]) -> list[Aligned]:
+    """Each record beside the first of them, which parts from nothing."""
+    states = [_states(record) for record in records]
+    return [_aligned(record, states[index], records[0], states[0]) for index, record in enumerate(records)]
+
+
+def _aligned(record: Record, states: list[Turn], first: Record, first_states: list[Turn]) -> Aligned:
+    turns, others = record["turns"], first["turns"]
+    partings: dict[str, int] = {}
+    if _seen(states[0]) != _seen(first_states[0]):
+        partings["state"] = 0
+    cells = []
+    for index in range(max(len(turns), len(others))):
+        equal = _equal(index, turns, others, states, first_states)
+        new = [kind for kind in KINDS if kind not in equal and kind not in partings]
+        partings |= dict.fromkeys(new, index + 1)
+        if index < len(turns):
+            state = states[index + 1]
+            cells.append(
+                Cell(
+                    turn=turns[index],
+                    drawing=state.get("drawing"),
+                    observation=str(state.get("observation", "")),
+                    parts=[KINDS[kind] for kind in new],
+                    same=equal if record is not first else frozenset(),
+                )
+            )
+    return Aligned(cells=cells, partings=partings)
+
+
+def _equal(
+    index: int, turns: list[Turn], others: list[Turn], states: list[Turn], other_states: list[Turn]
+) -> frozenset[str]:
+    """Which kinds are the same in a turn of both; where one has ended, none is."""
+    if index >= len(turns) or index >= len(others):
+        return frozenset()
+    same = {
+        "text": turns[index].get("reply") == others[index].get("reply"),
+        "action": turns[index].get("executed") == others[index].get("executed"),
+        "state": _seen(states[index + 1]) == _seen(other_states[index + 1]),
+    }
+    return frozenset(kind for kind, equal in same.items() if equal)
+
+
+def _states(record: Record) -> list[Turn]:
+    """The first state, and that after each turn; a turn without an action leaves it as it was."""
+    found = [record.get("initial") or {}]
+    for turn in record["turns"]:
+        frames = turn.get("frames") or []
+        found.append(frames[-1] if frames else found[-1])
+    return found
+
+
+def _seen(state: Turn) -> Any:
+    """What two states are told apart by: the drawing, or the words where there is none."""
+    return state.get("drawing") or state.get("observation")

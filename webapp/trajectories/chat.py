@@ -1,0 +1,85 @@
+"""Recorded trajectories as chat messages, one JSON line each: what other tools train and judge on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from engine.errors import RunDirectoryError
+from engine.rollout.chat_text import Message, split_chat
+from webapp.trajectories import services
+from webapp.trajectories.models import Trajectory
+
+MOST_EXPORTED = 5000  # of one download; the page says so
+BATCH = 50
+
+Record = dict[str, Any]
+
+
+def messages_of(record: Record) -> list[Message]:
+    """The conversation: what the first prompt says, then reply and answer in turns.
+
+    Under a context window a later prompt tells the earlier turns again; of it the last message alone is new.
+    """
+    messages: list[Message] = []
+    for index, turn in enumerate(record["turns"]):
+        said = turn.get("given") or _given(turn["prompt"])
+        messages += said if index == 0 else said[-1:]
+        messages.append({"role": "assistant", "content": turn["reply"]})
+    return messages
+
+
+def line_of(trajectory: Trajectory, record: Record) -> bytes:
+    return _encoded(messages_of(record), _metadata(trajectory) | {"turns": [_turn(turn) for turn in record["turns"]]})
+
+
+def lines_of(keys: Sequence[int]) -> Iterator[bytes]:
+    """A line for each key, in their order, some lines at a time. One that cannot be read has no messages, and why."""
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        found = Trajectory.objects.select_related("run").in_bulk(batch)
+        yield b"".join(_line(found[key]) for key in batch if key in found)
+
+
+def _line(trajectory: Trajectory) -> bytes:
+    try:
+        return line_of(trajectory, services.record(trajectory))
+    except RunDirectoryError as error:
+        return _encoded([], _metadata(trajectory) | {"error": error.message})
+
+
+def _given(prompt: str) -> list[Message]:
+    """What a prompt tells, without earlier replies and without the opener of the next one."""
+    said = [message for message in split_chat(prompt) if message["role"] != "assistant"]
+    return said or [{"role": "user", "content": prompt}]
+
+
+def _metadata(trajectory: Trajectory) -> Record:
+    return {
+        "run": trajectory.run_id,
+        "run_name": trajectory.run.name,
+        "step": trajectory.step,
+        "split": trajectory.split,
+        "environment": trajectory.environment,
+        "kind": trajectory.kind,
+        "group": trajectory.group,
+        "member": trajectory.member,
+        "seed": trajectory.seed,
+        "success": trajectory.success,
+        "return": trajectory.episode_return,
+        "score": trajectory.score,
+        "advantage": trajectory.advantage,
+        "kept": trajectory.kept,
+        "stop": trajectory.stop,
+        "recorded_because": trajectory.reason,
+    }
+
+
+def _turn(turn: Record) -> Record:
+    return {name: turn.get(name) for name in ("reward", "penalty", "advantage", "parse", "executed")}
+
+
+def _encoded(messages: list[Message], metadata: Record) -> bytes:
+    # escaped, since a lone surrogate of a reply cannot be UTF-8
+    return json.dumps({"messages": messages, "metadata": metadata}, allow_nan=False).encode() + b"\n"

@@ -1,0 +1,198 @@
+"""The page that lays trajectories side by side: which ones, their records, and optimal play beside them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from engine.config import EnvironmentConfig
+from engine.environments.optimal import LOST, OptimalPlay, actions_to_go, optimal_play
+from engine.errors import RunDirectoryError, StarboardError
+from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.alignment import Aligned, Cell, align
+from webapp.trajectories.models import Trajectory
+
+log = logging.getLogger(__name__)
+
+MOST = 8  # side by side
+TURNS = 30  # on a page
+STEPS = 6  # of one puzzle over time
+SEARCH_SECONDS = 1.5  # for all distances of a page
+
+
+@dataclass(slots=True, kw_only=True)
+class Column:
+    """One trajectory. `problem` says why its record cannot be read; `to_go` has a number before and after each turn."""
+
+    row: Trajectory
+    record: dict[str, Any] | None = None
+    problem: str = ""
+    remedy: str = ""
+    aligned: Aligned | None = None
+    to_go: list[int | None] = field(default_factory=list)
+    as_first: str = ""  # the query that puts it first
+    without: str = ""  # the query that leaves it out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A cell of the table, empty where a trajectory has ended or cannot be read."""
+
+    column: Column
+    key: str
+    cell: Cell | None
+    to_go: int | None
+
+    @property
+    def distance(self) -> str:
+        if self.to_go is None:
+            return ""
+        if self.to_go == LOST:
+            return "cannot be solved any more"
+        return f"{self.to_go} action{'' if self.to_go == 1 else 's'} from success" if self.to_go else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best play's part of a turn: as many actions as the model may do in one."""
+
+    key: str
+    actions: list[str]
+    drawing: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    number: int
+    slots: list[Slot]
+    best: Best | None
+
+
+def read_ids(values: Sequence[str]) -> list[int]:
+    """`ids=1,2` and `ids=1&ids=2` alike, each once, in order; what is no id is left out."""
+    parts = [part.strip() for value in values for part in value.split(",")]
+    return list(dict.fromkeys(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 19))
+
+
+def compare_page(run: Run, ids: list[int], *, best: bool, start: str) -> dict[str, Any]:
+    """The context of the comparison's template; ids of other runs are left out."""
+    found = Trajectory.objects.select_related("run").filter(run=run, pk__in=ids[:MOST]).in_bulk()
+    columns = [_column(found[pk]) for pk in ids if pk in found]
+    shown = [column for column in columns if column.record is not None]
+    for column, aligned in zip(shown, align([column.record for column in shown if column.record]), strict=True):
+        column.aligned = aligned
+    for column in columns:
+        others = [str(other.row.pk) for other in columns if other is not column]
+        column.as_first = _query([str(column.row.pk), *others], best=best)
+        column.without = _query(others, best=best)
+    play = _best_play(run, shown) if best else None
+    if best:
+        _measure(run, shown)
+    keys = [str(column.row.pk) for column in columns]
+    length = max([len(column.aligned.cells) for column in shown if column.aligned], default=0)
+    first = _first_turn(start, length)
+    turns = range(first, min(length, first + TURNS - 1) + 1)
+    return {
+        "run": run,
+        "columns": columns,
+        "rows": [_row(number, columns, play, run) for number in turns],
+        "best": play,
+        "best_asked": best,
+        "best_query": _query(keys, best=not best),
+        "one_puzzle": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
+        "over_many": len(ids) > MOST,
+        "most": MOST,
+        "earlier": _query(keys, best=best, start=max(1, first - TURNS)) if first > 1 else "",
+        "later": _query(keys, best=best, start=first + TURNS) if first + TURNS <= length else "",
+    }
+
+
+def _first_turn(text: str, length: int) -> int:
+    asked = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return max(1, min(asked, length))
+
+
+def over_time(trajectory: Trajectory) -> list[int]:
+    """Ids of trajectories of the same puzzle at up to six steps, the first and the newest among them; or none."""
+    rows = Trajectory.objects.filter(
+        run=trajectory.run_id, seed=trajectory.seed, environment=trajectory.environment, split=trajectory.split
+    ).order_by("step", "member")
+    by_step = dict(rows.values_list("step", "pk").reverse())  # of several at a step the first member
+    by_step[trajectory.step] = trajectory.pk
+    steps = sorted(by_step)
+    if len(steps) < 2:
+        return []
+    chosen = {steps[round(place * (len(steps) - 1) / (STEPS - 1))] for place in range(STEPS)} | {trajectory.step}
+    return [by_step[step] for step in sorted(chosen)]
+
+
+def _column(row: Trajectory) -> Column:
+    try:
+        return Column(row=row, record=services.record(row))
+    except RunDirectoryError as error:
+        return Column(row=row, problem=error.message, remedy=error.remedy)
+
+
+def _row(number: int, columns: list[Column], play: OptimalPlay | None, run: Run) -> Row:
+    slots = []
+    for column in columns:
+        cells = column.aligned.cells if column.aligned else []
+        cell = cells[number - 1] if number <= len(cells) else None
+        to_go = column.to_go[number] if cell and number < len(column.to_go) else None
+        slots.append(Slot(column=column, key=f"board-{column.row.pk}-{number}", cell=cell, to_go=to_go))
+    return Row(number=number, slots=slots, best=_best_turn(number, play, columns, run))
+
+
+def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column], run: Run) -> Best | None:
+    config = _environment(run, columns[0].row) if play else None
+    if play is None or config is None:
+        return None
+    begin = (number - 1) * config.max_actions_per_turn
+    actions = play.actions[begin : begin + config.max_actions_per_turn]
+    if not actions:
+        return None
+    return Best(key=f"board-best-{number}", actions=actions, drawing=play.drawings[begin + len(actions)])
+
+
+def _best_play(run: Run, columns: list[Column]) -> OptimalPlay | None:
+    """Of the first trajectory's puzzle."""
+    if not columns or columns[0].record is None:
+        return None
+    row, initial = columns[0].row, columns[0].record.get("initial") or {}
+    config = _environment(run, row)
+    try:
+        return optimal_play(config, row.seed, initial.get("drawing")) if config else None
+    except Exception as error:  # an environment is somebody's code, and may raise anything
+        log.warning("Run %s: no best play of seed %d: %s", run.pk, row.seed, error)
+        return None
+
+
+def _measure(run: Run, columns: list[Column]) -> None:
+    for column in columns:
+        config = _environment(run, column.row)
+        if config is None or column.record is None:
+            continue
+        turns = [[(frame["action"], frame["drawing"]) for frame in turn["frames"]] for turn in column.record["turns"]]
+        try:
+            seconds = SEARCH_SECONDS / len(columns)
+            column.to_go = actions_to_go(config, column.row.seed, turns, seconds=seconds)
+        except Exception as error:  # as above
+            log.warning("Run %s: no distances of seed %d: %s", run.pk, column.row.seed, error)
+
+
+def _environment(run: Run, row: Trajectory) -> EnvironmentConfig | None:
+    """The configuration that the trajectory was played with, None for a run that has none of that name."""
+    try:
+        environments = run.parsed_config().environments
+    except (ValueError, StarboardError):
+        return None
+    return next((config for config in environments if config.tag == row.environment), None)
+
+
+def _query(ids: list[str], *, best: bool, start: int = 1) -> str:
+    parts = {"ids": ",".join(ids), "best": "1" if best else "", "from": str(start) if start > 1 else ""}
+    return urlencode({name: value for name, value in parts.items() if value}, safe=",")

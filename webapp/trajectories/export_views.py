@@ -1,0 +1,57 @@
+"""Downloads of trajectories as chat messages: those that a filter finds, those that were ticked, or one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from engine.errors import RunDirectoryError
+from webapp.runs.models import Run
+from webapp.trajectories import chat, services
+from webapp.trajectories.filters import read_filters
+from webapp.trajectories.models import Trajectory
+
+JSON_LINES = "application/x-ndjson"
+PAGE_OF_TICKS = 500
+
+
+@require_safe
+def export(request: HttpRequest, run_id: str) -> HttpResponseBase:
+    """The ticked ones (`ids`), or all of the list's filter, oldest step first; at most `MOST_EXPORTED`."""
+    run = get_object_or_404(Run, pk=run_id)
+    rows = Trajectory.objects.filter(run=run)
+    ticked = [int(text) for text in request.GET.getlist("ids")[:PAGE_OF_TICKS] if _is_key(text)]
+    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET).apply(rows)
+    ordered = rows.order_by("step", "split", "environment", "group", "member")
+    keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
+    lines = chat.lines_of(keys)
+    answer = StreamingHttpResponse(_one_by_one(lines) if hasattr(request, "scope") else lines, content_type=JSON_LINES)
+    answer["Content-Disposition"] = f'attachment; filename="{run_id}-chat.jsonl"'
+    return answer
+
+
+@require_safe
+def export_one(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    try:
+        line = chat.line_of(trajectory, services.record(trajectory))
+    except RunDirectoryError as error:
+        return JsonResponse({"error": {"message": error.message, "remedy": error.remedy}}, status=410)
+    answer = HttpResponse(line, content_type=JSON_LINES)
+    answer["Content-Disposition"] = f'attachment; filename="{run_id}-{trajectory.pk}-chat.jsonl"'
+    return answer
+
+
+async def _one_by_one(lines: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """For ASGI, which would take a plain iterator whole into memory before it sends a byte."""
+    following = sync_to_async(lambda: next(lines, None))
+    while (chunk := await following()) is not None:
+        yield chunk
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19

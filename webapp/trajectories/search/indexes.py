@@ -1,0 +1,63 @@
+"""The two indexes of words, by the database's vendor. The migration that makes them is 0003.
+
+Both are kept by the database itself as `TrajectoryText` rows come and go: SQLite by triggers, PostgreSQL by a generated
+column. So a row and its words are in one transaction, whoever deletes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from django.db import connection
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
+
+from webapp.trajectories.search.terms import Term, Terms
+
+
+class Index(Protocol):
+    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
+        """A subquery of the ids of the trajectories, of one run or of all for "", that have every term."""
+
+
+class SqliteIndex:
+    """FTS5 with quoted strings only: inside quotes nothing is an operator."""
+
+    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
+        asked = " AND ".join(self._quoted(term) for term in terms)
+        words = "{thoughts actions} : (" + asked + ")"
+        match = f'run_id : "{_plain(run_id)}" AND {words}' if run_id else words
+        return RawSQL("SELECT rowid FROM trajectories_words WHERE trajectories_words MATCH %s", [match])
+
+    def _quoted(self, term: Term) -> str:
+        return f'"{" ".join(term.words)}"' + (" *" if term.open_ended else "")
+
+
+class PostgresIndex:
+    """`tsvector` in the `simple` configuration: words as they are, as FTS5 has them, whatever the language."""
+
+    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
+        asked = " && ".join("to_tsquery('simple', %s)" for _ in terms)
+        values: list[str] = [self._phrase(term) for term in terms]
+        table = "SELECT trajectory_id FROM trajectories_trajectorytext WHERE "
+        scope = "run_id = %s AND " if run_id else ""
+        # only placeholders are put together here
+        return RawSQL(f"{table}{scope}words @@ ({asked})", [*([run_id] if run_id else []), *values])  # noqa: S611
+
+    def _phrase(self, term: Term) -> str:
+        # the words are letters and digits alone, so quotes keep them whole
+        words = [f"'{word}'" for word in term.words]
+        return " <-> ".join([*words[:-1], words[-1] + (":*" if term.open_ended else "")])
+
+
+INDEXES: dict[str, Index] = {"sqlite": SqliteIndex(), "postgresql": PostgresIndex()}
+
+
+def matching(terms: Terms, run_id: str = "") -> Q:
+    """A condition on `Trajectory` rows."""
+    return Q(pk__in=INDEXES[connection.vendor].matching(terms.terms, run_id))
+
+
+def _plain(run_id: str) -> str:
+    return "".join(character for character in run_id if character.isalnum())

@@ -1,0 +1,35 @@
+"""What of a record can be found by words: its thoughts and its actions, turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+TURN = "\x1e"  # before each turn; no letter, so that no index sees it
+MOST_CHARACTERS = 200_000  # of each kind: PostgreSQL indexes at most a megabyte of words
+UNSTORABLE = re.compile(r"[\x00\x1e\ud800-\udfff]")  # what databases refuse, and the mark itself
+
+
+def thoughts_of(record: dict[str, Any]) -> str:
+    return _joined(record, _thought)
+
+
+def actions_of(record: dict[str, Any]) -> str:
+    """The actions as the model wrote them, done or not, and what was done."""
+    return _joined(record, _actions)
+
+
+def _thought(turn: dict[str, Any]) -> str:
+    """The thought; of a reply that could not be parsed, all of it, so that it can be found too."""
+    return str(turn.get("thought") or ("" if turn.get("parse") == "ok" else turn.get("reply", "")))
+
+
+def _actions(turn: dict[str, Any]) -> str:
+    parsed, executed = turn.get("parsed") or [], turn.get("executed") or []
+    return ", ".join(map(str, [*parsed, *(name for name in executed if name not in parsed)]))
+
+
+def _joined(record: dict[str, Any], words: Callable[[dict[str, Any]], str]) -> str:
+    text = "".join(TURN + UNSTORABLE.sub("\ufffd", words(turn)) for turn in record["turns"])
+    return text[:MOST_CHARACTERS]

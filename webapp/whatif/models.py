@@ -1,0 +1,87 @@
+"""What was asked of recorded trajectories: a fork at a turn, and how it went. Its text lies in the run's directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
+
+
+class State(models.TextChoices):
+    QUEUED = "queued", "Waiting for its turn"
+    RUNNING = "running", "Rolling on"
+    FINISHED = "finished", "Done"
+    STOPPED = "stopped", "Stopped"
+    REFUSED = "refused", "Refused"
+    FAILED = "failed", "Failed"
+
+
+LIVE = (State.QUEUED, State.RUNNING)
+
+
+class WhatIf(models.Model):
+    """One fork. The original is named by its place, since rows of trajectories are written anew now and then.
+
+    queued ─▶ running ─▶ finished | stopped | refused | failed; a queued one may be stopped.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="what_ifs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    split = models.CharField(max_length=10)
+    step = models.PositiveIntegerField()
+    environment = models.CharField(max_length=60)
+    group = models.PositiveIntegerField()
+    member = models.PositiveIntegerField()
+
+    turn = models.PositiveIntegerField()  # from 0
+    edit = models.CharField(max_length=10)
+    text = models.TextField(blank=True, default="")
+    checkpoint = models.CharField(max_length=20, blank=True, default="")
+    temperature = models.FloatField()
+    seed = models.BigIntegerField()
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    stop_asked = models.BooleanField(default=False)
+    message = models.TextField(blank=True, default="")
+    remedy = models.TextField(blank=True, default="")
+    summary = models.JSONField(default=dict)  # of the engine's last message
+    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["state", "created_at"]), models.Index(fields=["run", "step", "group"])]
+
+    def __str__(self) -> str:
+        return f"what if, turn {self.turn + 1} of step {self.step}, group {self.group}, member {self.member}"
+
+    @property
+    def folder(self) -> Path:
+        return self.run.directory / "what_if" / str(self.pk)
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE
+
+    @property
+    def place(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in PLACE}
+
+    def original(self) -> Trajectory | None:
+        return Trajectory.objects.filter(run=self.run_id, **self.place).first()
+
+
+PLACE = ("split", "step", "environment", "group", "member")
+
+
+def asked_of(trajectory: Trajectory) -> models.QuerySet[WhatIf]:
+    """What was asked of it, the newest first."""
+    return WhatIf.objects.filter(run=trajectory.run_id, **{name: getattr(trajectory, name) for name in PLACE})

@@ -1,0 +1,123 @@
+"""Asking, stopping and reading what-ifs. A worker plays them; each user has one at a time."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+from pydantic import ValidationError
+
+from engine.config import problems_by_field
+from engine.errors import RunDirectoryError
+from engine.rollout.shards import read_records
+from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
+from webapp.trajectories.models import Trajectory
+from webapp.whatif.models import LIVE, PLACE, State, WhatIf
+from workers.app import WHAT_IF, app
+
+log = logging.getLogger(__name__)
+
+MOST_TOKENS = 8192
+MOST_SECONDS = 300.0
+MOST_READ = 256 * 1024
+
+
+class Refused(Exception):
+    """Why a what-if is not played, for the user."""
+
+
+def ask(trajectory: Trajectory, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
+    """A queued what-if; `Refused` says why not. `fields` are those of `WhatIfRequest` that a user may choose."""
+    if reason := why_never(trajectory):
+        raise Refused(reason)
+    if "\0" in fields["text"]:
+        raise Refused("The text has a NUL character. Take it out.")
+    try:
+        request_of(trajectory, fields)
+    except ValidationError as error:
+        raise Refused("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))) from None
+    if fields.get("turn", 0) >= trajectory.turns:
+        raise Refused(f"The trajectory has {trajectory.turns} turns; choose one of them.")
+    user = owner if isinstance(owner, User) else None
+    with transaction.atomic():
+        if user is not None:
+            User.objects.select_for_update().get(pk=user.pk)  # two forms at once are two rows otherwise
+        if WhatIf.objects.filter(owner=user, state__in=LIVE).exists():
+            raise Refused("One of yours is under way. Wait for its end, or stop it, then ask the next.")
+        place = {name: getattr(trajectory, name) for name in PLACE}
+        made = WhatIf.objects.create(run=trajectory.run, owner=user, **place, **fields)
+        transaction.on_commit(lambda: enqueue(made.pk))
+    return made
+
+
+def why_never(trajectory: Trajectory) -> str:
+    """Why nothing can be asked of it; empty when something can."""
+    if trajectory.run.imported_from:
+        return "This trajectory was imported: there is no environment and no model to roll on with."
+    return "This trajectory was removed by the run's retention." if trajectory.removed else ""
+
+
+def request_of(trajectory: Trajectory, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:
+    """What the engine is asked."""
+    return WhatIfRequest.model_validate(
+        {
+            "run_dir": str(trajectory.run.directory.resolve()),
+            "shard": trajectory.shard,
+            "offset": trajectory.offset,
+            "length": trajectory.length,
+            "most_tokens": MOST_TOKENS,
+            "most_seconds": MOST_SECONDS,
+            "device": device,
+            **fields,
+        }
+    )
+
+
+def enqueue(pk: int) -> bool:
+    """Asks a worker to play it. With no broker it waits: `tend` looks for those that do."""
+    try:
+        app.signature(WHAT_IF, args=[pk]).apply_async(retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("What-if %d is queued as a row only, the broker cannot be reached: %s", pk, error)
+        return False
+    return True
+
+
+def stop(asked: WhatIf) -> bool:
+    """Ends a queued one at once, and asks the worker of a running one to."""
+    now = timezone.now()
+    queued = WhatIf.objects.filter(pk=asked.pk, state=State.QUEUED)
+    if queued.update(state=State.STOPPED, ended_at=now, message="Stopped before it began."):
+        return True
+    return bool(WhatIf.objects.filter(pk=asked.pk, state=State.RUNNING).update(stop_asked=True))
+
+
+def messages_after(asked: WhatIf, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """The whole messages after `offset` bytes, and the next offset. Links are not followed."""
+    try:
+        with open(asked.folder / EVENTS, "rb", opener=_without_links) as file:
+            file.seek(offset)
+            data = file.read(MOST_READ)
+    except OSError:
+        return [], offset
+    whole = data[: data.rfind(b"\n") + 1]
+    return [json.loads(line) for line in whole.splitlines()], offset + len(whole)
+
+
+def record(asked: WhatIf) -> dict[str, Any]:
+    """The trajectory that came of it; `RunDirectoryError` where there is none."""
+    path: Path = asked.folder / TRAJECTORY
+    if path.is_symlink() or not path.is_file():
+        raise RunDirectoryError("No trajectory came of it.", remedy="Ask again; the page says what went wrong.")
+    return next(found for _, _, found in read_records(path))
+
+
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW)

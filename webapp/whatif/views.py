@@ -1,0 +1,172 @@
+"""The form that asks what if, the page that shows what came of it beside the original, and the JSON behind both."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from engine.config import EnvironmentConfig
+from engine.environments import make_environment
+from engine.errors import RunDirectoryError
+from engine.what_if.request import EDITS
+from webapp.runs.models import Run
+from webapp.trajectories import services as trajectories
+from webapp.trajectories.models import Trajectory
+from webapp.whatif import services
+from webapp.whatif.models import WhatIf, asked_of
+
+LONGEST_NUMBER = 12  # digits
+LARGEST = 1e12
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    """GET shows the turn and what may be changed of it; POST asks, and leads to the answer's page."""
+    trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    if request.method == "POST":
+        try:
+            asked = services.ask(trajectory, request.user, _fields(request))
+        except services.Refused as refused:
+            return _form(request, trajectory, problem=str(refused))
+        return redirect("whatif:detail", run_id, asked.pk)
+    return _form(request, trajectory)
+
+
+@require_safe
+def detail(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+    asked = _asked(run_id, what_if)
+    return render(
+        request,
+        "whatif/detail.html",
+        {"run": asked.run, "asked": asked, "original": asked.original(), "edit": EDITS.get(asked.edit, asked.edit)},
+    )
+
+
+@require_safe
+def events(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+    """What was told after a byte, and how it stands."""
+    asked = _asked(run_id, what_if)
+    after = request.GET.get("after", "0")
+    if not _is_number(after):
+        return JsonResponse({"error": "after is a number of bytes."}, status=400)
+    told, following = services.messages_after(asked, int(after))
+    asked.refresh_from_db()  # after reading: an end that is told here has nothing behind it
+    rest = {"message": asked.message, "remedy": asked.remedy, "live": asked.is_live, "summary": asked.summary}
+    state = {"state": asked.state, "label": asked.get_state_display()}
+    return JsonResponse({"messages": told, "next": following, **state, **rest})
+
+
+@require_safe
+def data(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+    try:
+        return JsonResponse(services.record(_asked(run_id, what_if)))
+    except RunDirectoryError as error:
+        return JsonResponse({"error": {"message": error.message, "remedy": error.remedy}}, status=410)
+
+
+@require_POST
+def stop(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+    services.stop(_asked(run_id, what_if))
+    return redirect("whatif:detail", run_id, what_if)
+
+
+def _asked(run_id: str, pk: int) -> WhatIf:
+    return get_object_or_404(WhatIf.objects.select_related("run", "owner"), pk=pk, run_id=run_id)
+
+
+def _fields(request: HttpRequest) -> dict[str, Any]:
+    """What the form chose, as the engine calls it; `Refused` names what is no number."""
+    edit = request.POST.get("edit", "nothing")
+    return {
+        "turn": int(_number(request, "turn", "1")) - 1,
+        "edit": edit,
+        # browsers send lines with CR LF; what the model reads has LF
+        "text": request.POST.get(edit, "").replace("\r\n", "\n") if edit in ("action", "reply", "prompt") else "",
+        "checkpoint": request.POST.get("checkpoint", ""),
+        "temperature": _number(request, "temperature", "1"),
+        "seed": int(_number(request, "seed", "0")),
+    }
+
+
+def _number(request: HttpRequest, name: str, default: str) -> float:
+    text = request.POST.get(name, default).strip() or default
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or abs(number) > LARGEST:
+        raise services.Refused(f"The {name} {text[:40]!r} is not a number that can be used.")
+    return number
+
+
+def _form(request: HttpRequest, trajectory: Trajectory, *, problem: str = "") -> HttpResponse:
+    run = trajectory.run
+    record: dict[str, Any] = {"turns": []}
+    never = services.why_never(trajectory)
+    try:
+        record = record if never else trajectories.record(trajectory)
+    except RunDirectoryError as error:
+        problem = problem or str(error)
+    turn = _chosen_turn(request, len(record["turns"]))
+    context = {
+        "run": run,
+        "trajectory": trajectory,
+        "turns": range(1, len(record["turns"]) + 1),
+        "turn": turn + 1,
+        "recorded": record["turns"][turn] if record["turns"] else None,
+        "drawing": _state_before(record, turn),
+        "actions": _actions(run, trajectory),
+        "edits": EDITS,
+        "edit": request.POST.get("edit", "nothing"),
+        "typed": {name: request.POST.get(name, "") for name in ("action", "reply", "prompt")},
+        "checkpoints": run.checkpoints.order_by("-step"),
+        "checkpoint": request.POST.get("checkpoint", _newest_checkpoint(run)),
+        "temperature": request.POST.get("temperature") or run.config.get("rollout", {}).get("temperature", 1.0),
+        "seed": request.POST.get("seed") or "0",
+        "problem": "" if never else problem,
+        "never": never,
+        "before": asked_of(trajectory)[:10],
+        "most_tokens": services.MOST_TOKENS,
+        "most_minutes": services.MOST_SECONDS / 60,
+    }
+    return render(request, "whatif/new.html", context, status=422 if problem and request.method == "POST" else 200)
+
+
+def _chosen_turn(request: HttpRequest, count: int) -> int:
+    """From 0; the nearest that there is."""
+    text = request.POST.get("turn") or request.GET.get("turn") or "1"
+    return min(max(int(text) - 1, 0), max(count - 1, 0)) if _is_number(text) else 0
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER
+
+
+def _newest_checkpoint(run: Run) -> str:
+    newest = run.checkpoints.order_by("-step").first()
+    return f"step_{newest.step}" if newest else ""
+
+
+def _state_before(record: dict[str, Any], turn: int) -> dict[str, Any] | None:
+    """The drawing that the model had before it at the turn."""
+    frames = [frame for earlier in record["turns"][:turn] for frame in earlier.get("frames", [])]
+    drawing = frames[-1]["drawing"] if frames else record.get("initial", {}).get("drawing")
+    return drawing if isinstance(drawing, dict) else None
+
+
+def _actions(run: Run, trajectory: Trajectory) -> list[str]:
+    """The names of what can be done, for a hint; none where the environment cannot be made."""
+    for data in run.config.get("environments", []):
+        if data.get("tag") == trajectory.environment:
+            try:
+                config = EnvironmentConfig.model_validate(data)
+                environment = make_environment(config.kind, **config.parameters)
+                environment.reset(seed=trajectory.seed)
+                return environment.action_names()[:20]
+            except Exception:  # an environment is somebody's code, and may raise anything
+                return []
+    return []
