@@ -20,6 +20,7 @@ COMMANDS = {
     "trajectory_list": ["benchmarks.trajectory_list"],
     "reader_opening": ["benchmarks.reader_opening"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
+    "watchers": ["benchmarks.watchers"],
 }
 IN_A_BROWSER = ("reader_opening", "event_to_pixel")
 

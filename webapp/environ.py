@@ -51,3 +51,17 @@ def networks(name: str) -> list[str]:
 
 def path(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).expanduser().absolute()
+
+
+def price(name: str) -> float | None:
+    """An amount of money, or None if the variable is not set."""
+    given = text(name)
+    if not given:
+        return None
+    try:
+        amount = float(given)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < 1e9:
+        raise ImproperlyConfigured(f"{name} is {given!r}. Give an amount such as 2.50, or unset it.")
+    return amount

@@ -16,6 +16,9 @@ RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
 STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
 
 # Where it listens, and under which names it may be called.
+GPU_HOUR_PRICE = environ.price("STARBOARD_GPU_HOUR_PRICE")
+CPU_HOUR_PRICE = environ.price("STARBOARD_CPU_HOUR_PRICE")
+CURRENCY = environ.text("STARBOARD_CURRENCY", "USD")
 STARBOARD_BIND = environ.text("STARBOARD_BIND", "127.0.0.1")
 PORT = environ.integer("PORT", 8000, low=1, high=65535)
 STARBOARD_EXTRA_HOSTS = environ.words("STARBOARD_HOSTS")
@@ -42,6 +45,7 @@ INSTALLED_APPS = [
     "webapp.environments",
     "webapp.audit",
     "webapp.runs",
+    "webapp.panels",
     "webapp.alerts",
     "webapp.trajectories",
     "webapp.whatif",

@@ -16,6 +16,7 @@ urlpatterns = [
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
     path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.runs.urls")),
+    path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("", include("webapp.evaluations.urls")),
 ]

@@ -14,7 +14,7 @@ from engine.events import Event
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -24,6 +24,7 @@ from workers.tail import Chunk, read_chunk
 
 STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
 INSERT_BATCH = 500
+LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps all the same
 
 
 class Bridge:
@@ -34,6 +35,14 @@ class Bridge:
         self.epoch = epoch
         self.attempt = _newest_attempt(run)
         self.path = run.directory / "events.jsonl"
+        self.names = set(run.metric_names.values_list("name", flat=True))
+
+    def has_news(self) -> bool:
+        """Whether the file is longer, or shorter, than what was read of it."""
+        try:
+            return self.path.stat().st_size != self.run.event_offset
+        except OSError:
+            return False
 
     def drain(self, *, moves: bool = True) -> bool:
         """Everything whole in the file into rows; True if there was anything. `Fenced` if the run is not ours."""
@@ -51,6 +60,7 @@ class Bridge:
         with transaction.atomic():
             self._advance(rows, chunk)
             _save(rows)
+            self._note_names(rows)
             if moves:
                 plan(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
@@ -63,6 +73,13 @@ class Bridge:
         self.attempt = event.attempt
         self.run.last_seq = event.seq
         return True
+
+    def _note_names(self, rows: Rows) -> None:
+        fresh = {name for row in rows.steps.values() for name in row.metrics} - self.names
+        if fresh:
+            named = [MetricName(run=self.run, name=name) for name in sorted(fresh) if len(name) <= LONGEST_NAME]
+            MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
+            self.names |= fresh
 
     def _advance(self, rows: Rows, chunk: Chunk) -> None:
         fields = {**rows.fields, "event_offset": chunk.end}

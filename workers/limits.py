@@ -14,7 +14,8 @@ class Limits:
 
     lease: float = 30.0
     renew: float = 10.0
-    poll: float = 0.1  # of events.jsonl
+    poll: float = 0.1  # from round to round
+    glance: float = 0.02  # at the size of events.jsonl
     obey: float = 0.5  # of the row's requests
     judge: float = 5.0
     silent: float = 60.0  # without a beat: twelve beats of the engine

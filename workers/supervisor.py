@@ -95,8 +95,15 @@ class Supervisor:
                     return
             except (OperationalError, InterfaceError, OSError) as error:
                 self._sit_out(error)
-            self.shutdown.wait(self.limits.poll)
+            self._wait_for_events()
         lease.release(self.run.pk, self.epoch)
+
+    def _wait_for_events(self) -> None:
+        """A poll at most. A glance at the file's size costs microseconds; a round of all the rest does not."""
+        until = time.monotonic() + self.limits.poll
+        while time.monotonic() < until and not self.shutdown.wait(min(self.limits.glance, self.limits.poll)):
+            if self.bridge.has_news():
+                return
 
     def _round(self, engine: EngineHandle) -> bool:
         """One look at everything; True when the run has ended."""

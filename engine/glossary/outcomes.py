@@ -237,6 +237,7 @@ ROLLOUT = (
     Metric(
         name="rollout/parse/<case>", section="rollout", title="Replies: <case>", unit="share", low=0, high=1,
         meaning="Share of replies that were read this way.",
+        bad="Growing, if it is any other way than a well-formed reply: the format falls apart.",
     ),
 )  # fmt: skip
 

@@ -41,6 +41,37 @@ PERF = (
         meaning="Most memory that the engine has used so far.",
         bad="Rising step by step towards the machine's limit: lower optimizer.micro_batch_tokens.",
     ),
+    Metric(
+        name="perf/cpu_cores", section="perf", title="Cores used", unit="cores", low=0,
+        meaning="Cores that the engine kept busy over the step, its ended children counted.",
+        formula="processor seconds / seconds",
+        bad="Far below the machine's cores on a CPU run: it waits for something.",
+    ),
+    Metric(
+        name="perf/host_cpu_share", section="perf", title="Machine's processors busy", unit="share", low=0, high=1,
+        meaning="Share of all cores' time that anything on the machine used over the step.",
+        bad="Near 1 while the engine's own cores are few: something else takes the machine.",
+    ),
+    Metric(
+        name="perf/host_memory_share", section="perf", title="Machine's memory in use", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the machine's memory that is not available, at the end of the step.",
+        bad="Near 1: the kernel will end the engine, and the run restarts from its last checkpoint.",
+    ),
+    Metric(
+        name="perf/gpu_share", section="perf", title="GPU busy", unit="share", low=0, high=1, better="higher",
+        meaning="Share of the step in which the GPU ran anything, asked of the driver once a second.",
+        bad="Below a half: the environments or the host keep it waiting.",
+    ),
+    Metric(
+        name="perf/gpu_memory_mb", section="perf", title="GPU memory of the engine", unit="MB", low=0, better="lower",
+        meaning="Most GPU memory that the engine's tensors have taken so far.",
+        bad="Near the device's: lower optimizer.micro_batch_tokens.",
+    ),
+    Metric(
+        name="perf/gpu_memory_share", section="perf", title="GPU memory in use", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the device's memory that is taken, by this engine or by others.",
+        bad="Near 1 with little of it the engine's: another process holds the device.",
+    ),
 )  # fmt: skip
 
 CLUSTER = (

@@ -7,7 +7,6 @@ own file; what the outside sees is events in a run directory.
 from __future__ import annotations
 
 import math
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups
 from engine.training.group_record import group_record
+from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
@@ -71,6 +71,7 @@ class Trainer:
         self.smoothed = SmoothedZScore(progress.spreads)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
+        self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
         self.rollouts: Rollouts = InTurn(backend, self._roll)
         if config.backend == "ray" and config.cluster.overlap:
             self.rollouts = OneAhead(backend, self._roll, last=config.steps)
@@ -286,7 +287,7 @@ class Trainer:
             "time/step": seconds,
             "perf/sampled_tokens_per_second": sampled / max(times["rollout"], 1e-9),
             "perf/trained_tokens_per_second": trained / max(times["update"], 1e-9),
-            "perf/memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            **self.machine.measure(),
         }
 
     def _piece(self, token: int) -> str:

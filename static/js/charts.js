@@ -1,51 +1,73 @@
-// One chart panel: faint raw line, smoothed line over it, held-out points with intervals, alerts as marks.
+// One chart panel. It draws only when what it shows has changed, and never moves what the reader set.
 
+import { chartMenu } from "./chart_menu.js";
+import { layoutOf } from "./chart_layout.js";
+import { heldOutTrace, tracesOf, words } from "./chart_traces.js";
+import { coordinate } from "./curves.js";
 import { element } from "./dom.js";
 import { number } from "./format.js";
-import { label } from "./glossary.js";
-import { smooth } from "./run_store.js";
+import { describe, label } from "./glossary.js";
+import { withoutOutliers } from "./smoothing.js";
+
+const COLOURS = 8;
+const DOUBLE_CLICK = 300; // milliseconds in which a second click means the window, not the point
+const OPTIONS = {
+  responsive: true,
+  displaylogo: false,
+  showSendToCloud: false,
+  plotlyServerURL: "",
+  showTips: false,
+  doubleClick: false, // ours: it resets the window of all charts
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "toImage"],
+};
 
 export class Chart {
-  // spec: {title, names, range, log, heldOut: [tags]}
-  constructor(spec, onPoint) {
+  // spec: {title, names, range, fromZero, include, log, heldOut: [tags], whyEmpty}
+  // host: {onPoint(step), onZoom(window or null), onHover(x or null, chart), valuesAddress, fileStem}
+  constructor(spec, host) {
     this.spec = spec;
+    this.host = host;
     this.log = Boolean(spec.log);
-    this.last = element("span", { class: "chart-last num" });
-    this.plot = element("div", { class: "chart-plot" });
-    this.empty = element("p", { class: "chart-empty" }, spec.whyEmpty ?? "No data yet: the first step draws it.");
+    this.title = spec.title ?? describe(spec.names[0]).title;
+    this.last = element("span", { class: "chart-last num", "aria-live": "off" });
+    this.plot = element("div", { class: "chart-plot", tabindex: "0", role: "group", "aria-label": this.title });
+    this.line = element("div", { class: "chart-crosshair", hidden: true });
+    this.empty = element("p", { class: "chart-empty" }, "Loading …");
+    this.note = element("p", { class: "chart-note", hidden: true });
     this.key = element("ul", { class: "chart-key" });
-    const toggle = element(
-      "button",
-      {
-        class: "button button--quiet button--small",
-        type: "button",
-        "aria-pressed": String(this.log),
-        title: "Logarithmic axis",
-      },
-      "log",
-    );
-    toggle.addEventListener("click", () => {
-      this.log = !this.log;
-      toggle.setAttribute("aria-pressed", String(this.log));
-      this.draw(this.store, this.view);
-    });
     const heading = element("h3", {});
-    heading.append(this.titled() ? document.createTextNode(spec.title) : label(spec.names[0]));
+    heading.append(this.titled() ? document.createTextNode(this.title) : label(spec.names[0]));
     this.panel = element(
       "section",
       { class: "panel chart", "data-chart": spec.names[0] },
-      element("div", { class: "chart-head" }, heading, this.last, toggle),
-      this.plot,
+      element("div", { class: "chart-head" }, heading, this.last, this.logSwitch(), chartMenu(this)),
+      element("div", { class: "chart-frame" }, this.plot, this.line),
+      this.note,
       this.key,
       this.empty,
     );
-    if (this.titled())
-      spec.names.forEach((name, index) => this.key.append(element("li", { class: `key-${index + 1}` }, label(name))));
+    const sample = (name, i) => element("li", { class: `key-${colour(i)}` }, label(name));
+    this.keys = this.titled() ? spec.names.map(sample) : [];
+    this.key.append(...this.keys);
     (spec.heldOut ?? []).forEach((tag) =>
       this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")),
     );
-    this.onPoint = onPoint;
-    this.drawn = false;
+    this.shown = null; // a signature of what is drawn
+  }
+
+  get valuesAddress() {
+    return this.host.valuesAddress;
+  }
+
+  logSwitch() {
+    const attributes = { class: "button button--quiet button--small", type: "button", title: "Logarithmic axis" };
+    const made = element("button", { ...attributes, "aria-pressed": String(this.log) }, "log");
+    made.addEventListener("click", () => {
+      this.log = !this.log;
+      made.setAttribute("aria-pressed", String(this.log));
+      this.draw(this.page);
+    });
+    return made;
   }
 
   // several lines: the title names what they have in common, the key each of them
@@ -58,147 +80,149 @@ export class Chart {
     return getComputedStyle(this.panel).getPropertyValue(name).trim();
   }
 
-  async draw(store, view) {
-    if (!store) return;
-    Object.assign(this, { store, view });
-    const traces = this.traces(store, view);
-    this.empty.hidden = traces.some((trace) => trace.x.length > 0);
-    this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";
-    await globalThis.Plotly.react(this.plot, traces, this.layout(store, view), {
-      responsive: true,
-      displaylogo: false,
-      showSendToCloud: false,
-      plotlyServerURL: "",
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-    });
-    if (!this.drawn) {
-      this.drawn = true;
-      this.plot.on("plotly_click", (event) => {
-        const step = event.points[0]?.customdata;
-        if (step !== undefined) this.onPoint(step);
-      });
+  fileName(ending) {
+    return `${this.host.fileStem}-${this.spec.names.join("-").replace(/[^\w]+/g, "-").slice(0, 80)}.${ending}`;
+  }
+
+  // Over the full width of the page, or not; whether it is now.
+  enlarge() {
+    const wide = this.panel.classList.toggle("chart--wide");
+    globalThis.Plotly.Plots.resize(this.plot);
+    return wide;
+  }
+
+  // page: {store, view}
+  async draw(page) {
+    if (!page) return;
+    this.page = page;
+    const signature = this.signature(page);
+    if (signature === this.shown) return;
+    this.shown = signature;
+    const { store, view } = page;
+    const { curves } = store;
+    const colours = this.spec.names.map((_, index) => this.css(`--series-${colour(index)}`));
+    const traces = tracesOf({ names: this.spec.names, colours, curves, view });
+    for (const tag of this.spec.heldOut ?? []) {
+      const evaluations = store.evaluations.filter((one) => one.environment === tag);
+      traces.push(heldOutTrace(evaluations, { curves, view, colour: this.css("--series-2") }));
     }
+    const free = view.outliers && !this.spec.range;
+    const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
+    this.tell(traces, cut, curves);
+    const css = (name) => this.css(name);
+    const small = this.panel.clientWidth < 500;
+    const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small });
+    await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
+    if (!this.mounted) this.mount();
   }
 
-  traces(store, view) {
-    const made = [];
-    this.spec.names.forEach((name, index) => {
-      const points = store.series(name, view.axis);
-      if (name.startsWith("eval/")) return;
-      const colour = this.css(`--series-${index + 1}`);
-      const x = points.map((point) => point.x);
-      const y = points.map((point) => point.y);
-      const steps = points.map((point) => point.step);
-      const sparse = points.length < 2 || points.length < store.steps.length / 2;
-      const smoothed = smooth(y, sparse ? 0 : view.smoothing);
-      if (!sparse && view.smoothing)
-        made.push({
-          x,
-          y,
-          customdata: steps,
-          mode: "lines",
-          line: { color: colour, width: 1 },
-          opacity: 0.28,
-          hoverinfo: "skip",
-          showlegend: false,
-        });
-      made.push({
-        x,
-        y: smoothed,
-        customdata: steps,
-        text: y.map((value) => number(value)),
-        mode: sparse ? "lines+markers" : "lines",
-        line: { color: colour, width: 1.75 },
-        marker: { size: 5, color: colour },
-        name: "",
-        hovertemplate: "step %{customdata}: %{text}<extra></extra>",
-        showlegend: false,
-      });
-      if (index === 0) this.last.textContent = points.length ? number(y.at(-1)) : "";
+  signature({ store, view }) {
+    const look = [view.axis, view.smoothing, view.outliers, view.revision, view.zooms, view.theme, this.log];
+    const marks = [store.alerts.length, this.spec.heldOut?.length ? store.evaluations.length : 0];
+    return [...look, ...marks, store.curves.revisionOf(this.spec.names)].join("|");
+  }
+
+  tell(traces, cut, curves) {
+    const loaded = this.spec.names.every((name) => curves.isLoaded(name));
+    this.keys.forEach((one, i) => (one.hidden = loaded && !curves.points(this.spec.names[i]).length));
+    this.empty.hidden = traces.some((trace) => trace.x.length > 0);
+    this.empty.textContent = loaded ? (this.spec.whyEmpty ?? "No data yet: the first step draws it.") : "Loading …";
+    this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";
+    this.note.hidden = !cut;
+    if (cut) this.note.textContent = `${cut.outside} values lie outside, as far as ${number(cut.reach)}`;
+    this.showNewest();
+  }
+
+  showNewest() {
+    const newest = this.page.store.curves.points(this.spec.names[0]).at(-1);
+    this.last.textContent = newest ? number(newest.y) : "";
+  }
+
+  mount() {
+    this.mounted = true;
+    this.plot.on("plotly_click", (event) => {
+      const step = event.points[0]?.customdata;
+      clearTimeout(this.opening);
+      if (step === undefined || event.event?.detail > 1) return;
+      this.opening = setTimeout(() => this.host.onPoint(step), DOUBLE_CLICK);
     });
-    for (const tag of this.spec.heldOut ?? []) made.push(this.heldOut(store.heldOut(tag, view.axis)));
-    return made;
+    this.plot.on("plotly_relayout", (change) => {
+      if (change["xaxis.range[0]"] !== undefined)
+        this.host.onZoom([change["xaxis.range[0]"], change["xaxis.range[1]"]]);
+      else if (change["xaxis.autorange"]) this.host.onZoom(null);
+    });
+    this.plot.on("plotly_doubleclick", () => {
+      clearTimeout(this.opening);
+      this.host.onZoom(null);
+    });
+    this.plot.addEventListener("mousemove", (event) => this.point(event));
+    this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
+    this.plot.addEventListener("keydown", (event) => this.byKey(event));
+    this.plot.addEventListener("blur", () => this.host.onHover(null));
   }
 
-  heldOut(points) {
-    const colour = this.css("--series-2");
-    return {
-      x: points.map((point) => point.x),
-      y: points.map((point) => point.y),
-      customdata: points.map((point) => point.step),
-      text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]`),
-      error_y: {
-        type: "data",
-        symmetric: false,
-        array: points.map((point) => point.high - point.y),
-        arrayminus: points.map((point) => point.y - point.low),
-        color: colour,
-        thickness: 1.2,
-        width: 3,
-      },
-      mode: "markers",
-      cliponaxis: false, // the first lies on the axis
-      marker: { color: colour, size: 6 },
-      hovertemplate: "held-out at step %{customdata}: %{text}<extra></extra>",
-      showlegend: false,
-    };
+  unmount() {
+    if (!this.mounted) return;
+    globalThis.Plotly.purge(this.plot);
+    Object.assign(this, { mounted: false, shown: null });
   }
 
-  layout(store, view) {
-    const muted = this.css("--text-muted");
-    const axis = {
-      gridcolor: this.css("--grid-line"),
-      zeroline: false,
-      linecolor: this.css("--border"),
-      tickfont: { size: 11, color: muted },
-      automargin: true,
-    };
-    const range = this.log
-      ? { tickformat: "~g" }
-      : this.spec.range
-        ? { range: this.spec.range }
-        : {
-            rangemode: this.spec.fromZero ? "tozero" : "normal",
-            autorangeoptions: { include: this.spec.include ?? [] },
-          };
-    return {
-      margin: { l: 44, r: 8, t: 6, b: 28 },
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: this.css("--font-text"), size: 11, color: muted },
-      hovermode: "closest",
-      hoverlabel: {
-        bgcolor: this.css("--surface"),
-        bordercolor: this.css("--border"),
-        font: { color: this.css("--text"), size: 12 },
-      },
-      uirevision: `${view.axis}-${view.revision}`,
-      dragmode: "zoom",
-      xaxis: { ...axis, title: undefined, rangemode: "nonnegative" },
-      yaxis: { ...axis, type: this.log ? "log" : "linear", exponentformat: "e", ...range },
-      shapes: alertMarks(store, view, (name) => this.css(name)),
-    };
+  // the crosshair of all charts, at the point that is nearest to the mouse
+  point(event) {
+    const axis = this.plot._fullLayout?.xaxis;
+    if (!axis) return;
+    const inside = event.clientX - this.plot.getBoundingClientRect().left - axis._offset;
+    if (inside < 0 || inside > axis._length) return this.host.onHover(null);
+    const near = this.nearest((place) => Math.abs(axis.d2p(this.drawnAt(place)) - inside));
+    if (near) this.host.onHover(near);
+  }
+
+  // ← and → go from point to point, Enter opens the step, Escape lets go
+  byKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const points = this.page.store.curves.points(this.spec.names[0]);
+    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (move && points.length) {
+      const from = this.marked ? points.findIndex((point) => point.step >= this.marked.step) : -1;
+      const next = from < 0 ? points.length - 1 : Math.min(points.length - 1, Math.max(0, from + move));
+      this.last.setAttribute("aria-live", "polite");
+      this.marked = points[next]; // the next key may come before the next frame
+      this.host.onHover(this.marked);
+      event.preventDefault();
+    } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked.step);
+    else if (event.key === "Escape") this.host.onHover(null);
+  }
+
+  nearest(distance) {
+    const points = this.page.store.curves.points(this.spec.names[0]);
+    let best = null;
+    for (const point of points) {
+      const far = distance(point);
+      if (best === null || far < best.far) best = { far, point };
+    }
+    return best?.point ?? null;
+  }
+
+  drawnAt(place) {
+    const x = coordinate(place, this.page.view.axis);
+    return this.page.view.axis === "time" ? new Date(x) : x;
+  }
+
+  // The crosshair at a place of the run, and what this chart says there; null takes it away.
+  mark(place) {
+    this.marked = place;
+    const axis = this.plot._fullLayout?.xaxis;
+    if (!place || !axis || !this.mounted) {
+      this.line.hidden = true;
+      if (this.page) this.showNewest();
+      return;
+    }
+    const x = axis.d2p(this.drawnAt(place));
+    this.line.hidden = x < 0 || x > axis._length;
+    this.line.style.transform = `translateX(${Math.round(axis._offset + x)}px)`;
+    const here = this.nearest((point) => Math.abs(point.step - place.step));
+    if (here) this.last.textContent = words(here);
   }
 }
 
-function alertMarks(store, view, css) {
-  const places = new Map(
-    store.steps.map((one) => [one.step, view.axis === "time" ? new Date(1000 * one.time) : one[view.axis]]),
-  );
-  return store.alerts
-    .filter((alert) => places.has(alert.step))
-    .map((alert) => ({
-      type: "line",
-      xref: "x",
-      yref: "paper",
-      x0: places.get(alert.step),
-      x1: places.get(alert.step),
-      y0: 0,
-      y1: 1,
-      line: {
-        color: css(alert.severity === "watch" || alert.severity === "warn" ? "--watch" : "--bad"),
-        width: 1,
-        dash: "dot",
-      },
-    }));
-}
+const colour = (index) => (index % COLOURS) + 1;

@@ -3,23 +3,28 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 const SILENCE = 40000; // the server speaks every 15 s
+const GLANCE = 5000;
 
 export class LiveSocket {
-  // `after()` is the newest seq known; `onMessage` gets every message; `onState` one of live, catching-up, stale, polling
+  // `after()` is the newest seq known; `onMessage` gets every message; `onState` one of live, catching-up, stale and
+  // polling
   constructor({ path, after, onMessage, onState, poll }) {
     Object.assign(this, { path, after, onMessage, onState, poll });
     this.wait = FIRST_WAIT;
     this.offset = 0; // server clock minus ours, in seconds
     this.open();
     document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.socket?.readyState !== WebSocket.OPEN) this.retryNow();
+      if (document.hidden) return;
+      this.listenForSilence();
+      this.retryNow();
     });
     addEventListener("online", () => this.retryNow());
     addEventListener("pagehide", () => {
       this.over = true;
       this.socket?.close();
     });
-    setInterval(() => this.listenForSilence(), 5000);
+    this.glanced = Date.now();
+    setInterval(() => this.listenForSilence(), GLANCE);
   }
 
   open() {
@@ -28,14 +33,16 @@ export class LiveSocket {
     this.onState("catching-up");
     const socket = new WebSocket(`${scheme}://${location.host}${this.path}?after=${this.after()}`);
     this.socket = socket;
+    const mine = () => this.socket === socket;
     socket.addEventListener("open", () => {
+      if (!mine()) return;
       this.wait = FIRST_WAIT;
       this.heard = Date.now();
       this.ping();
       this.pinging = setInterval(() => this.ping(), 20000);
     });
-    socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
-    socket.addEventListener("close", (event) => this.closed(event.code));
+    socket.addEventListener("message", (event) => mine() && this.receive(JSON.parse(event.data)));
+    socket.addEventListener("close", (event) => mine() && this.closed(event.code));
   }
 
   receive(message) {
@@ -65,8 +72,14 @@ export class LiveSocket {
     this.onState("polling");
     this.poll().then((good) => this.onState(good ? "polling" : "stale"));
     const jitter = 0.7 + 0.6 * Math.random();
-    this.retry = setTimeout(() => this.open(), this.wait * jitter);
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => this.openIfSeen(), this.wait * jitter);
     this.wait = Math.min(LONGEST_WAIT, 2 * this.wait);
+  }
+
+  // a hidden tab waits until somebody looks
+  openIfSeen() {
+    if (!document.hidden) this.open();
   }
 
   retryNow() {
@@ -76,8 +89,18 @@ export class LiveSocket {
     this.open();
   }
 
-  // a laptop that slept may hold a dead socket that never says so
+  // A laptop that slept may hold a dead socket that never says so, and whose farewell takes a minute: it is left alone.
   listenForSilence() {
-    if (this.socket?.readyState === WebSocket.OPEN && Date.now() - this.heard > SILENCE) this.socket.close();
+    const now = Date.now();
+    const slept = now - this.glanced > SILENCE;
+    this.glanced = now;
+    if (this.over || this.socket?.readyState !== WebSocket.OPEN) return;
+    if (!slept && now - this.heard <= SILENCE) return;
+    const dead = this.socket;
+    this.socket = null;
+    clearInterval(this.pinging);
+    dead.close();
+    this.wait = FIRST_WAIT;
+    this.open();
   }
 }

@@ -1,9 +1,14 @@
-// Everything known of one run, built from events in order. An event counts once: those up to the newest seq are dropped.
+// What happened in one run, built from events in order. An event counts once: those up to the newest seq are dropped.
+// Curves are kept apart (curves.js), which this hands every step to.
+
+const KEPT = 300; // newest steps, for the phases and the pace
+const LONG = 10; // a step of more times the median is a pause
 
 export class RunStore {
-  constructor() {
+  constructor(curves) {
+    this.curves = curves;
     this.lastSeq = 0;
-    this.steps = []; // {step, tokens, seconds, time, metrics, skipped}
+    this.steps = []; // {step, tokens, seconds, time, attempt, metrics, skipped}, the newest only
     this.evaluations = []; // events
     this.alerts = [];
     this.checkpoints = [];
@@ -12,6 +17,16 @@ export class RunStore {
     this.phase = null;
     this.keys = new Set();
     this.hasRecords = false;
+  }
+
+  // Adds the outline that a page starts from: its steps have no metrics but times.
+  begin({ events, keys, last_seq }) {
+    keys.forEach((key) => this.keys.add(key));
+    for (const event of events.filter((one) => one.seq > this.lastSeq)) {
+      if (event.kind === "step_completed") this.steps.push(event);
+      else this[`on_${event.kind}`]?.(event);
+    }
+    this.lastSeq = Math.max(this.lastSeq, last_seq);
   }
 
   // Adds events; returns those that were new.
@@ -26,11 +41,8 @@ export class RunStore {
 
   on_run_started(event) {
     this.start = event.start ?? "";
-    if (event.resumed_from === null || event.resumed_from === undefined) {
-      if (event.attempt > 1) this.forgetAfter(0);
-      return;
-    }
-    this.forgetAfter(event.resumed_from);
+    this.curves.begin(event);
+    if (event.attempt > 1) this.forgetAfter(event.resumed_from ?? 0);
   }
 
   // A new attempt begins at its checkpoint: what an earlier one did beyond it does not count.
@@ -40,12 +52,12 @@ export class RunStore {
   }
 
   on_step_completed(event) {
-    this.steps =
-      this.steps.length && this.steps.at(-1).step >= event.step
-        ? this.steps.filter((one) => one.step < event.step)
-        : this.steps;
+    if (this.steps.length && this.steps.at(-1).step >= event.step)
+      this.steps = this.steps.filter((one) => one.step < event.step);
     this.steps.push(event);
+    if (this.steps.length > KEPT) this.steps.shift();
     for (const key of Object.keys(event.metrics)) this.keys.add(key);
+    this.curves.add(event);
   }
 
   on_evaluation_completed(event) {
@@ -76,46 +88,17 @@ export class RunStore {
     this.hasRecords = true;
   }
 
-  // Points of one metric as [{x, y, step}], along `axis`: step, tokens, seconds or time.
-  series(key, axis) {
-    const points = [];
-    for (const one of this.steps) {
-      const y = one.metrics[key];
-      if (y !== undefined) points.push({ x: at(one, axis), y, step: one.step });
-    }
-    return points;
+  // Seconds of the clock from step to step now: the mean over the newest fifty, pauses and restarts left out.
+  pace() {
+    const recent = this.steps.slice(-51);
+    const gaps = recent.flatMap((one, i) => {
+      const before = recent[i - 1];
+      return before?.attempt === one.attempt ? [one.time - before.time] : [];
+    });
+    const last = recent.at(-1);
+    if (!gaps.length) return last ? last.seconds / last.step : null;
+    const middle = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)];
+    const usual = gaps.filter((gap) => gap <= LONG * middle);
+    return usual.reduce((sum, gap) => sum + gap, 0) / usual.length;
   }
-
-  // Held-out success of one environment with its interval.
-  heldOut(tag, axis) {
-    const places = new Map(this.steps.map((one) => [one.step, one]));
-    return this.evaluations
-      .filter((one) => one.environment === tag)
-      .map((one) => {
-        const step = places.get(one.step) ?? { step: one.step, tokens: 0, seconds: 0, time: one.time };
-        return {
-          x: axis === "time" ? new Date(1000 * one.time) : at(step, axis),
-          y: one.success,
-          low: one.low,
-          high: one.high,
-          step: one.step,
-        };
-      });
-  }
-}
-
-function at(one, axis) {
-  return axis === "time" ? new Date(1000 * one.time) : one[axis];
-}
-
-// Exponential moving average with its start corrected, so that it begins at the first value.
-export function smooth(values, weight) {
-  if (!weight) return values;
-  let mean = 0;
-  let mass = 0;
-  return values.map((value) => {
-    mass = weight * mass + (1 - weight);
-    mean += ((1 - weight) / mass) * (value - mean); // a constant stays exactly what it is
-    return mean;
-  });
 }

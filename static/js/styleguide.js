@@ -1,22 +1,26 @@
 // The guide's charts: one with a curve, held-out points and an alert, one that is empty; and its metric labels.
 
 import { Chart } from "./charts.js";
+import { Curves } from "./curves.js";
 import { explainAll } from "./glossary.js";
 import { RunStore } from "./run_store.js";
 
-const store = new RunStore();
-const steps = Array.from({ length: 60 }, (_, index) => index + 1);
-store.add(
-  steps.map((step) => ({
-    kind: "step_completed",
-    seq: step,
-    step,
-    tokens: step * 1000,
-    seconds: step * 3,
-    time: step * 3,
-    metrics: { "rollout/success": 0.2 + 0.005 * step + 0.06 * Math.sin(step) },
-  })),
-);
+const STEPS = Array.from({ length: 60 }, (_, index) => index + 1);
+const SUCCESS = "rollout/success";
+const curves = new Curves("", STEPS.length, () => {});
+const store = new RunStore(curves);
+const band = { mean: STEPS.map((step) => 0.2 + 0.005 * step + 0.06 * Math.sin(step)), low: [], high: [] };
+const seconds = STEPS.map((step) => 3 * step);
+curves.fill([SUCCESS, "value/explained_variance"], {
+  steps: STEPS,
+  tokens: STEPS.map((step) => 1000 * step),
+  seconds,
+  times: seconds,
+  elapsed: seconds,
+  attempts: STEPS.map(() => 1),
+  thinned: false,
+  series: { [SUCCESS]: band, "value/explained_variance": { ...band, mean: STEPS.map(() => null) } },
+});
 store.add(
   [10, 30, 50].map((step, index) => ({
     kind: "evaluation_completed",
@@ -41,17 +45,18 @@ store.add([
   },
 ]);
 
-const view = { axis: "step", smoothing: 0.6, revision: 0 };
+const view = { axis: "step", smoothing: 0.6, outliers: false, window: null, revision: 0, zooms: 0 };
+const host = { onPoint() {}, onZoom() {}, onHover() {}, valuesAddress: "", fileStem: "guide" };
 const charts = [...document.querySelectorAll("[data-guide-charts]")].flatMap((place) => {
   const made = [
-    new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, () => {}),
+    new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, host),
     new Chart(
       { title: "Explained variance", names: ["value/explained_variance"], whyEmpty: "This run has no critic." },
-      () => {},
+      host,
     ),
   ];
   place.append(...made.map((chart) => chart.panel));
   return made;
 });
-await Promise.all(charts.map((chart) => chart.draw(store, view)));
+await Promise.all(charts.map((chart) => chart.draw({ store, view })));
 explainAll();

@@ -39,6 +39,7 @@ eval/Frozen Lake/return
 time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
 time/score time/sync cluster/probe_gap cluster/replaced_samplers
 perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
+perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share perf/gpu_memory_mb perf/gpu_memory_share
 """
 # a tag may hold spaces, so names are split at areas
 NAMES = [

@@ -17,6 +17,7 @@ from webapp.accounts.services import local_user
 from webapp.environments.models import EnvironmentDefinition
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
+from webapp.panels.models import PanelLayout
 from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
@@ -33,6 +34,7 @@ class World:
     run: Run
     environment: EnvironmentDefinition
     trajectories: list[Trajectory]
+    layout: PanelLayout
     what_if: WhatIf
 
 
@@ -44,8 +46,11 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     run = submit_run(owner=user, config=config, name=name[:80], environment_version=environment)
     _report(run, text)
     trajectories = _record(run, texts or [text])
+    layout = PanelLayout.objects.create(owner=user, name=name[:80], charts=[[f"env/{text[:200]}/success"]])
     asked = _ask(trajectories[0], text)
-    return World(user=user, run=run, environment=environment.definition, trajectories=trajectories, what_if=asked)
+    return World(
+        user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout, what_if=asked
+    )
 
 
 def _ask(original: Trajectory, text: str) -> WhatIf:

@@ -407,3 +407,24 @@ def test_a_run_that_an_alert_paused_is_paused_as_if_the_user_had_asked(
     assert Bridge(run, 1).drain()
     run.refresh_from_db()
     assert run.requested == requested
+
+
+def test_every_metric_is_noted_once_whichever_step_and_supervisor_brings_it(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1, **{"reward/mean": 0.1})
+    Bridge(run, 1).drain()
+    record.step(2, **{"reward/mean": 0.2, "collapse/mi_ratio": 0.5})
+    record.step(3, **{"reward/mean": 0.3, "x" * 301: 1.0})  # longer than a page could list
+    Bridge(run, 1).drain()
+    assert list(run.metric_names.values_list("name", flat=True)) == ["collapse/mi_ratio", "reward/mean"]
+
+
+def test_a_glance_at_the_file_tells_whether_there_is_anything_to_read(run: Run) -> None:
+    bridge = Bridge(run, 1)
+    assert not bridge.has_news()
+    record = Record(run)
+    record.started()
+    assert bridge.has_news()
+    bridge.drain()
+    assert not bridge.has_news()

@@ -29,6 +29,14 @@ class Query:
             raise BadQuery(f"{key} is {given[:60]!r}. Send a whole number from {low} to {high}.")
         return int(given)
 
+    def window(self) -> tuple[int, int | None]:
+        """The steps from `from` to `to`, both included; without `to` up to the newest."""
+        first = self.integer("from", 0)
+        last = self.integer("to", first) if "to" in self.values else None
+        if last is not None and last < first:
+            raise BadQuery(f"from is {first} and to is {last}. Send the smaller step as from.")
+        return first, last
+
     def words(self, key: str, *, most: int) -> list[str]:
         """A list with commas, without repetitions."""
         found = list(dict.fromkeys(word for word in self.values.get(key, "").split(",") if word))

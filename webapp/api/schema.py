@@ -16,6 +16,7 @@ REFERENCE = "#/components/schemas/{model}"
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
+NUMBER_FIELDS = ("metric", "title", "first", "now", "best", "limit")
 
 
 @cache
@@ -37,6 +38,7 @@ def _paths() -> Schema:
     run = {"name": "run_id", "in": "path", "required": True, "schema": TEXT, "description": "as in /runs/<id>/"}
     states = {"type": "string", "enum": RunState.values}
     listed = [_query("state", states), _query("after", TEXT), _query("limit", INTEGER), _query("archived", TEXT)]
+    window = [_query("from", INTEGER), _query("to", INTEGER)]
     return {
         "/api/v1/runs/": {"get": _operation("list_runs", "Runs, newest first", "RunPage", listed)},
         "/api/v1/runs/{run_id}/": {"get": _operation("get_run", "One run with its configuration", "RunDetail", [run])},
@@ -53,8 +55,19 @@ def _paths() -> Schema:
                 "get_metrics",
                 "Columns of the metrics `keys`, thinned to about `points` steps; extremes are kept",
                 "MetricSeries",
-                [run, _query("keys", TEXT), _query("points", INTEGER)],
+                [run, _query("keys", TEXT), _query("points", INTEGER), *window],
             )
+        },
+        "/api/v1/runs/{run_id}/bands": {
+            "get": _operation(
+                "get_bands",
+                "Columns of the metrics `keys` in at most `buckets` stretches of steps: mean, extremes and their steps",
+                "MetricBands",
+                [run, _query("keys", TEXT), _query("buckets", INTEGER), *window],
+            )
+        },
+        "/api/v1/runs/{run_id}/outline": {
+            "get": _operation("get_outline", "What a page starts from, whatever the run's length", "Outline", [run])
         },
         "/api/v1/runs/{run_id}/control": {"post": _control(run)},
         "/api/v1/openapi.json": {"get": _operation("get_openapi", "This document", "OpenApi", [])},
@@ -91,7 +104,11 @@ def _schemas() -> Schema:
             dict.fromkeys(("attempt", "step", "restart", "budget", "fruitless"), INTEGER)
             | {"time": NUMBER, "reason": TEXT}
         ),
-        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig")})]},
+        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig"), "health": _ref("Health")})]},
+        "Health": _object(
+            dict.fromkeys(("key", "word", "sentence", "icon"), TEXT)
+            | {"numbers": {"type": "array", "items": _object(dict.fromkeys(NUMBER_FIELDS, TEXT))}}
+        ),
         "RunPage": _object({"runs": {"type": "array", "items": _ref("Run")}, "more": {"type": "boolean"}}),
         "EventPage": _object(
             {"events": {"type": "array", "items": _ref("Event")}, "last_seq": INTEGER, "more": {"type": "boolean"}}
@@ -99,6 +116,16 @@ def _schemas() -> Schema:
         "MetricSeries": _object(
             dict.fromkeys(("steps", "tokens", "seconds", "times"), column)
             | {"series": {"type": "object", "additionalProperties": column}, "last_seq": INTEGER}
+        ),
+        "MetricBands": _object(
+            dict.fromkeys(("steps", "tokens", "seconds", "times", "elapsed", "attempts"), column)
+            | {"thinned": {"type": "boolean"}, "last_seq": INTEGER}
+            | {"series": {"type": "object", "additionalProperties": _ref("Band")}}
+        ),
+        "Band": _object(dict.fromkeys(("mean", "low", "high", "low_at", "high_at"), column)),
+        "Outline": _object(
+            {"events": {"type": "array", "items": {"type": "object"}}, "keys": {"type": "array", "items": TEXT}}
+            | {"last_seq": INTEGER}
         ),
         "Control": _object(
             {"action": {"type": "string", "enum": ["stop", "pause", "resume", "checkpoint", "archive"]}}

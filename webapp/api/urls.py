@@ -1,4 +1,4 @@
-"""Addresses under /api/v1/. `events`, `metrics` and `control` work with and without a slash at the end."""
+"""Addresses under /api/v1/. All but the first two work with and without a slash at the end."""
 
 from __future__ import annotations
 
@@ -15,5 +15,7 @@ urlpatterns = [
     re_path(_RUN + r"$", views.run_detail, name="run"),
     re_path(_RUN + r"events/?$", views.run_events, name="events"),
     re_path(_RUN + r"metrics/?$", views.run_metrics, name="metrics"),
+    re_path(_RUN + r"bands/?$", views.run_bands, name="bands"),
+    re_path(_RUN + r"outline/?$", views.run_outline, name="outline"),
     re_path(_RUN + r"control/?$", views.run_control, name="control"),
 ]

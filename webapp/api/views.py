@@ -11,8 +11,11 @@ from django.shortcuts import get_object_or_404
 from webapp.api.answers import api, problem, run_summary
 from webapp.api.queries import BadQuery, Query
 from webapp.api.schema import openapi
+from webapp.live.bands import metric_bands
+from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
 from webapp.runs import services
+from webapp.runs.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
@@ -25,6 +28,7 @@ ACTIONS = {
 }
 MOST_EVENTS = 5000
 MOST_POINTS = 20_000
+MOST_BUCKETS = 5000
 MOST_KEYS = 100
 LONGEST_BODY = 64 * 1024
 
@@ -52,7 +56,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
-    return JsonResponse({**run_summary(run), "config": run.config})
+    return JsonResponse({**run_summary(run), "health": health(run), "config": run.config})
 
 
 @api("GET", "HEAD")
@@ -69,10 +73,28 @@ def run_events(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @api("GET", "HEAD")
 def run_metrics(request: HttpRequest, run_id: str) -> HttpResponse:
-    query = Query(request, ("keys", "points"))
+    query = Query(request, ("keys", "points", "from", "to"))
     keys = query.words("keys", most=MOST_KEYS)
     points = query.integer("points", 1000, low=1, high=MOST_POINTS)
-    return JsonResponse(metric_series(get_object_or_404(Run, pk=run_id), keys, points))
+    first, last = query.window()
+    return JsonResponse(metric_series(get_object_or_404(Run, pk=run_id), keys, points, first=first, last=last))
+
+
+@api("GET", "HEAD")
+def run_bands(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Metrics in buckets of steps, as charts draw them."""
+    query = Query(request, ("keys", "buckets", "from", "to"))
+    keys = query.words("keys", most=MOST_KEYS)
+    buckets = query.integer("buckets", 600, low=1, high=MOST_BUCKETS)
+    first, last = query.window()
+    return JsonResponse(metric_bands(get_object_or_404(Run, pk=run_id), keys, buckets, first=first, last=last))
+
+
+@api("GET", "HEAD")
+def run_outline(request: HttpRequest, run_id: str) -> HttpResponse:
+    """What a page starts from: what happened, the newest steps' times, and the names of all metrics."""
+    Query(request, ())
+    return JsonResponse(outline(get_object_or_404(Run, pk=run_id)))
 
 
 @api("POST")

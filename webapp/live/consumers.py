@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import time
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -16,14 +17,16 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
 from webapp.live.listen import News, listen
 from webapp.live.publish import RUNS_GROUP, run_group
-from webapp.live.reading import EventDict, events_after
+from webapp.live.reading import events_after
+from webapp.live.shared import Shared
+from webapp.runs.judgement import told_state
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
-COALESCE_SECONDS = 0.05
+COALESCE_SECONDS = 0.05  # between two readings; the first news after a silence waits for nothing
 EVENTS_PER_MESSAGE = 500
 LEAVING_SECONDS = 2.0
 LONGEST_MESSAGE = 1024
@@ -46,6 +49,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.news = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.closed = False
+        self.read_at = 0.0
         if not await is_signed_in(self.scope):
             await self._refuse(SIGNED_OUT)
             return
@@ -68,7 +72,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.say({"kind": "pong", "time": message.get("time"), "server_time": time.time()})
 
     async def say(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=json.dumps(message, separators=(",", ":")))
+        await self.send(text_data=_text(message))
 
     def hear(self, news: News | None) -> None:
         """News is never read for its content, only for its coming."""
@@ -117,7 +121,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _wait_for_news(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.news.wait(), max(0.0, seconds))
-            await asyncio.sleep(COALESCE_SECONDS)
+            await asyncio.sleep(max(0.0, self.read_at + COALESCE_SECONDS - time.monotonic()))
+        self.read_at = time.monotonic()
         self.news.clear()
 
     async def _heartbeat(self) -> None:
@@ -139,16 +144,18 @@ class RunConsumer(LiveConsumer):
         return run is not None
 
     async def hello(self) -> None:
-        run = await Run.objects.aget(pk=self.run_id)
-        self.state = run.live_state()
-        self.cursor = min(self.cursor, run.last_seq)
-        await self.say({"kind": "hello", "last_seq": run.last_seq, "state": self.state})
+        told = await STATES.fresh(self.run_id)
+        self.state = told.state if told else {}
+        last_seq = self.state.get("last_seq", 0)
+        self.cursor = min(self.cursor, last_seq)
+        await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
 
     async def catch_up(self) -> None:
-        while events := await self._read():
-            self.cursor = events[-1]["seq"]
-            await self.say({"kind": "events", "events": events, "last_seq": self.cursor})
-            if len(events) < EVENTS_PER_MESSAGE:
+        """Events first: a curve does not wait for the run's health to be judged."""
+        while (events := await EVENTS.fresh((self.run_id, self.cursor))).count:
+            self.cursor = events.last_seq
+            await self.send(text_data=events.message)
+            if events.count < EVENTS_PER_MESSAGE:
                 break
         await self._send_state()
 
@@ -156,17 +163,48 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
     async def _send_state(self) -> None:
-        run = await Run.objects.filter(pk=self.run_id).afirst()
-        if run is None:
+        told = await STATES.fresh(self.run_id)
+        if told is None:
             await self.close(code=NOT_FOUND)
-            return
-        if (state := run.live_state()) != self.state:
-            self.state = state
-            await self.say({"kind": "state", "state": state})
+        elif told.state != self.state:
+            self.state = told.state
+            await self.send(text_data=told.message)
 
-    @database_sync_to_async
-    def _read(self) -> list[EventDict]:
-        return events_after(Run(pk=self.run_id), self.cursor, EVENTS_PER_MESSAGE)
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The message that a page gets, written once for all of them."""
+
+    count: int
+    last_seq: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    state: dict[str, Any]
+    message: str
+
+
+@database_sync_to_async
+def _events(key: tuple[str, int]) -> Events:
+    run_id, cursor = key
+    events = events_after(Run(pk=run_id), cursor, EVENTS_PER_MESSAGE)
+    last_seq = events[-1]["seq"] if events else cursor
+    return Events(len(events), last_seq, _text({"kind": "events", "events": events, "last_seq": last_seq}))
+
+
+@database_sync_to_async
+def _state(run_id: str) -> State | None:
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None:
+        return None
+    state = told_state(run)
+    return State(state, _text({"kind": "state", "state": state}))
+
+
+EVENTS = Shared(_events)
+STATES = Shared(_state)
 
 
 class RunsConsumer(LiveConsumer):
@@ -205,6 +243,10 @@ class RunsConsumer(LiveConsumer):
         changed = [state for state in found if self.states.get(state["id"]) != state]
         self.states |= {state["id"]: state for state in changed}
         return changed
+
+
+def _text(message: dict[str, Any]) -> str:
+    return json.dumps(message, separators=(",", ":"))
 
 
 def _parsed(text: str | None) -> dict[str, Any]:

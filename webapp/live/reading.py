@@ -45,15 +45,19 @@ def _seq(pair: tuple[int, EventDict]) -> int:
     return pair[0]
 
 
-def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSeries:
-    """The metrics `keys` over all steps, thinned to about `points` places.
+def metric_series(
+    run: Run, keys: Sequence[str], points: int = 1000, *, first: int = 0, last: int | None = None
+) -> MetricSeries:
+    """The metrics `keys` from step `first` to `last`, both included, thinned to about `points` places.
 
     Thinning keeps, of each stretch of steps, the place of the smallest and of the largest value of every key, so that
     a spike of one step is never lost; values are the real ones, never means.
     """
-    steps = StepMetrics.objects.filter(run=run).order_by("step")
+    steps = StepMetrics.objects.filter(run=run, step__gte=first).order_by("step")
+    if last is not None:
+        steps = steps.filter(step__lte=last)
     rows = list(steps.values_list("step", "tokens", "seconds", "time", "seq"))
-    nowhere: dict[str, list[float | None]] = {key: [None] * len(rows) for key in keys if not _can_be_a_name(key)}
+    nowhere: dict[str, list[float | None]] = {key: [None] * len(rows) for key in keys if not can_be_a_name(key)}
     columns = _columns(steps, [key for key in keys if key not in nowhere]) | nowhere
     kept = _places_to_show(len(rows), list(columns.values()), points)
     return {
@@ -66,7 +70,7 @@ def metric_series(run: Run, keys: Sequence[str], points: int = 1000) -> MetricSe
     }
 
 
-def _can_be_a_name(key: str) -> bool:
+def can_be_a_name(key: str) -> bool:
     """Whether a row may hold it: PostgreSQL refuses a NUL, and half of a surrogate pair is no text."""
     return "\0" not in key and not any("\ud800" <= letter <= "\udfff" for letter in key)
 

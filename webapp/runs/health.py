@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webapp.runs.states import RESTARTING, RunState
@@ -21,6 +21,17 @@ class HeldOut(NamedTuple):
     high: float
 
 
+class Number(NamedTuple):
+    """One metric behind the judgement, as text: the first steps, the newest, the best there was, and what is bad."""
+
+    metric: str
+    title: str
+    first: str
+    now: str
+    best: str
+    limit: str
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """`key` names the style of the chip, `word` is what it says, `sentence` gives the reason."""
@@ -28,6 +39,7 @@ class Health:
     key: str
     word: str
     sentence: str
+    numbers: tuple[Number, ...] = ()
 
     @property
     def icon(self) -> str:
@@ -61,11 +73,16 @@ def health_of(
 
 
 def _judge_metrics(steps: list[Metrics], severities: list[str], held_out: Sequence[HeldOut]) -> Health:
+    judged = _verdict(steps, severities, held_out)
+    return replace(judged, numbers=numbers_of(steps, held_out))
+
+
+def _verdict(steps: list[Metrics], severities: list[str], held_out: Sequence[HeldOut]) -> Health:
     recent = steps[-RECENT:]
     parse = _mean(recent[-3:], "rollout/parse_ok_rate", 1.0)
     success = _mean(recent, "rollout/success", 0.0)
     first = _mean(steps[:RECENT], "rollout/success", 0.0)
-    best = max(_mean(steps[i : i + RECENT], "rollout/success", 0.0) for i in range(max(1, len(steps) - RECENT + 1)))
+    best = _best(steps, "rollout/success")
     facts = _facts(steps, first, success, parse, held_out)
     if parse < 0.5:
         return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
@@ -82,6 +99,36 @@ def _judge_metrics(steps: list[Metrics], severities: list[str], held_out: Sequen
     if success > first + 0.03:
         return Health("learning", "Learning", facts)
     return Health("running", "Flat", f"Success has not moved yet. {facts}")
+
+
+def numbers_of(steps: list[Metrics], held_out: Sequence[HeldOut]) -> tuple[Number, ...]:
+    """What the verdict was made from: means over ten steps, and the limits that they are held against."""
+    success, spread, parse = "rollout/success", "reward/in_group_std", "rollout/parse_ok_rate"
+    early = _mean(steps[:RECENT], spread, 0.0)
+    best = _best(steps, success)
+    rows = [
+        _number(steps, success, "Training success", f"collapsing below {0.5 * best:.2f}, half of the best"),
+        _number(steps, spread, "In-group spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
+        _number(steps, parse, "Well-formed replies", "broken below 0.50, over three steps"),
+    ]
+    if held_out:
+        top = max(one.success for one in held_out)
+        newest = held_out[-1]
+        now = f"{newest.success:.2f} [{newest.low:.2f}, {newest.high:.2f}]"
+        rows.append(Number("eval/success", "Held-out success", f"{held_out[0].success:.2f}", now, f"{top:.2f}", ""))
+    return tuple(row for row in rows if row is not None)
+
+
+def _number(steps: list[Metrics], name: str, title: str, limit: str) -> Number | None:
+    if not any(name in step for step in steps):
+        return None
+    first, now = _mean(steps[:RECENT], name, 0.0), _mean(steps[-RECENT:], name, 0.0)
+    return Number(name, title, f"{first:.2f}", f"{now:.2f}", f"{_best(steps, name):.2f}", limit)
+
+
+def _best(steps: list[Metrics], name: str) -> float:
+    """The highest mean of ten steps in a row."""
+    return max(_mean(steps[i : i + RECENT], name, 0.0) for i in range(max(1, len(steps) - RECENT + 1)))
 
 
 def _facts(steps: list[Metrics], first: float, success: float, parse: float, held_out: Sequence[HeldOut]) -> str:

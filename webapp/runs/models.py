@@ -199,6 +199,20 @@ class StepMetrics(models.Model):
         return f"step {self.step}"
 
 
+class MetricName(models.Model):
+    """A metric that a step of the run has had: what a page can offer without reading every step."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
+    name = models.CharField(max_length=300)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_metric")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class StepGroups(models.Model):
     """What the filter made of one step's groups: one row a step, as of `StepMetrics`.
 

@@ -14,6 +14,7 @@ from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
 from webapp.runs.import_views import imported_page
+from webapp.runs.judgement import told_state
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
@@ -228,7 +229,7 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": f"There is no action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"error": problem, "state": run.live_state()}, status=200 if done else 409)
+        return JsonResponse({"error": problem, "state": told_state(run)}, status=200 if done else 409)
     if problem:
         messages.warning(request, problem)
     target = request.POST.get("next", "")

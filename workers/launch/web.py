@@ -30,6 +30,7 @@ def main() -> int:
         host=settings.STARBOARD_BIND.strip("[]"),
         port=settings.PORT,
         ws_max_size=LARGEST_SOCKET_MESSAGE,
+        ws_per_message_deflate=False,  # small messages to many pages: packing them costs more than it saves
         proxy_headers=False,  # anyone can write them
         server_header=False,
         access_log=False,  # it would keep the tokens of sign-in links

@@ -2,25 +2,32 @@
 // shown(on), when it comes and goes, receive(events), for news whether it is in view or not.
 
 import { AlertsTab } from "./alerts.js";
-import { ChartsTab } from "./charts.js";
 import { CheckpointsTab } from "./checkpoints.js";
 import { CollapseTab } from "./collapse.js";
 import { FilterTab } from "./filter.js";
 import { ConfigTab } from "./config.js";
 import { ControlTab } from "./control.js";
 import { LogTab } from "./log.js";
+import { MetricsTab } from "./metrics.js";
 import { OverviewTab } from "./overview.js";
+import { PanelsTab } from "./panels.js";
 import { RolloutsTab } from "./rollouts.js";
+import { WithHistory } from "./with_history.js";
 
-export function makeTabs(root, panels) {
+// the metrics whose whole history a view looks at
+const COLLAPSE = /^(collapse|gradient)\//;
+const FILTER = /^(filter\/(kept_ratio|threshold)|reward\/in_group_std|rollout\/zero_variance_share)$/;
+const ROLLOUTS = /^(rollout\/|env\/.*\/(invalid_action_rate|turns_used)$)/s;
+
+export function makeTabs(root, panels, sections) {
   const facts = JSON.parse(document.getElementById("watching").textContent);
   return {
     overview: new OverviewTab(panels),
-    collapse: new CollapseTab(panels, root.dataset, facts),
-    filter: new FilterTab(panels, root.dataset, facts),
-    optimisation: new ChartsTab(panels, "optimisation"),
-    rollouts: new RolloutsTab(panels, root.dataset, facts),
-    throughput: new ChartsTab(panels, "throughput"),
+    collapse: new WithHistory(new CollapseTab(panels, root.dataset, facts), COLLAPSE),
+    filter: new WithHistory(new FilterTab(panels, root.dataset, facts), FILTER),
+    rollouts: new WithHistory(new RolloutsTab(panels, root.dataset, facts), ROLLOUTS),
+    panels: new PanelsTab(panels),
+    metrics: new MetricsTab(panels, sections),
     config: new ConfigTab(),
     log: new LogTab(root.dataset.log),
     checkpoints: new CheckpointsTab(),
@@ -29,4 +36,4 @@ export function makeTabs(root, panels) {
   };
 }
 
-export const WITH_CHARTS = ["overview", "collapse", "filter", "optimisation", "rollouts", "throughput"];
+export const WITH_CHARTS = ["overview", "collapse", "filter", "rollouts", "panels", "metrics"];

@@ -14,8 +14,8 @@ export class OverviewTab {
   async draw({ store, view, state }) {
     const running = store.phase && state.state === "running";
     document.getElementById("phase").textContent = running ? `now: ${store.phase.phase}` : "";
-    drawPhases(document.getElementById("phases"), document.getElementById("phase-key"), store.steps);
     await this.panels.draw("overview", store, view);
+    drawPhases(document.getElementById("phases"), document.getElementById("phase-key"), store);
   }
 
   // events that the page had not seen

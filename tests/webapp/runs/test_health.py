@@ -94,3 +94,18 @@ def test_held_out_success_stands_beside_that_of_training() -> None:
     evaluations = [HeldOut(0.23, 0.18, 0.29), HeldOut(0.47, 0.41, 0.53)]
     judged = health_of(RunState.RUNNING, steps(*[0.2] * 10, *[0.5] * 10), [], held_out=evaluations)
     assert "held-out 0.23 → 0.47 ± 0.06" in judged.sentence
+
+
+def test_the_numbers_behind_the_words_are_told() -> None:
+    # ten steps at 0.20, ten at 0.60, ten at 0.40: the best ten in a row are those at 0.60, half of which is 0.30
+    judged = running(steps(*[0.2] * 10, *[0.6] * 10, *[0.4] * 10))
+    success, spread, parse = judged.numbers
+    assert success == ("rollout/success", "Training success", "0.20", "0.40", "0.60", success.limit)
+    assert success.limit == "collapsing below 0.30, half of the best"
+    # half and a tenth of the 0.40 that it began with
+    assert spread.limit == "shrinking below 0.20, gone below 0.04"
+    assert (parse.first, parse.now, parse.best) == ("1.00", "1.00", "1.00")
+
+
+def test_a_run_without_steps_has_no_numbers() -> None:
+    assert running([]).numbers == ()

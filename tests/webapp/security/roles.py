@@ -64,6 +64,8 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "panels/": Row(get=200, post=400),
+    "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # asks with what the form begins with
     "runs/<str:run_id>/what-ifs/<int:what_if>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if>/events.json": Row(get=200),
@@ -76,6 +78,8 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(stranger=JSON_401, get=405, post=400),
 }
 

@@ -21,7 +21,8 @@ def socket_routes() -> list[str]:
 
 def address(route: str, world: World) -> str:
     """`runs/<str:run_id>/` gives `/runs/4ac…/`."""
-    pk = world.environment.pk if route.startswith("environments/") else world.trajectories[0].pk
+    known = {"environments": world.environment.pk, "panels": world.layout.pk}
+    pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
     plain = plain.replace("<int:seq>", str(world.run.alerts.get().seq))

@@ -87,3 +87,13 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str, tmp_path: Pat
     last = done.stderr.strip().splitlines()[-1]
     assert name in last
     assert repr(value) in last
+
+
+def test_prices_are_amounts_or_nothing(tmp_path: Path) -> None:
+    names = ["GPU_HOUR_PRICE", "CPU_HOUR_PRICE", "CURRENCY"]
+    told = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
+    assert told == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}
+    for nonsense in ("cheap", "-1", "nan"):
+        refused = run(names, tmp_path, STARBOARD_GPU_HOUR_PRICE=nonsense)
+        assert "STARBOARD_GPU_HOUR_PRICE" in refused.stderr
+        assert "such as 2.50" in refused.stderr

@@ -1,0 +1,120 @@
+"""What a step uses of its machine: cores, memory, and the GPU where there is one. It reads; it changes nothing.
+
+Shares of the GPU's time come from NVIDIA's own library (NVML), which a driver brings with it: no package is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import threading
+import time
+from pathlib import Path
+
+import torch
+
+Metrics = dict[str, float]
+SAMPLE_SECONDS = 1.0
+MEGABYTE = 2**20
+
+
+class MachineUse:
+    """`measure()` gives what was used since the call before it, or since it was made."""
+
+    def __init__(self, *, gpu: bool) -> None:
+        self._gpu = GpuClock() if gpu and torch.cuda.is_available() else None
+        self._before = self._now()
+
+    def measure(self) -> Metrics:
+        (wall, own, busy, total), before = self._now(), self._before
+        self._before = (wall, own, busy, total)
+        metrics = {
+            "perf/memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "perf/cpu_cores": (own - before[1]) / max(wall - before[0], 1e-9),
+            **_memory_share(),
+        }
+        if total > before[3]:
+            metrics["perf/host_cpu_share"] = (busy - before[2]) / (total - before[3])
+        return metrics | (self._gpu.take() if self._gpu else {})
+
+    def _now(self) -> tuple[float, float, float, float]:
+        """Seconds of the clock, of this process and its ended children, and of all cores: busy, and in all."""
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        return time.monotonic(), own, *_cores()
+
+
+def _cores() -> tuple[float, float]:
+    """Busy and all ticks of all cores since the machine started; zeros where there is no `/proc`."""
+    try:
+        ticks = [int(word) for word in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    idle = sum(ticks[3:5])  # waiting for disks is idle too
+    return float(sum(ticks) - idle), float(sum(ticks))
+
+
+def _memory_share() -> Metrics:
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        total, free = (float(lines[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
+    except (OSError, KeyError, ValueError):
+        return {}
+    return {"perf/host_memory_share": 1 - free / total}
+
+
+class GpuClock:
+    """Asks once a second how busy the device is; `take()` gives the mean since the last time, and the most memory."""
+
+    def __init__(self) -> None:
+        self._utilisation = _nvml()
+        self._shares: list[float] = []
+        if self._utilisation is not None:
+            threading.Thread(target=self._sample, name="gpu-clock", daemon=True).start()
+
+    def take(self) -> Metrics:
+        free, total = torch.cuda.mem_get_info()
+        metrics = {
+            "perf/gpu_memory_mb": torch.cuda.max_memory_allocated() / MEGABYTE,
+            "perf/gpu_memory_share": 1 - free / total,
+        }
+        shares, self._shares = self._shares, []
+        return metrics | ({"perf/gpu_share": sum(shares) / len(shares)} if shares else {})
+
+    def _sample(self) -> None:
+        while (share := self._utilisation.share() if self._utilisation else None) is not None:
+            self._shares.append(share)
+            time.sleep(SAMPLE_SECONDS)
+
+
+class _Rates(ctypes.Structure):
+    _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+
+
+class Nvml:
+    """The driver's counters of one device."""
+
+    def __init__(self, library: ctypes.CDLL, device: ctypes.c_void_p) -> None:
+        self.library = library
+        self.device = device
+
+    def share(self) -> float | None:
+        """How much of the last moments a kernel ran, from 0 to 1; None if the driver does not say."""
+        rates = _Rates()
+        if self.library.nvmlDeviceGetUtilizationRates(self.device, ctypes.byref(rates)) != 0:
+            return None
+        return float(rates.gpu) / 100
+
+
+def _nvml() -> Nvml | None:
+    """The device that torch works on, found by its uuid: numbers differ where only some devices are visible."""
+    try:
+        library = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}".encode()
+    device = ctypes.c_void_p()
+    if library.nvmlInit_v2() != 0 or library.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device)) != 0:
+        return None
+    return Nvml(library, device)

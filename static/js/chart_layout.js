@@ -1,0 +1,63 @@
+// How a chart is laid out: axes, the window that all charts of a page share, and alerts as marks.
+
+import { at } from "./curves.js";
+
+// `css(name)` is a colour of the theme that the chart stands in; `cut` a range without outliers, or null.
+export function layoutOf({ spec, log, cut, store, view, css, small }) {
+  const muted = css("--text-muted");
+  const axis = {
+    gridcolor: css("--grid-line"),
+    zeroline: false,
+    linecolor: css("--border"),
+    tickfont: { size: 11, color: muted },
+  };
+  return {
+    margin: { l: small ? 48 : 56, r: 8, t: 6, b: 28 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: css("--font-text"), size: 11, color: muted },
+    hovermode: "closest",
+    hoverlabel: {
+      bgcolor: css("--surface"),
+      bordercolor: css("--border"),
+      font: { color: css("--text"), size: 12 },
+    },
+    uirevision: `${view.axis}-${view.revision}`,
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: css("--text") },
+    dragmode: "zoom",
+    xaxis: { ...axis, ...across(view), tickformat: view.axis === "time" ? undefined : "~s" },
+    yaxis: {
+      ...axis,
+      type: log ? "log" : "linear",
+      exponentformat: "e",
+      nticks: 6,
+      uirevision: `${view.axis}-${view.revision}-${view.outliers}-${log}`,
+      ...range(spec, log, cut),
+    },
+    shapes: alertMarks(store, view, css),
+  };
+}
+
+// The reader's window is ours to keep: Plotly is told it anew whenever any chart changed it.
+function across(view) {
+  const uirevision = `${view.axis}-${view.revision}-${view.zooms}`;
+  return view.window ? { uirevision, range: view.range(), autorange: false } : { uirevision, rangemode: "nonnegative" };
+}
+
+function range(spec, log, cut) {
+  if (cut) return { range: log ? cut.range.map((value) => Math.log10(Math.max(value, 1e-12))) : cut.range };
+  if (log) return { tickformat: "~g" };
+  if (spec.range) return { range: spec.range };
+  return { rangemode: spec.fromZero ? "tozero" : "normal", autorangeoptions: { include: spec.include ?? [] } };
+}
+
+function alertMarks(store, view, css) {
+  return store.alerts.flatMap((alert) => {
+    const place = store.curves.place(alert.step);
+    if (!place) return [];
+    const x = at(place, view.axis);
+    const color = css(alert.severity === "watch" || alert.severity === "warn" ? "--watch" : "--bad");
+    const line = { color, width: 1, dash: "dot" };
+    return [{ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line }];
+  });
+}

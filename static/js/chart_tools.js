@@ -1,0 +1,28 @@
+// The tools over the charts: axis, smoothing, outliers, and back to the whole.
+
+/** Shows `view` in the tools; `onChange()` after the reader changed it. */
+export function prepareChartTools(view, onChange) {
+  const axis = document.getElementById("x-axis");
+  const smoothing = document.getElementById("smoothing");
+  const outliers = document.getElementById("outliers");
+  const reset = document.getElementById("reset-zoom");
+  const change = (changes) => {
+    view.look(changes);
+    show();
+    onChange();
+  };
+  const show = () => {
+    axis.value = view.axis;
+    smoothing.value = view.smoothing;
+    outliers.checked = view.outliers;
+    document.getElementById("smoothing-value").textContent = view.smoothing.toFixed(2);
+  };
+  show();
+  axis.addEventListener("change", () => change({ axis: axis.value }));
+  smoothing.addEventListener("input", () => change({ smoothing: Number(smoothing.value) }));
+  outliers.addEventListener("change", () => change({ outliers: outliers.checked }));
+  reset.addEventListener("click", () => {
+    view.reset();
+    onChange();
+  });
+}

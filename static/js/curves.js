@@ -1,0 +1,231 @@
+// The curves of one run. A curve is asked for when a chart that shows it comes into view, kept up with the news, and
+// asked for again, for a window of steps, where it was thinned and the reader looks closer.
+
+const SHORT = 2000; // steps of a run that is sent whole
+const BUCKETS = 600; // of a longer one: each with its mean and extremes
+const KEYS_A_REQUEST = 8;
+const FRESH_KEPT = 500;
+const RETRY = 2000;
+
+export class Curves {
+  // `address` of the bands; about how many steps there are; `onNews()` when something asked for has come
+  constructor(address, hint, onNews) {
+    Object.assign(this, { address, hint, onNews });
+    this.known = new Map(); // key -> {points, thinned, detail, revision, stale, asking}
+    this.places = []; // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends
+    this.fresh = []; // step events, for answers that were under way when they came
+    this.starts = new Map(); // attempt -> when its engine said that it had started
+    this.revision = 0;
+  }
+
+  get length() {
+    return this.places.at(-1)?.step ?? 0;
+  }
+
+  isLoaded(key) {
+    return Boolean(this.known.get(key)?.points);
+  }
+
+  // Asks for those of `keys` that are not there or no longer right.
+  want(keys) {
+    const missing = keys.filter((key) => {
+      const one = this.known.get(key);
+      return !one || (!one.asking && (one.stale || !one.points));
+    });
+    for (let i = 0; i < missing.length; i += KEYS_A_REQUEST) this.load(missing.slice(i, i + KEYS_A_REQUEST));
+  }
+
+  async load(keys) {
+    for (const key of keys)
+      this.known.set(key, { revision: 0, ...this.known.get(key), asking: true, stale: false, detail: null });
+    const answer = await this.ask(keys, "");
+    if (answer) this.fill(keys, answer);
+    else setTimeout(() => keys.forEach((key) => (this.known.get(key).asking = false)), RETRY);
+    this.onNews();
+  }
+
+  // the answer of the server, as `webapp.live.bands` words it
+  fill(keys, answer) {
+    const places = placesOf(answer);
+    if (places.length >= this.places.length || (places.at(-1)?.step ?? 0) >= this.length) this.places = places;
+    for (const key of keys) {
+      const known = this.known.get(key) ?? { revision: 0 };
+      const points = pointsOf(places, answer.series[key]);
+      const last = places.at(-1) ?? null;
+      this.known.set(key, { ...known, points, last, thinned: answer.thinned, asking: false, count: places.length });
+      this.touch(key);
+    }
+    for (const event of this.fresh) this.append(event);
+  }
+
+  async ask(keys, window) {
+    const buckets = Math.max(this.length, this.hint) > SHORT ? BUCKETS : SHORT;
+    const query = `keys=${keys.map(encodeURIComponent).join(",")}&buckets=${buckets}${window}`;
+    const headers = { Accept: "application/json" };
+    const answer = await fetch(`${this.address}?${query}`, { headers }).catch(() => null);
+    return answer?.ok ? await answer.json() : null;
+  }
+
+  add(event) {
+    this.fresh.push(event);
+    if (this.fresh.length > FRESH_KEPT) this.fresh.shift();
+    this.append(event);
+  }
+
+  append(event) {
+    const place = this.placeOf(event);
+    if (place.step > this.length) this.places.push(place);
+    for (const [key, one] of this.known) {
+      if (!one.points || event.step <= (one.last?.step ?? 0)) continue;
+      one.last = place;
+      one.count += 1;
+      if (event.metrics[key] !== undefined) one.points.push({ ...place, y: event.metrics[key] });
+      this.touch(key);
+    }
+  }
+
+  // An attempt goes on from `step`: what came after it no longer counts, and is asked for again.
+  begin(event) {
+    this.starts.set(event.attempt, event.time);
+    if (event.attempt === 1) return;
+    const from = event.resumed_from ?? 0;
+    this.fresh = this.fresh.filter((one) => one.step <= from);
+    this.places = this.places.filter((one) => one.step <= from);
+    for (const [key, one] of this.known) {
+      if (!one.points) continue;
+      Object.assign(one, { stale: true, detail: null, last: this.places.at(-1) ?? null });
+      one.points = one.points.filter((point) => point.step <= from);
+      this.touch(key);
+    }
+  }
+
+  touch(key) {
+    this.revision += 1;
+    this.known.get(key).revision = this.revision;
+  }
+
+  placeOf({ step, tokens, seconds, time, attempt }) {
+    const last = this.places.findLast((one) => one.step < step);
+    const since = last && last.attempt === attempt ? last.time : (this.starts.get(attempt) ?? time);
+    return { step, tokens, seconds, time, attempt, elapsed: (last?.elapsed ?? 0) + Math.max(0, time - since) };
+  }
+
+  // Asks again for what was thinned of `keys` in the steps [from, to], once the reader holds still; null for the whole.
+  look(keys, window) {
+    this.closer = Boolean(window);
+    if (!window) return;
+    const [from, to] = window;
+    const wanted = keys.filter((key) => {
+      const one = this.known.get(key);
+      return one?.points && one.thinned && !(one.detail?.from === from && one.detail?.to === to);
+    });
+    if (!wanted.length) return;
+    for (const key of wanted) this.known.get(key).detail = { from, to, points: null };
+    clearTimeout(this.looking);
+    this.looking = setTimeout(() => this.loadWindows(), 120);
+  }
+
+  loadWindows() {
+    const open = [...this.known].filter(([, one]) => one.detail && !one.detail.points && !one.detail.asking);
+    const groups = Map.groupBy(open, ([, one]) => `&from=${one.detail.from}&to=${one.detail.to}`);
+    for (const [window, entries] of groups)
+      for (let i = 0; i < entries.length; i += KEYS_A_REQUEST)
+        this.loadWindow(entries.slice(i, i + KEYS_A_REQUEST), window);
+  }
+
+  async loadWindow(entries, window) {
+    const details = entries.map(([, one]) => one.detail);
+    details.forEach((detail) => (detail.asking = true));
+    const answer = await this.ask(
+      entries.map(([key]) => key),
+      window,
+    );
+    details.forEach((detail) => (detail.asking = false));
+    if (!answer) return;
+    const places = placesOf(answer);
+    entries.forEach(([key], index) => {
+      details[index].points = pointsOf(places, answer.series[key]);
+      this.touch(key);
+    });
+    this.onNews();
+  }
+
+  // The points of a metric in order, with the closer look where the reader takes one.
+  points(key) {
+    const one = this.known.get(key);
+    if (!one?.points) return [];
+    const { detail } = one;
+    if (!this.closer || !detail?.points?.length) return one.points;
+    return [
+      ...one.points.filter((point) => point.step < detail.points[0].step),
+      ...detail.points,
+      ...one.points.filter((point) => point.step > detail.points.at(-1).step),
+    ];
+  }
+
+  // fewer than half of the steps have it: its points are marked, and not smoothed
+  isSparse(key) {
+    const one = this.known.get(key);
+    return !one?.points || one.points.length < 2 || one.points.length < one.count / 2;
+  }
+
+  revisionOf(keys) {
+    return keys.map((key) => this.known.get(key)?.revision ?? 0).join("-");
+  }
+
+  // Where a step lies on every axis, between its neighbours where it was thinned away; null beyond the ends.
+  place(step) {
+    const after = this.places.findIndex((one) => one.step >= step);
+    if (after < 0) return null;
+    const high = this.places[after];
+    const low = this.places[after - 1];
+    if (high.step === step) return high;
+    if (!low) return null;
+    const share = (step - low.step) / (high.step - low.step);
+    const between = (name) => low[name] + share * (high[name] - low[name]);
+    const [tokens, seconds, time, elapsed] = ["tokens", "seconds", "time", "elapsed"].map(between);
+    return { step, tokens, seconds, time, elapsed };
+  }
+
+  // The steps between two values of an axis, with a neighbour on each side.
+  stepsBetween(axis, [from, to]) {
+    const inside = this.places.map((place, index) => [coordinate(place, axis), index]);
+    const first = inside.findLast(([x]) => x <= from)?.[1] ?? 0;
+    const last = inside.find(([x]) => x >= to)?.[1] ?? this.places.length - 1;
+    return this.places.length ? [this.places[first].step, this.places[last].step] : [0, 0];
+  }
+}
+
+// Where a point lies along `axis`, in the form that Plotly draws it.
+export function at(place, axis) {
+  return axis === "time" ? new Date(1000 * place.time) : place[axis];
+}
+
+/** The same as a number: steps, tokens, seconds, or milliseconds of the clock. */
+export function coordinate(place, axis) {
+  return axis === "time" ? 1000 * place.time : place[axis];
+}
+
+function placesOf(answer) {
+  return answer.steps.map((step, i) => ({
+    step,
+    tokens: answer.tokens[i],
+    seconds: answer.seconds[i],
+    time: answer.times[i],
+    elapsed: answer.elapsed[i],
+    attempt: answer.attempts[i],
+    first: i ? answer.steps[i - 1] + 1 : step,
+  }));
+}
+
+function pointsOf(places, band) {
+  const points = [];
+  band.mean.forEach((y, i) => {
+    if (y === null) return;
+    const extremes = band.low.length
+      ? { low: band.low[i], high: band.high[i], lowAt: band.low_at[i], highAt: band.high_at[i] }
+      : {};
+    points.push({ ...places[i], y, ...extremes });
+  });
+  return points;
+}

@@ -1,0 +1,333 @@
+"""The charts of a run's page in a browser: thinned without losing a spike, one window and crosshair for all, the
+reader's own layouts, every metric by pattern, pictures and numbers to take away. News moves nothing of the reader's."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from django.db import connection
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from pytest_django import Settings
+
+from tests.builders.long_run import long_run
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.open_site import needs_chromium, open_site
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+Made = TypeVar("Made")
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+NORM, SUCCESS, PLOT = '[data-chart="optim/grad_norm"]', '[data-chart="rollout/success"]', ".chart-plot"
+HIGHEST = "plot => Math.max(...plot.data.flatMap(trace => trace.y))"
+WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective));
+"""
+
+
+@pytest.fixture
+def runs(transactional_db: None, settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = tmp_path / "runs"
+
+
+@pytest.fixture
+def page(runs: None, settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        opened.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        opened.add_init_script(WATCH)
+        yield opened
+        assert opened.evaluate("window.violations") == []
+
+
+def beside(act: Callable[[], Made]) -> Made:
+    """Does something with rows in another thread: this one drives the browser."""
+
+    def work() -> Made:
+        try:
+            return act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as writer:
+        return writer.submit(work).result()
+
+
+def recorded_run() -> RecordedRun:
+    def record() -> RecordedRun:
+        recorded = RecordedRun(steps=60)
+        recorded.take_steps(20)
+        recorded.deliver()
+        return recorded
+
+    return beside(record)
+
+
+def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
+    page.goto(f"/runs/{recorded.run.pk}/{at}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def drawn(page: Page, chart: str) -> Locator:
+    expect(page.locator(f"{chart} .scatterlayer .trace").first).to_be_attached()
+    return page.locator(f"{chart} {PLOT}")
+
+
+def drag(page: Page, chart: str, start: float, end: float) -> None:
+    """From one share of the width of a chart to another."""
+    box = page.locator(f"{chart} .nsewdrag").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * start, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * end, middle, steps=5)
+    page.mouse.up()
+
+
+def test_a_long_run_is_thinned_its_spike_stays_and_a_closer_look_shows_every_step(page: Page) -> None:
+    recorded = beside(lambda: long_run(2400, spike_at=800))
+    visit(page, recorded)
+    plot = drawn(page, NORM)
+    assert plot.evaluate("plot => plot.data.at(-1).x.length") == 600
+    assert plot.evaluate(HIGHEST) == 900
+    drag(page, NORM, 0.30, 0.36)  # about steps 720 to 864
+    line = "plot => plot.data.at(-1).customdata"
+    page.wait_for_function(
+        f"plot => ({line})(plot).includes(800) && ({line})(plot).includes(801)", arg=plot.element_handle()
+    )
+    assert 900 in plot.evaluate("plot => plot.data[0].y")
+    expect(page).to_have_url(re.compile(r"zoom=\d"))
+    page.reload()
+    page.wait_for_function(
+        f"chart => document.querySelector(chart)?.data && ({line})(document.querySelector(chart)).includes(801)",
+        arg=f"{NORM} {PLOT}",
+    )
+
+
+def test_one_window_and_one_crosshair_for_all_charts(page: Page) -> None:
+    visit(page, recorded_run())
+    norm, success = drawn(page, NORM), drawn(page, SUCCESS)
+    drag(page, SUCCESS, 0.25, 0.5)
+    page.wait_for_function("plot => plot.layout.xaxis.range?.[1] < 15", arg=norm.element_handle())
+    ranges = [plot.evaluate("plot => plot.layout.xaxis.range.map(end => end.toFixed(6))") for plot in (norm, success)]
+    assert ranges[0] == ranges[1]
+    page.locator(f"{SUCCESS} .nsewdrag").hover()
+    expect(page.locator(f"{NORM} .chart-crosshair")).to_be_visible()
+    expect(page.locator(f"{NORM} .chart-last")).to_have_text(re.compile(r"^step \d+: "))
+    page.locator(f"{SUCCESS} .nsewdrag").dblclick()
+    page.wait_for_function("plot => plot.layout.xaxis.range?.[1] >= 20", arg=norm.element_handle())
+    assert "trajectories" not in page.url
+
+
+def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded, "?zoom=5..12#overview")
+    plot = drawn(page, SUCCESS)
+    page.locator("#health-more").click()
+    page.locator(f"{SUCCESS} .hint").first.focus()
+    page.evaluate("scrollTo(0, 200)")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#run-name'))")
+    before = page.evaluate("[scrollY, getSelection().toString()]")
+    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    expect(page.locator("#step")).to_have_text("25/60")
+    page.wait_for_function("plot => plot.data.at(-2).customdata.includes(25)", arg=plot.element_handle())
+    assert page.evaluate("[scrollY, getSelection().toString()]") == before
+    assert plot.evaluate("plot => plot.layout.xaxis.range") == [5, 12]
+    assert page.evaluate(f"document.activeElement.closest('{SUCCESS}') !== null")
+    expect(page.locator("#health-table")).to_be_visible()
+
+
+def test_a_chart_is_read_by_keys_and_opens_a_step(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    drawn(page, SUCCESS).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(f"{SUCCESS} .chart-last")).to_have_text(re.compile("^step 18: "))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/trajectories/\?step=18$"))
+
+
+def test_tabs_turn_by_arrows_and_addresses_of_before_still_lead_somewhere(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    page.get_by_role("tab", name="Overview").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Collapse")).to_be_focused()
+    expect(page.locator("#view-collapse")).to_be_visible()
+    page.goto(f"/runs/{recorded.run.pk}/#throughput")
+    page.reload()
+    expect(page.locator('[data-panels="throughput"]')).to_have_attribute("aria-pressed", "true")
+    drawn(page, '[data-chart="perf/sampled_tokens_per_second"]')
+
+
+def test_a_layout_is_put_together_kept_and_shown_to_others_by_its_address(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded, "?charts=policy%252Fentropy%2Brollout%252Fsuccess#panels")
+    drawn(page, '[data-chart="policy/entropy"]')
+    expect(page.locator("#charts-panels .chart")).to_have_count(1)
+    expect(page.locator("#charts-panels .chart-key li")).to_have_text(["Policy entropy", "Training success"])
+    page.get_by_role("button", name="Edit layout").click()
+    page.get_by_label("Add a chart of").fill("optim/grad_norm")
+    page.get_by_label("Add a chart of").press("Tab")
+    page.get_by_role("button", name="Move chart 2 up").click()
+    page.get_by_label("Name, to keep it").fill("Watch this")
+    page.get_by_role("button", name="Keep", exact=True).click()
+    expect(page.locator("#panel-choices [aria-pressed=true]")).to_have_text("Watch this")
+    expect(page).to_have_url(re.compile(r"panels=\d+"))
+    page.reload()
+    expect(page.locator("#panel-choices [aria-pressed=true]")).to_have_text("Watch this")
+    drawn(page, NORM)
+    charts = page.locator("#charts-panels .chart").evaluate_all("all => all.map(one => one.dataset.chart)")
+    assert charts == ["optim/grad_norm", "policy/entropy"]
+
+
+def test_of_a_thousand_metrics_those_in_view_are_drawn_and_a_pattern_finds_some(page: Page) -> None:
+    visit(page, beside(lambda: long_run(30, extra=1000)), "#metrics")
+    expect(page.locator("#metric-count")).to_have_text(re.compile(r"^10\d\d of 10\d\d metrics$"))
+    expect(page.locator("#charts-metrics .scatterlayer .trace").first).to_be_attached()
+    assert page.locator("#charts-metrics .chart").count() < 40
+    page.locator("#metric-filter").fill("task 99\\d|grad_norm")
+    expect(page.locator("#metric-count")).to_have_text(re.compile(r"^11 of "))
+    drawn(page, '[data-chart="env/task 990/return"]')
+    page.locator("#metric-filter").fill("[")
+    expect(page.locator("#metric-count")).to_contain_text("no regular expression")
+    page.locator("#metric-filter").fill("")
+    expect(page.locator("#metric-count")).to_have_text(re.compile(r"^(\d+) of \1 metrics$"))
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    drawn(page, '[data-chart="time/update"]')
+
+
+@pytest.mark.parametrize("ending", ["PNG", "SVG", "CSV"])
+def test_a_chart_can_be_taken_away(page: Page, tmp_path: Path, ending: str) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    drawn(page, NORM)
+    page.locator(f"{NORM} .chart-menu summary").click()
+    with page.expect_download() as download:
+        page.locator(NORM).get_by_role("button", name=ending).click()
+    assert download.value.suggested_filename == f"{recorded.run.pk}-optim-grad_norm.{ending.lower()}"
+    file = tmp_path / "taken"
+    download.value.save_as(file)
+    if ending == "PNG":
+        assert file.read_bytes().startswith(b"\x89PNG")
+    elif ending == "SVG":
+        assert "<svg" in file.read_text() and "Gradient norm" in file.read_text()
+    else:
+        lines = file.read_text().splitlines()
+        assert lines[0] == "step,tokens,training_seconds,unix_time,optim/grad_norm"
+        assert len(lines) == 21
+
+
+def test_outliers_are_left_out_on_demand_and_that_is_said(page: Page) -> None:
+    visit(page, beside(lambda: long_run(300, spike_at=100)))
+    plot = drawn(page, NORM)
+    page.locator("#outliers").check()
+    expect(page.locator(f"{NORM} .chart-note")).to_have_text(re.compile(r"values lie outside, as far as 900$"))
+    # a logarithmic axis: 900 would be almost 3
+    assert plot.evaluate("plot => plot.layout.yaxis.range[1]") < 1
+    expect(page).to_have_url(re.compile("outliers=out"))
+
+
+def test_the_numbers_behind_the_health_open_by_a_click(page: Page) -> None:
+    visit(page, recorded_run())
+    expect(page.locator("#health-table")).to_be_hidden()
+    page.get_by_role("button", name="numbers").click()
+    rows = page.locator("#health-numbers tr")
+    expect(rows.first).to_contain_text("Training success")
+    expect(rows.first).to_contain_text("half of the best")
+
+
+def test_after_a_resume_the_time_left_and_the_axis_of_time_are_right(page: Page) -> None:
+    recorded = beside(lambda: RecordedRun(steps=100))
+    begin = time.time() - 10_000
+    metrics: dict[str, Any] = {"rollout/success": 0.5}
+
+    def step(number: int, at: float, attempt: int, training: float) -> None:
+        values = {"step": number, "time": at, "attempt": attempt, "seconds": training, "tokens": number}
+        recorded.emit("step_completed", metrics=metrics, **values)
+
+    def go_on() -> None:
+        recorded.emit(
+            "run_started", time=begin + 8000, attempt=2, resumed_from=8, step=8, total_steps=100, pid=2, device="cpu",
+            model="tiny", parameters=1,
+        )  # fmt: skip
+        step(9, begin + 8010, 2, 90.0)
+        recorded.deliver()
+
+    recorded.emit("run_started", time=begin, total_steps=100, pid=1, device="cpu", model="tiny", parameters=1)
+    for number in range(1, 11):  # ten seconds each, and then two hours of nothing
+        step(number, begin + 10 * number, 1, 10.0 * number)
+    beside(recorded.deliver)
+    visit(page, recorded, "?x=elapsed")
+    plot = drawn(page, SUCCESS)
+    expect(page.locator("#eta")).to_have_text("ETA 15 min 0 s")  # 90 steps of ten seconds
+    beside(go_on)
+    expect(page.locator("#step")).to_have_text("9/100")
+    expect(page.locator("#eta")).to_have_text("ETA 15 min 10 s")  # 91 steps
+    page.wait_for_function(
+        "plot => plot.data.at(-2).customdata.join() === '1,2,3,4,5,6,7,8,9'", arg=plot.element_handle()
+    )
+    # steps 9 and 10 of the first attempt no longer count; the second begins where its checkpoint was, at 80 s
+    assert [round(x) for x in plot.evaluate("plot => plot.data.at(-2).x")] == [10, 20, 30, 40, 50, 60, 70, 80, 90]
+
+
+def test_a_line_that_died_while_the_machine_slept_is_replaced_without_a_gap(page: Page) -> None:
+    recorded = recorded_run()
+    lines: list[WebSocketRoute] = []
+    asleep: list[bool] = []
+
+    def pass_on(line: WebSocketRoute) -> None:
+        server = line.connect_to_server()
+        mine = len(lines)
+        server.on_message(lambda message: None if asleep and mine == 0 else line.send(message))
+        lines.append(line)
+
+    page.clock.install()
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    visit(page, recorded)
+    asleep.append(True)
+    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    page.clock.fast_forward(120_000)
+    expect(page.locator("#step")).to_have_text("25/60")
+    assert len(lines) >= 2
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def test_a_hidden_tab_draws_nothing_and_shows_all_when_it_is_looked_at(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    plot = drawn(page, SUCCESS)
+    hide = "hidden => Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })"
+    page.evaluate(hide, True)
+    beside(lambda: (recorded.take_steps(3), recorded.deliver()))
+    page.wait_for_timeout(1500)
+    assert plot.evaluate("plot => plot.data.at(-2).customdata.at(-1)") == 20
+    page.evaluate(hide, False)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_function("plot => plot.data.at(-2).customdata.at(-1) === 23", arg=plot.element_handle())
+
+
+def test_on_a_phone_nothing_of_the_charts_sticks_out(runs: None, settings: Settings) -> None:
+    recorded = recorded_run()
+    with open_site(settings, width=390) as phone:
+        phone.set_default_timeout(PATIENCE)
+        for view in ("panels", "metrics"):
+            phone.goto(f"/runs/{recorded.run.pk}/#{view}")
+            phone.reload()
+            expect(phone.locator(f"#charts-{view} .scatterlayer .trace").first).to_be_attached()
+            assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_style_guide_draws_its_charts(page: Page) -> None:
+    page.goto("/styleguide/")
+    expect(page.locator(f"{SUCCESS} .scatterlayer .trace").first).to_be_attached()
+    empty = page.locator('[data-chart="value/explained_variance"] .chart-empty').first
+    expect(empty).to_have_text("This run has no critic.")

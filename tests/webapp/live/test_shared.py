@@ -1,0 +1,69 @@
+"""One reading for all who ask at once, and never one that began before the question."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from webapp.live.shared import Shared
+
+
+class Desk:
+    """A database whose readings take a while: `value` is what is in it when a reading begins."""
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.readings = 0
+        self.fails = False
+
+    async def read(self, key: str) -> int:
+        self.readings += 1
+        if self.fails:
+            raise OSError("The database is away.")
+        found = self.value
+        await asyncio.sleep(0.01)
+        return found
+
+
+async def test_two_hundred_who_ask_at_once_share_one_reading() -> None:
+    desk = Desk()
+    shared = Shared(desk.read)
+    assert await asyncio.gather(*(shared.fresh("run") for _ in range(200))) == [0] * 200
+    assert desk.readings == 1
+
+
+async def test_who_asks_during_a_reading_gets_what_was_there_when_they_asked() -> None:
+    desk = Desk()
+    shared = Shared(desk.read)
+    early = asyncio.create_task(shared.fresh("run"))
+    await asyncio.sleep(0.005)  # it has read, and not answered
+    desk.value = 1
+    late = await asyncio.gather(*(shared.fresh("run") for _ in range(5)))
+    assert (await early, late, desk.readings) == (0, [1] * 5, 2)
+
+
+async def test_other_keys_do_not_wait_for_one_another() -> None:
+    desk = Desk()
+    shared = Shared(desk.read)
+    await asyncio.gather(shared.fresh("one"), shared.fresh("other"))
+    assert desk.readings == 2
+
+
+async def test_who_leaves_takes_the_reading_from_nobody() -> None:
+    desk = Desk()
+    shared = Shared(desk.read)
+    leaving, staying = (asyncio.create_task(shared.fresh("run")) for _ in range(2))
+    await asyncio.sleep(0.002)
+    leaving.cancel()
+    assert await staying == 0
+
+
+async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
+    desk = Desk()
+    shared = Shared(desk.read)
+    desk.fails = True
+    with pytest.raises(OSError, match="away"):
+        await shared.fresh("run")
+    desk.fails = False
+    assert await shared.fresh("run") == 0
