@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from benchmarks.scaling.measured import BESIDE, Measured
 from benchmarks.scaling.phases import PARTS, seconds_of
@@ -61,7 +62,7 @@ def plot_fit(points: Sequence[Measured], costs: Costs, path: Path) -> None:
     save(figure, path)
 
 
-def save(figure: pyplot.Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
