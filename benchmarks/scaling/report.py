@@ -65,10 +65,15 @@ def points_table(points: Sequence[Measured], costs: Costs) -> str:
 
 def quality_table(points: Sequence[Measured]) -> str:
     rows = [
-        [one.part, f"{one.fitted:.0%}", f"{one.held_out:.0%}", f"{one.worst:+.0%}, {one.worst_point}"]
+        [
+            one.part,
+            *(f"{error:.0%}" for error in (one.fitted, one.without_processes, one.without_model)),
+            f"{one.worst:+.0%}, {one.worst_point}",
+        ]
         for one in quality(points)
     ]
-    return table(["part", "error of the fit", "error held out", "worst held out"], rows)
+    head = ["part", "of the fit", "its processes held out", "its model held out", "worst, its processes held out"]
+    return table(head, rows)
 
 
 def costs_table(costs: Costs) -> str:
