@@ -10,14 +10,13 @@ out. The head is counted for tokens that have a log-probability, since the learn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 from engine.policies.model_shape import ModelShape, gated_decoder
 
 
 def forward_operations(shape: ModelShape, *, tokens: float, length: float, scored: float) -> float:
     """Of `tokens` in rows of `length`, `scored` of which get logits."""
-    layers = 2.0 * tokens * sum(prod(sizes) for sizes in shape.matrices.values())
+    layers = 2.0 * tokens * shape.layers * layer_numbers(shape)
     attention = 4.0 * tokens * (length / 2) * shape.layers * shape.heads * shape.head_size
     return layers + attention + head_operations(shape, scored)
 
@@ -25,6 +24,12 @@ def forward_operations(shape: ModelShape, *, tokens: float, length: float, score
 def update_operations(shape: ModelShape, *, tokens: float, length: float, scored: float) -> float:
     """The same with the way back."""
     return 3 * forward_operations(shape, tokens=tokens, length=length, scored=scored)
+
+
+def layer_numbers(shape: ModelShape) -> int:
+    """Of the matrices of one layer of a gated decoder: queries and their answer, keys and values, and three inner."""
+    queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+    return shape.hidden * (2 * queries + 2 * keys + 3 * shape.intermediate)
 
 
 def head_operations(shape: ModelShape, scored: float) -> float:

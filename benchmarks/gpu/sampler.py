@@ -86,14 +86,15 @@ def speed(start: Start, options: argparse.Namespace) -> float:
         if replies != options.rows:
             raise SystemExit(f"{replies} replies instead of {options.rows}")
         rates.append(options.rows * options.reply / (time.monotonic() - began))
-    return statistics.median(rates[1:])
+    return float(statistics.median(rates[1:]))
 
 
 def prompts(options: argparse.Namespace, *, seed: int) -> list[list[int]]:
     import numpy as np
 
     draw = np.random.default_rng(seed)
-    return draw.integers(10, 1000, (options.rows, options.prompt)).tolist()
+    found: list[list[int]] = draw.integers(10, 1000, (options.rows, options.prompt)).tolist()
+    return found
 
 
 def ours(options: argparse.Namespace) -> Start:

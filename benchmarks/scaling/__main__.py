@@ -9,8 +9,8 @@ of `benchmarks.scaling.measure`.
 from __future__ import annotations
 
 import json
-import re
 import sys
+from itertools import dropwhile
 from pathlib import Path
 
 from benchmarks.scaling.measured import fitted, read
@@ -39,7 +39,10 @@ def tables_of(folder: Path) -> dict[str, str]:
 def filled(text: str, found: dict[str, str]) -> str:
     """`text` with the table after each `<!-- NAME -->` replaced."""
     for name, rows in found.items():
-        text = re.sub(rf"(<!-- {name} -->\n)(?:\n?\|.*)*", lambda match, rows=rows: match[1] + "\n" + rows, text)
+        before, mark, after = text.partition(f"<!-- {name} -->\n")
+        if mark:
+            rest = dropwhile(lambda line: line.startswith(("|", "\n")), after.splitlines(keepends=True))
+            text = f"{before}{mark}\n{rows}\n\n{''.join(rest)}"
     return text
 
 

@@ -115,7 +115,7 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
     """Of points that differ in what is played alone."""
     first = points[0]
     config = config_of(first, model_at(first.shape, scratch))
-    backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=sys.stderr.write))
+    backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=warned))
     try:
         for point in points:
             config = config_of(point, config.model.path)
@@ -127,6 +127,10 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
             yield from ((point, one) for one in found[1:])
     finally:
         backend.close()
+
+
+def warned(said: str) -> None:
+    sys.stderr.write(f"{said}\n")
 
 
 def ignored(said: str) -> None:

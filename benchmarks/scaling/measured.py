@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scaling.fit import costs, held_out_errors, relative_errors
-from benchmarks.scaling.phases import PARTS, seconds_of, work_of
+from benchmarks.scaling.phases import PARTS, work_of
 from benchmarks.scaling.shapes import shape_of
 from benchmarks.scaling.steps import Step
 from engine.policies.model_shape import ModelShape
@@ -38,11 +38,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """Means of absolute relative errors, and the largest, when a point's own measurement is left out of the fit."""
+    """Means of absolute relative errors: of the fit; where all points of the same processes are left out of it; and
+    where all of the same model are. The worst is of the second kind."""
 
     part: str
     fitted: float
-    held_out: float
+    without_processes: float
+    without_model: float
     worst: float
     worst_point: str
 
@@ -92,21 +94,25 @@ def fitted(points: Sequence[Measured]) -> dict[str, dict[str, float]]:
 
 def quality(points: Sequence[Measured]) -> list[Quality]:
     """Of each part, and of the whole step."""
-    found, total = [], np.zeros(len(points))
+    models = [point.point.partition(",")[0] for point in points]
+    processes = [
+        f"{model}, {point.step.samplers}, {point.step.learners}" for model, point in zip(models, points, strict=True)
+    ]
+    found, whole = [], np.array([point.whole for point in points])
+    sums = np.zeros((3, len(points)))  # seconds by the fit and by both kinds of holding out
     for part in PARTS:
         work, seconds = _table(part, points)
-        inside = relative_errors(costs(work, seconds), work, seconds)
-        outside = held_out_errors(work, seconds, [point.point for point in points])
-        found.append(_quality(part, inside, outside, points))
+        errors = np.array(
+            [
+                relative_errors(costs(work, seconds), work, seconds),
+                held_out_errors(work, seconds, processes),
+                held_out_errors(work, seconds, models),
+            ]
+        )
+        found.append(_quality(part, errors, points))
         if part not in BESIDE:
-            total += (1 + outside) * seconds
-    known = fitted(points)
-    whole = np.array([point.whole for point in points])
-    summed = [
-        sum(seconds_of(part, known, point.shape, point.step) for part in PARTS if part not in BESIDE)
-        for point in points
-    ]
-    return [*found, _quality("step", np.array(summed) / whole - 1, total / whole - 1, points)]
+            sums += (1 + errors) * seconds
+    return [*found, _quality("step", sums / whole - 1, points)]
 
 
 def _table(part: str, points: Sequence[Measured]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -114,14 +120,14 @@ def _table(part: str, points: Sequence[Measured]) -> tuple[np.ndarray[Any, Any],
     return work, np.array([point.seconds[part] for point in points])
 
 
-def _quality(
-    part: str, inside: np.ndarray[Any, Any], outside: np.ndarray[Any, Any], points: Sequence[Measured]
-) -> Quality:
-    place = int(np.abs(outside).argmax())
+def _quality(part: str, errors: np.ndarray[Any, Any], points: Sequence[Measured]) -> Quality:
+    place = int(np.abs(errors[1]).argmax())
+    fit, without_processes, without_model = np.abs(errors).mean(axis=1).tolist()
     return Quality(
         part=part,
-        fitted=float(np.abs(inside).mean()),
-        held_out=float(np.abs(outside).mean()),
-        worst=float(outside[place]),
+        fitted=fit,
+        without_processes=without_processes,
+        without_model=without_model,
+        worst=float(errors[1, place]),
         worst_point=points[place].point,
     )

@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from benchmarks.scaling.measured import BESIDE, Measured
 from benchmarks.scaling.phases import PARTS, seconds_of
@@ -39,8 +40,9 @@ def plot_predictions(found: Sequence[Cell], path: Path) -> None:
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("seconds of a step, predicted", fontsize=8)
-    axes[0][0].legend(fontsize=7, frameon=False)
-    save(figure, path)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=7, frameon=False, loc="lower center", ncols=len(ORDER))
+    save(figure, path, below=0.06)
 
 
 def plot_fit(points: Sequence[Measured], costs: Costs, path: Path) -> None:
@@ -61,7 +63,8 @@ def plot_fit(points: Sequence[Measured], costs: Costs, path: Path) -> None:
     save(figure, path)
 
 
-def save(figure: pyplot.Figure, path: Path) -> None:
-    figure.tight_layout()
+def save(figure: Figure, path: Path, *, below: float = 0.0) -> None:
+    """`below` is the share of the height that is left free at the foot."""
+    figure.tight_layout(rect=(0, below, 1, 1))
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

@@ -19,6 +19,7 @@ FLOAT, HALF = 4, 2  # bytes
 GROUP_SIZE, TURNS = 16, 5
 GIVEN, REPLY = 150, 250  # tokens that a turn begins with, and of its reply
 MICRO_BATCHES = (16384, 8192, 4096, 2048)
+WEIGHTS = 0.6  # of a sampler's memory, at most
 EIGHTHS = (1, 2, 3, 4, 5, 6, 7)
 DIAGNOSED = {"every": 5, "prompts": 8, "thoughts": 32, "thought": 150, "prompt": 300}  # the first three by default
 Costs = dict[str, dict[str, float]]
@@ -158,11 +159,9 @@ def bottleneck(parts: dict[str, float]) -> str:
     return min(parts, key=lambda part: step_seconds({**parts, part: 0.0}))
 
 
-def best_place(
-    shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, costs: Costs, assumed: Assumed | None = None
-) -> Place:
+def best_place(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, costs: Costs) -> Place:
     """The split of GPUs into samplers and learners, in eighths, with the shortest step."""
-    places = split(shape, gpus, trajectories, gpu=gpu, assumed=assumed or Assumed())
+    places = split(shape, gpus, trajectories, gpu=gpu, assumed=Assumed())
     return min(places, key=lambda place: step_seconds(parts_of(place, costs)))
 
 
@@ -186,9 +185,9 @@ def split(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, assumed:
 
 
 def tensor_parallel(shape: ModelShape, gpu: Gpu, assumed: Assumed) -> int:
-    """GPUs of a sampler: as few as leave half of the memory to the cache."""
+    """GPUs of a sampler: as few as leave two fifths of its memory to the cache."""
     wide = 1
-    while HALF * shape.parameters / wide > gpu.memory * assumed.memory_share / 2:
+    while HALF * shape.parameters / wide > gpu.memory * assumed.memory_share * WEIGHTS:
         wide *= 2
     return wide
 

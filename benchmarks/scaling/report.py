@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from benchmarks.operations import qwen2
@@ -10,12 +10,14 @@ from benchmarks.scaling.hardware import H100, Assumed
 from benchmarks.scaling.large import LARGE
 from benchmarks.scaling.measured import Measured, fitted, quality
 from benchmarks.scaling.phases import PARTS, seconds_of
-from benchmarks.scaling.predict import SAMPLERS, Costs, Place, best_place, bottleneck, fits, parts_of, step_seconds
+from benchmarks.scaling.predict import Costs, Place, best_place, bottleneck, fits, parts_of, step_seconds
 
 GPUS = (8, 64, 512)
 FIXED, PER_GPU = 1024, 64  # trajectories
 STEP_VALUES, ROW_VALUES = 75, 21  # of a step's row, in runs recorded here; columns of a trajectory's row
 EVENT_BYTES = 3000  # of a step's events, in the same runs
+SHARES = frozenset({"learning", "single", "reading", "memory", "links"})  # at most 1
+DIVIDING = frozenset({"memory_share", "room"})  # these say how GPUs are divided
 INGESTED = 750_000  # values a second into rows, by benchmarks.ingestion on this machine
 
 
@@ -33,13 +35,13 @@ class Cell:
         return step_seconds(self.parts)
 
 
-def cells(costs: Costs, *, grows: bool, assumed: Assumed | None = None) -> list[Cell]:
+def cells(costs: Costs, *, grows: bool) -> list[Cell]:
     """`grows`: the more GPUs, the more trajectories; else as many on all."""
     found = []
     for model, sizes in LARGE.items():
         for gpus in GPUS:
             trajectories = gpus * PER_GPU if grows else FIXED
-            place = best_place(qwen2(sizes), gpus, trajectories, gpu=H100, costs=costs, assumed=assumed)
+            place = best_place(qwen2(sizes), gpus, trajectories, gpu=H100, costs=costs)
             found.append(Cell(model=model, gpus=gpus, place=place, parts=parts_of(place, costs)))
     return found
 
@@ -63,10 +65,15 @@ def points_table(points: Sequence[Measured], costs: Costs) -> str:
 
 def quality_table(points: Sequence[Measured]) -> str:
     rows = [
-        [one.part, f"{one.fitted:.0%}", f"{one.held_out:.0%}", f"{one.worst:+.0%}, {one.worst_point}"]
+        [
+            one.part,
+            *(f"{error:.0%}" for error in (one.fitted, one.without_processes, one.without_model)),
+            f"{one.worst:+.0%}, {one.worst_point}",
+        ]
         for one in quality(points)
     ]
-    return table(["part", "error of the fit", "error held out", "worst held out"], rows)
+    head = ["part", "of the fit", "its processes held out", "its model held out", "worst, its processes held out"]
+    return table(head, rows)
 
 
 def costs_table(costs: Costs) -> str:
@@ -133,31 +140,26 @@ def rates_table(found: Sequence[Cell], costs: Costs, shard_bytes: float) -> str:
     return table([*head, "shards, MB/s", "one worker, reading shards"], rows)
 
 
-def sensitivity_table(costs: Costs) -> str:
-    """For each assumption, halved and doubled: by how much a step changes at most, and how many bottlenecks do."""
-    usual = cells(costs, grows=True)
+def sensitivity_table(usual: Sequence[Cell], costs: Costs) -> str:
+    """For each assumption, halved and doubled: by how much steps change, and how many first bottlenecks do. GPUs stay
+    divided as they were."""
     rows = []
-    for name, changed in alternatives():
-        other = cells(costs, grows=True, assumed=changed)
-        ratios = [new.seconds / old.seconds for new, old in zip(other, usual, strict=True)]
-        moved = sum(bottleneck(new.parts) != bottleneck(old.parts) for new, old in zip(other, usual, strict=True))
-        rows.append([name, f"{min(ratios):.2f} to {max(ratios):.2f}", f"{moved} of {len(usual)}"])
-    return table(["assumption", "step, times", "other bottlenecks"], rows)
-
-
-def alternatives() -> Iterator[tuple[str, Assumed]]:
-    usual = Assumed()
-    for one in fields(Assumed):
-        if one.name in ("memory_share", "room"):
+    for name in (one.name for one in fields(Assumed)):
+        value = getattr(Assumed(), name)
+        if name in DIVIDING:
             continue
-        value = getattr(usual, one.name)
-        most = 1.0 if value < 1 and one.name not in ("hop", "pass_seconds") else value * 2
-        yield f"`{one.name}` {value:g} halved", replace(usual, **{one.name: value / 2})
-        yield f"`{one.name}` {value:g} to {min(value * 2, most):g}", replace(usual, **{one.name: min(value * 2, most)})
+        doubled = min(2 * value, 1.0) if name in SHARES else 2 * value
+        less, more = (_changed(usual, costs, replace(Assumed(), **{name: to})) for to in (value / 2, doubled))
+        rows.append([f"`{name}`", f"{value:g}", *less, f"{doubled:g}", *more])
+    head = ["assumption", "usual", "half of it: steps, times", "other bottlenecks", "or", "steps, times"]
+    return table([*head, "other bottlenecks"], rows)
 
 
-def learner_side(parts: dict[str, float]) -> float:
-    return sum(seconds for part, seconds in parts.items() if part not in (*SAMPLERS, "sync"))
+def _changed(usual: Sequence[Cell], costs: Costs, assumed: Assumed) -> tuple[str, str]:
+    others = [parts_of(replace(cell.place, assumed=assumed), costs) for cell in usual]
+    ratios = [step_seconds(other) / cell.seconds for other, cell in zip(others, usual, strict=True)]
+    moved = sum(bottleneck(other) != bottleneck(cell.parts) for other, cell in zip(others, usual, strict=True))
+    return f"{min(ratios):.2f} to {max(ratios):.2f}", f"{moved} of {len(usual)}"
 
 
 def short(seconds: float) -> str:
@@ -185,5 +187,5 @@ def tables(points: Sequence[Measured], shard_bytes: float) -> dict[str, str]:
         "fixed": predictions_table(fixed),
         "remedies": remedies_table(growing, costs),
         "rates": rates_table(widest, costs, shard_bytes),
-        "sensitivity": sensitivity_table(costs),
+        "sensitivity": sensitivity_table(growing, costs),
     }

@@ -18,7 +18,7 @@ from tests.engine.policies.vllm_builders import needs_vllm
 
 def printed(*command: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", *command, "--small"], capture_output=True, text=True, timeout=400, check=False
+        [sys.executable, "-m", *command, "--small"], capture_output=True, text=True, timeout=590, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
