@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from engine.errors import RunDirectoryError
+from engine.rollout.action_parser import WELL_FORMED
 from engine.rollout.shards import Frame, survey
 from webapp.runs.models import Run
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -118,7 +119,7 @@ def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str
         kept=record["kept"],
         turns=len(record["turns"]),
         reply_tokens=sum(record["tokens"]["sampled"]),
-        parse_failures=sum(turn["parse"] != "ok" for turn in record["turns"]),
+        parse_failures=sum(turn["parse"] not in WELL_FORMED for turn in record["turns"]),
         stop=record["stop"],
         reason=record.get("reason", "all"),
         shard=shard,

@@ -22,7 +22,7 @@ export function drawStrips(host, record, choose) {
     const solved = record.success && index === turns.length - 1;
     const button = html(
       "button",
-      `strip-turn${turn.parse === "ok" ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`,
+      `strip-turn${["ok", "too_many_actions"].includes(turn.parse) ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`,
       {
         type: "button",
         textContent: String(index + 1),
