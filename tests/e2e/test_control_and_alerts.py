@@ -175,12 +175,12 @@ def test_a_browser_is_asked_for_notifications_by_the_button_alone(page: Page, sa
     )
     page.goto("/runs/")
     page.locator("a[href^='/runs/']:has-text('calm-otter-12')").first.click()
-    page.click("#tab-alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.click("#tab-alerts")
     assert page.evaluate("window.asked") == 0
     page.click("#browser-notify")
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
     say("alert_raised", message="It fell.", **fields)
-    page.wait_for_function("window.told.length === 1")
+    page.wait_for_function("() => window.told.length === 1")
     assert page.evaluate("window.told[0]") == ["critical: calm-otter-12", "Step 20: It fell."]
