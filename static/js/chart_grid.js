@@ -1,7 +1,7 @@
 // Charts that share their crosshair and window. One that is out of view asks for nothing and draws nothing.
 
 const MARGIN = "300px"; // how far out of view a chart is made ready
-const MANY = 40; // charts; in a larger grid those that leave are taken down again
+const MANY = 100; // charts; in a larger grid those that leave are taken down again
 
 export class ChartGrid {
   // `onNear()` when charts have come into view

@@ -186,6 +186,7 @@ def test_a_browser_is_asked_for_notifications_by_the_button_alone(
     )
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.click("#tab-alerts")
     assert page.evaluate("window.asked") == 0
     page.click("#browser-notify")
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")

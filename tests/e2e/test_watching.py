@@ -61,6 +61,7 @@ def visit(page: Page, run: Run, view: str) -> Locator:
 
 def scrub(view: Locator, place: int) -> None:
     """To the step at `place` of those that can be chosen."""
+    expect(view.locator(".scrubber input")).to_be_enabled()
     view.locator(".scrubber input").evaluate(
         "(range, place) => { range.value = place; range.dispatchEvent(new Event('input')); }", place
     )
@@ -92,6 +93,7 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_sc
     expect(view.locator(".scrubber-step")).to_have_text("2")
     expect(view.locator(".regime-now")).to_have_text("step 2")
     expect(view.locator("#collapse-templates > p").first).to_contain_text("Step 2:")
+    view.locator('[data-chart="collapse/conditional_entropy"]').scroll_into_view_if_needed()
     line = view.locator('[data-chart="collapse/conditional_entropy"] .scrub-line')
     expect(line).to_be_visible()
     left = line.evaluate("line => line.offsetLeft")

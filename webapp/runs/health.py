@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import mean, variance
 from typing import NamedTuple
 
 from webapp.runs.states import RESTARTING, RunState
@@ -96,9 +98,30 @@ def _verdict(steps: list[Metrics], severities: list[str], held_out: Sequence[Hel
         return Health("converged", "Converged", facts)
     if len(steps) < RECENT:
         return Health("running", "Under way", facts)
-    if success > first + 0.03:
+    return _trend(steps, held_out, facts)
+
+
+def _trend(steps: list[Metrics], held_out: Sequence[HeldOut], facts: str) -> Health:
+    """A move counts where it is larger than what one step's success differs from the next's would explain."""
+    rise, margin = rise_of([step["rollout/success"] for step in steps if "rollout/success" in step])
+    if rise > margin or (len(held_out) > 1 and held_out[-1].low > held_out[0].success):
         return Health("learning", "Learning", facts)
-    return Health("running", "Flat", f"Success has not moved yet. {facts}")
+    if rise < -margin:
+        return Health("at-risk", "At risk", f"Success fell by {-rise:.2f} ± {margin:.2f} since the start. {facts}")
+    return Health("running", "Flat", f"No clear move of success yet: {rise:+.2f} ± {margin:.2f}. {facts}")
+
+
+def rise_of(values: Sequence[float]) -> tuple[float, float]:
+    """How far the mean of the last steps lies above that of the first ones, and twice its standard error.
+
+    Ten steps each, or halves of fewer. The margin is 0.02 at least.
+    """
+    count = min(RECENT, len(values) // 2)
+    if count < 2:
+        return 0.0, 1.0
+    before, after = values[:count], values[-count:]
+    error = math.sqrt((variance(before) + variance(after)) / count)
+    return mean(after) - mean(before), max(0.02, 2 * error)
 
 
 def numbers_of(steps: list[Metrics], held_out: Sequence[HeldOut]) -> tuple[Number, ...]:

@@ -56,6 +56,25 @@ def test_success_that_stays_is_flat() -> None:
     assert running(steps(*[0.3] * 30)).word == "Flat"
 
 
+def test_a_rise_within_the_noise_is_not_called_learning() -> None:
+    # means 0.30 and 0.34; each step is 0.1 to either side, a variance of 0.0111, so 2 x sqrt(2 x 0.0111 / 10) = 0.094
+    judged = running(steps(*[0.2, 0.4] * 5, *[0.24, 0.44] * 5))
+    assert judged.word == "Flat"
+    assert "+0.04 ± 0.09" in judged.sentence
+
+
+def test_held_out_success_that_is_clearly_up_is_learning_whatever_training_says() -> None:
+    evaluations = [HeldOut(0.23, 0.18, 0.29), HeldOut(0.33, 0.27, 0.39)]  # 0.27 is above 0.23
+    assert health_of(RunState.RUNNING, steps(*[0.3] * 30), [], held_out=evaluations).word == "Learning"
+
+
+def test_a_clear_fall_is_a_risk_before_it_is_a_collapse() -> None:
+    # from 0.60 to 0.40, more than half of the best, without noise: the margin is its least, 0.02
+    judged = running(steps(*[0.6] * 10, *[0.4] * 10))
+    assert judged.word == "At risk"
+    assert "fell by 0.20 ± 0.02" in judged.sentence
+
+
 def test_success_near_one_has_converged() -> None:
     assert running(steps(*[0.3] * 10, *[0.97] * 10)).word == "Converged"
 
