@@ -3,6 +3,7 @@
 WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11) or print("$(1)")' 2>/dev/null)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
+TOGETHER := -n auto --dist loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := run
@@ -15,8 +16,8 @@ link: setup  ## print a new sign-in link
 	@$(VENV)/python manage.py sign_in_link
 
 test: lint setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
-	OMP_NUM_THREADS=1 $(VENV)/python -m pytest
-	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres
+	OMP_NUM_THREADS=1 $(VENV)/python -m pytest $(TOGETHER)
+	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres $(TOGETHER)
 
 lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/ruff check .

@@ -1,4 +1,4 @@
-"""`python -m tests.on_postgres [pytest arguments]`: tests on a PostgreSQL server of their own, on loopback, then gone.
+"""`python -m tests.on_postgres [more arguments for pytest]`: tests on a PostgreSQL server of their own, then gone.
 
 It needs the server's programs (`apt install postgresql`). As root they run as the `postgres` user, since the server
 refuses root.
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("PostgreSQL's initdb and pg_ctl were not found: apt install postgresql.\n")
         return 1
     with server(folder) as url:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or TESTS)]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *TESTS, *arguments]
         return subprocess.run(command, env={**os.environ, "DATABASE_URL": url}, check=False).returncode
 
 

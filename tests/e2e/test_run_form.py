@@ -70,7 +70,8 @@ def test_further_environments_come_and_go_in_rows_of_their_own(page: Page) -> No
     expect(rows.locator(".field-error")).not_to_be_empty()
     rows.get_by_label("Puzzles a step").fill("4")
     expect(page.locator("#toml")).to_contain_text('tag = "Second"')
-    page.locator("[data-preset-card]").nth(1).click()
+    with page.expect_navigation():
+        page.locator("[data-preset-card]").nth(1).click()
     expect(rows.get_by_label("Name")).to_have_value("Second")
     rows.get_by_role("button", name="Remove").click()
     expect(rows).to_have_count(0)

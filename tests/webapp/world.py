@@ -27,6 +27,8 @@ from webapp.whatif.models import PLACE, State, WhatIf
 SHARD = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
 
+ALERT_SEQ = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
@@ -80,10 +82,12 @@ def _report(run: Run, text: str) -> None:
             run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
         )
     alert = {
-        "kind": "alert_raised", "seq": 3, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
+        "kind": "alert_raised", "seq": ALERT_SEQ, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
         "rule": "entropy", "severity": "warn", "metric": "policy/entropy", "value": 0.5, "action": "notify",
     }  # fmt: skip
-    Alert.objects.create(run=run, seq=3, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert)
+    Alert.objects.create(
+        run=run, seq=ALERT_SEQ, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert
+    )
     failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
     for event in (alert, failed):
         RunEvent.objects.create(

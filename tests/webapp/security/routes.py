@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.webapp.world import World
+from tests.webapp.world import ALERT_SEQ, World
 from webapp.live.routing import websocket_urlpatterns
 
 
@@ -25,7 +25,7 @@ def address(route: str, world: World) -> str:
     pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
-    plain = plain.replace("<int:seq>", str(world.run.alerts.get().seq))
+    plain = plain.replace("<int:seq>", str(ALERT_SEQ))
     plain = plain.replace("<int:what_if>", str(world.what_if.pk))
     return "/" + re.sub(r"<int:pk>", str(pk), plain)
 

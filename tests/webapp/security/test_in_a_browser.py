@@ -24,7 +24,8 @@ from tests.webapp.security.routes import address
 from tests.webapp.world import World, make_world
 
 ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
-PAGES = [route for route, row in HTTP.items() if row.get == 200 and not route.startswith("api/")]
+SHOWN = {route: row for route, row in HTTP.items() if not route.startswith("api/") and not route.endswith(".jsonl")}
+PAGES = [route for route, row in SHOWN.items() if row.get == 200]
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', e =>
