@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.runs import control_views, import_views, views, watching_views
+from webapp.runs import control_views, import_views, new_run_views, views, watching_views
 
 app_name = "runs"
 urlpatterns = [
@@ -12,9 +12,9 @@ urlpatterns = [
     path("rows/", views.run_rows, name="rows"),
     path("bulk/", views.bulk, name="bulk"),
     path("quick-start/", views.quick_start, name="quick_start"),
-    path("new/", views.new, name="new"),
+    path("new/", new_run_views.new, name="new"),
     path("import/", import_views.import_form, name="import"),
-    path("check/", views.check, name="check"),
+    path("check/", new_run_views.check, name="check"),
     path("<str:run_id>/", views.detail, name="detail"),
     path("<str:run_id>/control/", views.control, name="control"),
     path("<str:run_id>/settings/", control_views.change_settings, name="settings"),

@@ -1,4 +1,4 @@
-"""The pages of runs: the list, the form, the run itself, and what can be asked of it."""
+"""The pages of runs: the list, the run itself, and what can be asked of it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from webapp.alerts.rules import editor_data, parsed, shown_rules
-from webapp.environments.models import EnvironmentVersion
-from webapp.runs import config_form, drafts, forks, more_environments, services
+from webapp.runs import services
 from webapp.runs.import_views import imported_page
 from webapp.runs.judgement import told_state
 from webapp.runs.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
-from webapp.runs.presets import RunPreset, run_presets
+from webapp.runs.presets import run_presets
 
 ACTIONS = {
     "stop": services.request_stop,
@@ -80,124 +78,6 @@ def quick_start(request: HttpRequest) -> HttpResponse:
     return redirect("runs:detail", run.pk)
 
 
-def new(request: HttpRequest) -> HttpResponse:
-    """The form: GET shows it, from a preset or a run to clone; POST launches, or shows what is wrong."""
-    if request.method not in ("GET", "HEAD", "POST"):
-        return HttpResponse(status=405, headers={"Allow": "GET, POST"})
-    presets = run_presets()
-    source = Run.objects.filter(
-        pk=request.GET.get("clone") or request.POST.get("clone") or "", imported_from=""
-    ).first()
-    preset = presets.get(request.POST.get("preset") or request.GET.get("preset") or "") or presets["starter"]
-    base = config_form.flatten(preset.config().model_dump(mode="json"))
-    step = _step(request.GET.get("step", ""))
-    values = _of_source(source, step)
-    chosen = _chosen_version(request, source)
-    more = more_environments.posted(request.GET) or (more_environments.of_run(source) if source else [])
-    made: drafts.Draft | None = None
-    if request.method == "POST":
-        values, more = _posted(request.POST), more_environments.posted(request.POST)
-        rules = _rules(request, source, preset)
-        made = drafts.draft(values, chosen, preset=preset.title, rules=rules, more=more, source=source)
-        if made.good and made.config is not None:
-            run = services.submit_run(
-                owner=_user(request),
-                config=made.config,
-                name=request.POST.get("name", "")[:80],
-                preset=preset.title,
-                environment_version=chosen,
-                cloned_from=source,
-            )
-            return redirect("runs:detail", run.pk)
-    errors = made.errors if made else {}
-    context = {
-        "sections": config_form.fill(config_form.sections(), values, base, errors),
-        "presets": presets.values(),
-        "preset": preset,
-        "versions": _versions(),
-        "chosen": chosen,
-        "first_groups": _first_groups(request, source),
-        "more": _with_errors(more, errors),
-        "kept": more_environments.kept_choices(source),
-        "source": source,
-        "fork": _fork(values),
-        "rule_editor": editor_data(),
-        "rules": shown_rules(_rules(request, source, preset)),
-        "errors": errors,
-        "name": request.POST.get("name") or request.GET.get("name") or _fork_name(source, step),
-        "on_cluster": values.get("backend", base["backend"]) == "ray",
-    }
-    return render(request, "runs/new.html", context, status=422 if errors else 200)
-
-
-def _first_groups(request: HttpRequest, source: Run | None) -> str:
-    """Puzzles of the first environment, which are asked for only where there are others."""
-    given = request.POST.get("environment-groups") or request.GET.get("environment-groups")
-    return given or (more_environments.groups_of(source.config["environments"][0]) if source else "")
-
-
-def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
-    for place, row in enumerate(more, 1):
-        row.error = errors.get(f"environments.{place}", "")
-    return more
-
-
-def _of_source(source: Run | None, step: int | None) -> dict[str, str]:
-    """What the form begins with: nothing, a run's configuration, or that of a fork from its checkpoint."""
-    if source is None:
-        return {}
-    if step is None or source.imported_from:
-        return config_form.flatten(source.config)
-    return forks.form_values(source, step)
-
-
-def _step(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-
-
-def _fork_name(source: Run | None, step: int | None) -> str:
-    return f"{source.name[:60]} from step {step}" if source and step is not None else ""
-
-
-def _fork(values: dict[str, str]) -> dict[str, Any] | None:
-    """The run and step that the form starts from, for its heading."""
-    run = Run.objects.filter(pk=values.get("model.start_from.run") or "").first()
-    return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
-
-
-def _rules(request: HttpRequest, source: Run | None, preset: RunPreset | None) -> Any:
-    """The alert rules of the form's editor, or of the run that is cloned, or else of the preset."""
-    if text := request.POST.get("detectors.rules"):
-        return parsed(text)
-    if source is not None:
-        launched_with = source.config.get("detectors", {}).get("rules")  # none of a run that was imported
-        return source.settings_changes.get("detectors.rules", launched_with)
-    return preset.config().model_dump(mode="json")["detectors"]["rules"] if preset else None
-
-
-@require_POST
-def check(request: HttpRequest) -> HttpResponse:
-    """What the form would launch, as it stands: errors by field, warnings, sums, TOML and the command."""
-    preset = run_presets().get(request.POST.get("preset", ""))
-    source = Run.objects.filter(pk=request.POST.get("clone") or "").first()
-    made = drafts.draft(
-        _posted(request.POST),
-        _chosen_version(request, None),
-        preset=preset.title if preset else "custom",
-        rules=_rules(request, source, preset),
-        more=more_environments.posted(request.POST),
-        source=source,
-    )
-    answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
-    if made.config is not None:
-        answer |= {
-            "summary": drafts.summary(made.config),
-            "toml": drafts.as_toml(made.config),
-            "command": drafts.shell_command(),
-        }
-    return JsonResponse(answer)
-
-
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
@@ -246,31 +126,6 @@ def log(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": "after is a number of bytes."}, status=400)
     text, following = tail(run.directory / "engine.log", int(after) if after else None)
     return JsonResponse({"text": text, "next": following})
-
-
-def _posted(data: QueryDict) -> dict[str, str]:
-    return {key: str(value) for key, value in data.items()}
-
-
-def _versions() -> list[EnvironmentVersion]:
-    """The newest version of each environment in use."""
-    current = EnvironmentVersion.objects.select_related("definition").filter(definition__archived_at=None)
-    newest: dict[int, EnvironmentVersion] = {}
-    for version in current.order_by("definition__name", "-number"):
-        newest.setdefault(version.definition_id, version)
-    return list(newest.values())
-
-
-def _chosen_version(request: HttpRequest, source: Run | None) -> EnvironmentVersion | None:
-    asked = request.POST.get("environment") or request.GET.get("environment") or ""
-    if asked.isdecimal():
-        return EnvironmentVersion.objects.select_related("definition").filter(pk=int(asked)).first()
-    if source is not None and source.environment_version is not None:
-        return source.environment_version
-    versions = _versions()
-    return next((version for version in versions if version.definition.name == "FrozenLake"), None) or (
-        versions[0] if versions else None
-    )
 
 
 def _with(query: QueryDict, **changes: str | None) -> str:
