@@ -11,9 +11,10 @@ TESTS = Path(__file__).parent
 ALONE = (TESTS / "engine" / "cluster", TESTS / "engine" / "policies" / "test_vllm.py", TESTS / "benchmarks")
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
-        together = "alone" if any(item.path.is_relative_to(place) for place in ALONE) else str(item.path)
+        together = "alone" if any(item.path.is_relative_to(place) for place in ALONE) else item.nodeid.split("::")[0]
         item.add_marker(pytest.mark.xdist_group(together))
