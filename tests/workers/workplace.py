@@ -139,4 +139,4 @@ def events_in_file(run: Run) -> list[dict[str, Any]]:
 
 
 def seqs_in_rows(run: Run) -> list[int]:
-    return sorted([*run.events.values_list("seq", flat=True), *run.steps.values_list("seq", flat=True)])
+    return sorted(seq for rows in (run.events, run.steps, run.groups) for seq in rows.values_list("seq", flat=True))

@@ -97,6 +97,9 @@ export class FilterTab {
     if (!any) return;
     const current = other?.step === told.step ? other : null;
     this.otherSaid.textContent = current ? otherInWords(told, current) : "";
+    const shown = JSON.stringify([this.have, this.all, current?.choice, current?.kept]);
+    if (this.shown === shown) return; // a new table would take the reader's cell away
+    this.shown = shown;
     const title = current
       ? `${WhatIf.words(current.choice)} would have cut here: score ${number(current.threshold)}`
       : "";
