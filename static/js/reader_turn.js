@@ -128,9 +128,8 @@ function actions(turn) {
     parts.unshift(html("p", "muted", { textContent: imported }));
   }
   if (turn.parse !== "ok") {
-    parts.unshift(
-      html("p", "turn-fault", { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }),
-    );
+    const look = turn.parse === "too_many_actions" ? "muted" : "turn-fault"; // the first ones count as any others
+    parts.unshift(html("p", look, { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
   }
   return html("div", "", {}, ...parts);
 }

@@ -53,7 +53,7 @@ SHOTS = (
     Shot(name="trajectories", path=lambda runs: f"{runs.starter}trajectories/"),
     Shot(
         name="reader",
-        path=lambda runs: f"{runs.starter}trajectories/?success=yes&sort=turns",
+        path=lambda runs: f"{runs.starter}trajectories/?split=train&success=yes&sort=-turns",
         click="table a[href*='/trajectories/']",
     ),
     Shot(name="new-run", path=lambda _: "/runs/new/"),
