@@ -5,6 +5,7 @@ The driver's side of it. Whichever way they went, `RayBackend` asks both ends af
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -44,7 +45,7 @@ class ObjectStore:
         self.wait([(f"sampler {place}", self.troupe.samplers[place].load.remote(self.newest))])
 
 
-class FromGpuToGpu:
+class FromGpuToGpu(ABC):
     """What both of vLLM's ways have in common: ends that know each other, and have to be made again after a death."""
 
     def __init__(self, troupe: Troupe, wait: Wait) -> None:
@@ -68,11 +69,11 @@ class FromGpuToGpu:
         asked = of_learners(self.troupe, "weights")
         self.wait([(f"sampler {place}", self.troupe.samplers[place].load.remote(asked[0][1])), *asked[1:]])
 
-    def _join(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _join(self) -> None: ...
 
-    def _send(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _send(self) -> None: ...
 
 
 class Nccl(FromGpuToGpu):
