@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.forms.models import model_to_dict
 
-from engine.rollout.shards import read_record, write_shard
+from engine.rollout.shards import read_record
+from tests.workers.engine_record import Record
 from tests.workers.workplace import seqs_in_rows
 from webapp.evaluations.models import Evaluation
 from webapp.live.reading import events_after
@@ -22,98 +22,6 @@ from workers.lease import Fenced
 from workers.tail import read_chunk
 
 pytestmark = pytest.mark.django_db
-
-
-class Record:
-    """Writes a run's `events.jsonl` as an engine would."""
-
-    def __init__(self, run: Run) -> None:
-        self.path = run.directory / "events.jsonl"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.seq = 0
-        self.attempt = 1
-
-    def event(self, kind: str, *, step: int = 0, **fields: Any) -> None:
-        self.seq += 1
-        head = {"seq": self.seq, "time": 1000.0 + self.seq, "attempt": self.attempt, "epoch": 1, "step": step}
-        with self.path.open("a") as file:
-            file.write(json.dumps({"kind": kind, **head, **fields}) + "\n")
-
-    def started(self, *, resumed_from: int | None = None, total_steps: int = 10) -> None:
-        self.event(
-            "run_started",
-            step=resumed_from or 0,
-            total_steps=total_steps,
-            resumed_from=resumed_from,
-            pid=1,
-            device="cpu",
-            model="tiny",
-            parameters=1,
-        )
-
-    def step(self, step: int, **metrics: float) -> None:
-        metrics = metrics or {"reward/mean": step / 10}
-        self.event("step_completed", step=step, metrics=metrics, tokens=100 * step, seconds=2.0 * step)
-
-    def groups(self, step: int, *scores: float) -> None:
-        self.event(
-            "groups_filtered",
-            step=step,
-            tags=["FrozenLake"],
-            groups=list(range(len(scores))),
-            environments=[0] * len(scores),
-            seeds=[7] * len(scores),
-            returns=[[0.0, score] for score in scores],
-            spreads=list(scores),
-            scores=list(scores),
-            kept=[0],
-            threshold=scores[0],
-        )
-
-    def evaluation(self, step: int, *, final: bool = False) -> None:
-        self.event(
-            "evaluation_completed",
-            step=step,
-            environment="FrozenLake",
-            episodes=8,
-            successes=2,
-            success=0.25,
-            low=0.1,
-            high=0.6,
-            mean_return=0.25,
-            first_seed=10**9,
-            temperature=1.0,
-            seconds=1.0,
-            faults=2,
-            final=final,
-        )
-
-    def shard(self, run: Run, step: int, members: int = 2) -> None:
-        path = f"trajectories/train/step_{step}.jsonl.zst"
-        write_shard(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])
-        self.event("trajectories_recorded", step=step, split="train", path=path, count=members)
-
-
-def trajectory(*, step: int, member: int) -> dict[str, Any]:
-    return {
-        "id": f"train-{step}-0-{member}",
-        "step": step,
-        "split": "train",
-        "environment": "FrozenLake",
-        "kind": "frozen_lake",
-        "group": 0,
-        "member": member,
-        "seed": 7,
-        "success": True,
-        "return": 1.0,
-        "score": 0.9,
-        "advantage": None,
-        "group_std": 0.5,
-        "kept": None,
-        "stop": "success",
-        "tokens": {"sampled": [0, 1, 1]},
-        "turns": [{"parse": "ok"}, {"parse": "no_answer"}],
-    }
 
 
 @pytest.fixture
@@ -150,7 +58,7 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert run.event_offset == record.path.stat().st_size
     assert seqs_in_rows(run) == [1, 2, 3, 4]
     found = run.trajectories.get(member=1)
-    assert (found.turns, found.reply_tokens, found.parse_failures) == (2, 2, 1)
+    assert (found.turns, found.reply_tokens, found.parse_failures) == (3, 2, 1)
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.rollout.shards import read_records, write_shard
-from tests.workers.test_bridge import Record, trajectory
+from tests.workers.engine_record import Record, trajectory
 from webapp.runs.models import Run
 from workers.bridge import Bridge, rebuild
 
