@@ -96,7 +96,7 @@ def _verdict(steps: list[Metrics], severities: list[str], held_out: Sequence[Hel
         return Health("at-risk", "At risk", f"An alert is open. {facts}")
     if success > 0.95:
         return Health("converged", "Converged", facts)
-    if len(steps) < RECENT:
+    if len(steps) < 2 * RECENT:  # the first and the newest steps would overlap
         return Health("running", "Under way", facts)
     return _trend(steps, held_out, facts)
 
