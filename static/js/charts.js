@@ -53,6 +53,15 @@ export class Chart {
       this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")),
     );
     this.shown = null; // a signature of what is drawn
+    this.listen();
+  }
+
+  // Mouse and keys, from the start: a reader may be quicker than the first drawing.
+  listen() {
+    this.plot.addEventListener("mousemove", (event) => this.point(event));
+    this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
+    this.plot.addEventListener("keydown", (event) => this.byKey(event));
+    this.plot.addEventListener("blur", () => this.host.onHover(null));
   }
 
   get valuesAddress() {
@@ -155,10 +164,6 @@ export class Chart {
       clearTimeout(this.opening);
       this.host.onZoom(null);
     });
-    this.plot.addEventListener("mousemove", (event) => this.point(event));
-    this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
-    this.plot.addEventListener("keydown", (event) => this.byKey(event));
-    this.plot.addEventListener("blur", () => this.host.onHover(null));
   }
 
   unmount() {
@@ -179,7 +184,7 @@ export class Chart {
 
   // ← and → go from point to point, Enter opens the step, Escape lets go
   byKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.page || event.ctrlKey || event.metaKey || event.altKey) return;
     const points = this.page.store.curves.points(this.spec.names[0]);
     const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (move && points.length) {
