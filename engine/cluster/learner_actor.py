@@ -13,7 +13,7 @@ from torch import Tensor
 
 from engine.cluster.actor_setup import device, place, set_up
 from engine.cluster.connection import import_ray
-from engine.cluster.policy_weights import PolicyWeights
+from engine.policies.policy_weights import PolicyWeights
 from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import sqrt
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +39,9 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
             remedy=f"Use all-linear, or names out of {', '.join(sorted(linear))}, separated by commas.",
         ) from error
+    for name, weight in model.named_parameters():
+        if ".lora_A." in name and not weight.is_meta:
+            weight.data.copy_(fresh_weight(name, weight))
 
     head = model.get_output_embeddings()
     if head in adapted(model).values() and head.weight is model.get_input_embeddings().weight:
@@ -44,6 +49,19 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
             f"The head of {type(model).__name__} shares its weights with the embedding, so it can have no update.",
             remedy="Leave it out of model.lora.targets; all-linear does.",
         )
+
+
+def fresh_weight(name: str, weight: Tensor) -> Tensor:
+    """What the weight `name` of an adapter begins as: `lora_A` uniform as peft has it, `lora_B` 0.
+
+    It depends on torch's seed and the name alone, so that learners that hold parts of a model begin as one that holds
+    it all.
+    """
+    if ".lora_A." not in name:
+        return torch.zeros(weight.shape)
+    stream = torch.Generator().manual_seed((torch.initial_seed() + crc32(name.encode())) % 2**63)
+    most = 1 / sqrt(weight.shape[-1])  # He's bound for a slope of sqrt(5), arXiv 1502.01852
+    return torch.empty(weight.shape).uniform_(-most, most, generator=stream)
 
 
 def _peft_config(lora: LoraSection) -> Any:

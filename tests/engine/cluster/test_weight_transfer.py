@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from engine.cluster.checks import Machine, look_at
-from engine.cluster.policy_weights import PolicyWeights
+from engine.policies.policy_weights import PolicyWeights
 from engine.cluster.weight_sender import ToldByTheDriver, nccl_link, nccl_worker_link, open_nccl
 from engine.config import ClusterConfig, LoraSection, build_config
 from engine.errors import ConfigError, ModelError
