@@ -127,8 +127,16 @@ class _Update(nn.Module):
         return update
 
 
-def save_adapter(model: nn.Module, lora: LoraSection, directory: Path, *, base: str) -> None:
-    """Writes it as peft does; `base` is the path or id of the model that it belongs to."""
+def adapter_state(model: nn.Module, whole: Callable[[Tensor], Tensor] = torch.detach) -> dict[str, Tensor]:
+    """An adapter's own weights by the model's names; `whole` as for `merged_weight`."""
+    return {name: whole(weight).cpu() for name, weight in model.named_parameters() if ".lora_" in name}
+
+
+def save_adapter(
+    model: nn.Module, lora: LoraSection, directory: Path, *, base: str, state: dict[str, Tensor] | None = None
+) -> None:
+    """Writes it as peft does; `base` is the path or id of the model that it belongs to. `state` is its weights, where
+    the model has shards of them."""
     from peft import get_peft_model_state_dict
     from safetensors.torch import save_file
 
@@ -136,8 +144,8 @@ def save_adapter(model: nn.Module, lora: LoraSection, directory: Path, *, base: 
     config = _peft_config(lora)
     config.base_model_name_or_path, config.inference_mode = base, True
     config.save_pretrained(directory)
-    state = get_peft_model_state_dict(model, adapter_name=NAME)
-    save_file({PREFIX + name: weight.contiguous() for name, weight in state.items()}, directory / WEIGHTS)
+    own = get_peft_model_state_dict(model, state_dict=state, adapter_name=NAME)
+    save_file({PREFIX + name: weight.contiguous() for name, weight in own.items()}, directory / WEIGHTS)
 
 
 def load_adapter(model: nn.Module, directory: Path) -> None:

@@ -7,6 +7,7 @@ It is cut into shards as it is, and filled then (`engine.training.filling`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from engine.policies.weight_files import StoredTensor, stored_tensors
 A_OR_B = (f".lora_A.{NAME}.weight", f".lora_B.{NAME}.weight")
 
 
-class OnlyWhole(Exception):  # noqa: N818 - not an error: the model is loaded another way
+class OnlyWhole(Exception):
     """Why each learner has to load a model whole."""
 
 
@@ -99,10 +100,8 @@ def _without_weights(source: str) -> LanguageModel:
     except (ValueError, OSError, RuntimeError, AttributeError, KeyError, TypeError) as error:
         raise OnlyWhole(first_line(error)) from error
     model.tie_weights()  # one parameter became two when they were put on `meta`
-    try:
+    with suppress(OSError):  # it has none, and what the class makes up of its configuration stays
         model.generation_config = GenerationConfig.from_pretrained(source)
-    except OSError:
-        pass  # it has none, and what the class makes up of its configuration stays
     return model.eval()
 
 
@@ -135,7 +134,8 @@ def _renamed(
     renamings = [rule for rule in rules if not isinstance(rule, WeightConverter)]
     for key, tensor in stored.items():
         name, converter = rename_source_key(key, renamings, converters, prefix, state)
-        if converter is not None or (name in state and name not in (key, f"{prefix}.{key}", key.removeprefix(f"{prefix}."))):
+        own = {key, f"{prefix}.{key}", key.removeprefix(f"{prefix}.")}
+        if converter is not None or (name in state and name not in own):
             raise OnlyWhole(f"transformers rearranges its weights as they are loaded, such as {key}")
         if name in state:
             yield name, tensor

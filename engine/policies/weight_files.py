@@ -60,7 +60,7 @@ def write_tensors(
     if len(parts) == 1:
         (folder / f"{stem}-00001{SUFFIX}").rename(folder / f"{stem}{SUFFIX}")
         return
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for number, names in enumerate(parts, start=1):
         name = f"{stem}-{number:05d}-of-{len(parts):05d}{SUFFIX}"
         (folder / f"{stem}-{number:05d}{SUFFIX}").rename(folder / name)
@@ -73,7 +73,7 @@ def _parts(tensors: Iterable[tuple[str, Tensor]], most: int) -> Iterator[dict[st
     part: dict[str, Tensor] = {}
     size = 0
     for name, tensor in tensors:
-        part[name] = tensor.detach().to("cpu", copy=True).contiguous()
+        part[name] = tensor.detach().cpu().contiguous()
         size += tensor.nbytes
         if size >= most:
             yield part
