@@ -14,7 +14,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-PART_BYTES = 4 * 1024**3  # of a file, and so of what is held while it is written
+from engine.policies.model_shape import FILE_BYTES
+
 SUFFIX = ".safetensors"
 
 
@@ -44,7 +45,7 @@ def stored_tensors(files: Iterable[Path]) -> dict[str, StoredTensor]:
 
 
 def write_tensors(
-    folder: Path | None, stem: str, tensors: Iterable[tuple[str, Tensor]], *, most: int = PART_BYTES
+    folder: Path | None, stem: str, tensors: Iterable[tuple[str, Tensor]], *, most: int = FILE_BYTES
 ) -> None:
     """Files of about `most` bytes in `folder`, named as Hugging Face's are: `stem.safetensors` where it is one, else
     numbered parts and an index. Without a folder it only walks through `tensors`, for whoever has to help make them."""
@@ -59,6 +60,7 @@ def write_tensors(
         parts.append(list(part))
     if len(parts) == 1:
         (folder / f"{stem}-00001{SUFFIX}").rename(folder / f"{stem}{SUFFIX}")
+    if len(parts) < 2:
         return
     weight_map: dict[str, str] = {}
     for number, names in enumerate(parts, start=1):
