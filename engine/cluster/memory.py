@@ -117,9 +117,7 @@ class MemoryEstimate:
             f"{self.tokens:,} tokens at once: {_listed(self.learner.parts())}.",
         ]
         if self.learner.loading == self.learner.total:
-            found.append(
-                "That is while it loads: its files cannot be read in parts, so each has the whole model first."
-            )
+            found.append("That is while it loads: its files cannot be read in parts, so each has it whole first.")
         if self.learner.host:
             whose, when = ("Its", "for the whole model") if self.learners == 1 else ("The first one's", WHEN_SHARDED)
             found.append(f"{whose} machine needs {in_words(self.learner.host)} more, {when}.")
@@ -281,7 +279,8 @@ def activation_bytes(
     arXiv 2205.14135). Recomputing activations leaves D float32 of each token and layer, and all of one layer (Chen et
     al., arXiv 1604.06174). The head and the loss keep log-probabilities and probabilities of all V tokens of the
     vocabulary for each sampled token, and work on three more of that size on the way back: 5 V float32. In bfloat16
-    autocast also keeps a copy of each matrix, half its size and whole however many learners there are.
+    autograd also keeps a copy of each matrix, half its size and whole however many learners there are; where
+    activations are computed again, of one layer at a time.
     """
     size = HALF if half else FLOAT
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
@@ -293,7 +292,7 @@ def activation_bytes(
     head = 5 * sampled * FLOAT * shape.vocabulary
     copies = HALF * _count(shape.matrices.values()) if half else 0
     if checkpointing:
-        return shape.layers * tokens * FLOAT * shape.hidden + last + max(head, layer, copies)
+        return shape.layers * tokens * FLOAT * shape.hidden + last + max(head, layer + copies // shape.layers)
     return shape.layers * layer + last + head + copies
 
 

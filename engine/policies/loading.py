@@ -60,7 +60,8 @@ def run_body(body: LanguageModel, **inputs: Any) -> Any:
     kind = getattr(body, "computes_in", torch.float32)
     if kind == torch.float32:
         return body(**inputs)
-    with torch.autocast(next(body.parameters()).device.type, dtype=kind):
+    # each weight is used once, so a cache of their copies would save nothing and hold all of them at once
+    with torch.autocast(next(body.parameters()).device.type, dtype=kind, cache_enabled=False):
         return body(**inputs)
 
 

@@ -198,6 +198,7 @@ CASES: dict[str, dict[str, Any]] = {
     "float32": {},
     "bfloat16": {"optimizer": {"precision": "bfloat16"}},
     "computed again": {"optimizer": {"gradient_checkpointing": True}},
+    "bfloat16, computed again": {"optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}},
     "packs": {"optimizer": {"packing": True}},
     "a head that is its embedding": {"tied": True},
     "an adapter": {"model": {"lora": {"rank": 8}}},
@@ -386,7 +387,7 @@ def test_the_estimate_is_said_in_words() -> None:
     assert "cache for 64 trajectories of 1,024 tokens 64.0 MiB" in sampler
     assert learner.startswith("Each of 4 learners needs at most about ")
     assert "activations" in learner
-    assert machine.startswith("Its machine needs ")
+    assert machine.startswith("The first one's machine needs ")
 
 
 @pytest.mark.parametrize(
