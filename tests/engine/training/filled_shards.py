@@ -131,14 +131,23 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
     for place, (then, now) in enumerate(zip(tensors_of(learner), tensors_of(again), strict=True)):
         if not torch.equal(whole(then), whole(now)):
             names.append(f"tensor {place}")
+    _, forked, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
+    checkpoint.adopt(saved, forked)
+    for then, now in zip(moments_of(learner), moments_of(forked), strict=True):
+        if not torch.equal(whole(then), whole(now)):
+            names.append("a moment of a fork")
     return names
 
 
 def tensors_of(learner: Learner) -> list[Tensor]:
-    critic, optimizer = learner._with_critic()
+    critic, _ = learner._with_critic()
+    return [*learner.model.parameters(), *critic.parameters(), *moments_of(learner)]
+
+
+def moments_of(learner: Learner) -> list[Tensor]:
+    _, optimizer = learner._with_critic()
     states = [state for one in (learner.optimizer, optimizer) for state in one.state.values()]
-    moments = [value for state in states for value in state.values()]
-    return [*learner.model.parameters(), *critic.parameters(), *moments]
+    return [value for state in states for value in state.values()]
 
 
 def load_what_is_no_safetensors(folder: Path) -> list[str]:
