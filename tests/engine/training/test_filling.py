@@ -42,6 +42,9 @@ def test_a_model_without_safetensors_is_loaded_whole_and_it_is_said_why(place: A
     for found in place[1]:
         assert len(found["told"]) == 1
         assert found["told"][0].endswith("since its weights are not stored as safetensors")
+    saved, _ = load_model(str(place[0] / "poured/step_1/model"))
+    for weight, before in zip(saved.parameters(), small_model().parameters(), strict=True):
+        torch.testing.assert_close(weight, before + 1, atol=0, rtol=0)
 
 
 def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(place: Any) -> None:
