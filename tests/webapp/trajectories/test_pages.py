@@ -24,7 +24,7 @@ def address(name: str, row: Trajectory) -> str:
 def test_the_list_shows_rows_with_counts(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/?success=yes")
     solved = sum(row.success for row in rows)
-    assert page.context["total"] == solved
+    assert page.context["counts"].total == solved
     assert f"{solved} of 32 trajectories" in page.content.decode()
 
 
