@@ -29,7 +29,8 @@ def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
     lines = chat.lines_of(keys)
     answer = StreamingHttpResponse(_one_by_one(lines) if hasattr(request, "scope") else lines, content_type=JSON_LINES)
-    answer["Content-Disposition"] = f'attachment; filename="{run_id or "trajectories"}-chat.jsonl"'
+    name = f"{run_id or 'trajectories'}-chat.jsonl"
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 

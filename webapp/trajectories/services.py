@@ -1,4 +1,4 @@
-"""Reading trajectories: facets and numbers of a run's list, a record by its place, its neighbours. It writes nothing."""
+"""Reading trajectories: facets and numbers of a run's list, a record by its place, its neighbours. It only reads."""
 
 from __future__ import annotations
 

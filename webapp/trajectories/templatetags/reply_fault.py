@@ -1,4 +1,4 @@
-"""`{{ turn.parse|reply_fault }}`: what was wrong with a reply, in words; `{{ row.faults|fault_kinds }}`: with several."""
+"""What was wrong in words: with a reply `{{ turn.parse|reply_fault }}`, with several `{{ row.faults|fault_kinds }}`."""
 
 from __future__ import annotations
 
