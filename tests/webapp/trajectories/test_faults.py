@@ -66,7 +66,7 @@ def test_every_kind_has_words_of_the_glossary() -> None:
 def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run) -> None:
     save(run, [turn("", parse="no_think"), turn("", parse="too_many_actions")])
     page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
-    assert "no thought, too many actions</span>" in page
+    assert 'title="no thought, too many actions">no thought +1</span>' in page
     assert '<option value="no_think" selected>no thought</option>' in page
 
 

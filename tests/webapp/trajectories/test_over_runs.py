@@ -44,7 +44,7 @@ def test_rows_of_all_runs_stand_together_with_their_runs(browser: Client, run: R
     assert page.context["counts"].total == 40
     assert "40 of 40 trajectories" in text
     for one in (run, other):
-        assert f'<a href="/runs/{one.pk}/">{one.name}</a>' in text
+        assert f'href="/runs/{one.pk}/" title="{one.name}">{one.name}</a>' in text
     newest = other.trajectories.order_by("pk").last()
     assert newest is not None
     assert text.index(f"/runs/{other.pk}/trajectories/{newest.pk}/") < text.index(f"/runs/{run.pk}/trajectories/")

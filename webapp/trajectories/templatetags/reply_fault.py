@@ -12,6 +12,6 @@ register.filter("reply_fault", words_of)
 
 
 @register.filter
-def fault_kinds(column: str | None) -> str:
-    """The kinds that a trajectory's row keeps, with commas between."""
-    return ", ".join(words_of(kind) for kind in kinds_in(column))
+def fault_kinds(column: str | None) -> list[str]:
+    """The kinds that a trajectory's row keeps, in words."""
+    return [words_of(kind) for kind in kinds_in(column)]
