@@ -16,7 +16,7 @@ from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
 
 PAGE = 50
 
-Key = float | str
+Key = int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Column:
         number = float(value)
         if not math.isfinite(number):
             raise ValueError("a key is a finite number")
-        return number
+        return value if type(value) is int else number  # a seed has more digits than a float
 
 
 class NullableColumn(Column):
