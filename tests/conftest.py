@@ -1,7 +1,9 @@
-"""How the suite is split: browser tests count as slow; which tests stay together when several processes run them."""
+"""How the suite is split: browser tests count as slow; which tests stay together when several processes run them.
+And one Ray for the tests that need no Ray of their own: to start one takes longer than most of what they do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent
+PROCESSORS = 8  # more than any run of these tests has actors on Ray
 # each starts Ray, vLLM or both, which would starve a second of its kind
 ALONE = ("tests/engine/cluster/", "tests/engine/policies/test_vllm.py", "tests/benchmarks/")
 
@@ -34,3 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def ray_address() -> Iterator[str]:
+    """Of a Ray on this machine without GPUs. Each run has a namespace of its own there, and gives back what it held."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": PROCESSORS, "include_dashboard": False})
+    yield cluster.address
+    cluster.shutdown()

@@ -25,14 +25,14 @@ def print_step_times(config: RunConfig, *, steps: int) -> int:
 
 
 def step_times(config: RunConfig, *, steps: int) -> dict[str, float]:
-    timed = _run(_without_evaluations(config, steps))
+    timed = _run(without_evaluations(config, steps))
     result = {name: _median(timed, name) for name in (*PARTS, *SPEEDS)}
     diagnosed = sum(step.get("time/diagnostics", 0.0) for step in timed)
     result["diagnostics_share_at_cadence"] = diagnosed / sum(step["time/step"] for step in timed)
     return {name: round(value, 4) for name, value in result.items()}
 
 
-def _without_evaluations(config: RunConfig, steps: int) -> RunConfig:
+def without_evaluations(config: RunConfig, steps: int) -> RunConfig:
     evaluation = config.evaluation.model_copy(update={"every": 0, "at_start": False, "final_episodes": 1})
     return config.model_copy(update={"steps": WARM_UP + steps, "evaluation": evaluation})
 

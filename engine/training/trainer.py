@@ -40,6 +40,7 @@ from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
+PHASE = "starboard/"  # before a phase's name in traces of torch's profiler
 
 
 class Trainer:
@@ -298,7 +299,8 @@ class Trainer:
         if announce:
             self._announce(phase, step)
         began = time.monotonic()
-        yield
+        with torch.profiler.record_function(PHASE + phase):
+            yield
         times[phase] = time.monotonic() - began
 
     def _announce(self, phase: str, step: int) -> None:

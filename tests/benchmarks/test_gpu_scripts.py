@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -16,9 +17,14 @@ from tests.engine.cluster.runs import needs_ray
 from tests.engine.policies.vllm_builders import needs_vllm
 
 
-def printed(*command: str) -> dict[str, Any]:
+def printed(*command: str, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", *command, "--small"], capture_output=True, text=True, timeout=590, check=False
+        [sys.executable, "-m", *command, "--small"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=590,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
@@ -72,8 +78,8 @@ def test_both_samplers_are_measured() -> None:
 
 @pytest.mark.slow
 @needs_ray
-def test_a_ray_run_is_measured_in_every_arrangement() -> None:
-    found = printed("benchmarks.gpu.ray_run", "--sampler", "torch", "--steps", "2")
+def test_a_ray_run_is_measured_in_every_arrangement(ray_address: str) -> None:
+    found = printed("benchmarks.gpu.ray_run", "--sampler", "torch", "--steps", "2", RAY_ADDRESS=ray_address)
     assert found["not_run"] == []
     for arrangement in ("colocated", "disaggregated", "overlap"):
         assert {"time/rollout", "time/update", "time/sync", "time/step"} <= found[arrangement].keys()
