@@ -1,39 +1,49 @@
 // A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two part.
 
 import { drawBoard } from "./board.js";
+import { LiveSocket } from "./live_socket.js";
+import { showLive } from "./live_word.js";
 import { html } from "./svg.js";
 import { showText, visibleString } from "./visible_text.js";
 
-const POLL = 400;
-const POLL_HIDDEN = 2000;
 const page = document.getElementById("what-if");
 const rows = document.getElementById("what-if-turns");
 const fork = Number(page.dataset.turn);
 
-const state = { original: null, forked: new Map(), offset: 0, ended: false };
+const state = { original: null, forked: new Map(), seq: 0, ended: false };
+let socket = null;
+
+const UNREAD = { error: { message: "Its trajectory could not be read.", remedy: "Reload this page." } };
 
 async function ask(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" } });
   return answer.json();
 }
 
-async function follow() {
-  let answer;
+/** An event counts once, whether the socket or a question while there was none brought it. */
+function hear({ events = [], state: stands = state.stands }) {
+  for (const event of events.filter((one) => one.seq > state.seq)) {
+    state.seq = event.seq;
+    TOLD[event.kind]?.(event);
+  }
+  state.stands = stands;
+  if (!stands || state.ended) return;
+  tell(progressOf(stands), [stands.message, stands.remedy].filter(Boolean).join(" "));
+  if (!stands.live) end(stands);
+}
+
+/** Without a socket: what it would have said. */
+async function poll() {
   try {
-    answer = await ask(`${page.dataset.events}?after=${state.offset}`);
+    for (let more = true; more && !state.ended;) {
+      const answer = await ask(`${page.dataset.events}?after=${state.seq}`);
+      more = answer.events.length > 0;
+      hear(more ? { events: answer.events } : answer);
+    }
+    return true;
   } catch {
-    tell("The server cannot be reached", "This page tries again.");
-    setTimeout(follow, POLL_HIDDEN);
-    return;
+    return false;
   }
-  for (const message of answer.messages) TOLD[message.kind]?.(message);
-  state.offset = answer.next;
-  tell(progressOf(answer), [answer.message, answer.remedy].filter(Boolean).join(" "));
-  if (answer.live || answer.messages.length) {
-    setTimeout(follow, document.hidden ? POLL_HIDDEN : POLL);
-    return;
-  }
-  await end(answer);
 }
 
 const TOLD = {
@@ -63,14 +73,17 @@ function tell(status, message) {
 /** The whole record takes the place of what was told, with states to draw. */
 async function end(answer) {
   state.ended = true;
+  socket.end();
+  document.getElementById("live").remove();
   document.getElementById("what-if-stop")?.remove();
   rows.removeAttribute("aria-busy");
   if (answer.state !== "finished") {
     drawAll();
     return;
   }
-  const record = await ask(page.dataset.record);
+  const record = await ask(page.dataset.record).catch(() => UNREAD);
   if (record.error) {
+    drawAll();
     tell(answer.label, `${record.error.message} ${record.error.remedy}`);
     return;
   }
@@ -179,7 +192,13 @@ async function begin() {
     }
   }
   drawAll();
-  await follow();
+  socket = new LiveSocket({
+    path: page.dataset.socket,
+    after: () => state.seq,
+    onMessage: hear,
+    onState: showLive,
+    poll,
+  });
 }
 
 begin();

@@ -87,4 +87,5 @@ HTTP: dict[str, Row] = {
 SOCKETS: dict[str, int] = {
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
+    "ws/runs/<str:run_id>/what-ifs/<int:what_if>/": 4401,
 }
