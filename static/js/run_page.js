@@ -59,6 +59,12 @@ function askToDraw() {
   });
 }
 
+// who changed settings is not in the engine's events
+function take(told) {
+  state = told;
+  store.askers = told.settings_by ?? store.askers;
+}
+
 function receive(events) {
   const fresh = store.add(events);
   waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
@@ -87,13 +93,13 @@ async function poll() {
     more = page.more;
   }
   const told = await ask(api);
-  if (told) state = told;
+  if (told) take(told);
   askToDraw();
   return true;
 }
 
 function hear(message) {
-  if (message.state) state = message.state;
+  if (message.state) take(message.state);
   if (message.kind === "events") receive(message.events);
   else askToDraw();
 }
@@ -146,11 +152,12 @@ function prepare() {
   document.getElementById("rename").addEventListener("click", () => dialog.showModal());
   document.getElementById("rename-cancel").addEventListener("click", () => dialog.close());
   prepareControls(root.dataset.control, (told) => {
-    state = { ...state, ...told };
+    take({ ...state, ...told });
     askToDraw();
   });
 }
 
+take(state);
 prepare();
 choose(view.tab || "overview");
 await begin();

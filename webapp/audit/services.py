@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Actor = User | AnonymousUser | None
 ITSELF = "Starboard"
+UNTOLD = ("changes", "revision")  # the first has words of its own
 WORDS = {
     "launch": "launched the run",
     "fork": "launched the run as a fork",
@@ -63,11 +64,18 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
     ]
 
 
+def askers(run: Run) -> dict[str, str]:
+    """Who asked for each revision of the run's settings."""
+    changed = AuditEntry.objects.filter(run=run, action__in=("settings", "rules"), outcome=DONE)
+    pairs = changed.values_list("detail__revision", "who")
+    return {str(revision): who for revision, who in pairs if revision is not None}
+
+
 def in_words(detail: dict[str, Any]) -> str:
     """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
     changes = detail.get("changes", {})
     told = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
-    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key != "changes"]
+    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key not in UNTOLD]
     return "; ".join(told)
 
 

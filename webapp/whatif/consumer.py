@@ -30,7 +30,7 @@ class WhatIfConsumer(LiveConsumer):
         await self.say({"kind": "hello"})
 
     async def catch_up(self) -> None:
-        while (told := await self._told()) and told["events"]:
+        while (told := await database_sync_to_async(self._told)()) and told["events"]:
             self.cursor = told["last_seq"]
             await self.say({"kind": "events", "events": told["events"], "last_seq": self.cursor})
         if told is None:
@@ -42,7 +42,6 @@ class WhatIfConsumer(LiveConsumer):
     async def beat(self) -> None:
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
-    @database_sync_to_async
     def _told(self) -> services.Told | None:
         asked = WhatIf.objects.select_related("run").filter(pk=self.what_if).first()
         return services.told_after(asked, self.cursor) if asked else None
