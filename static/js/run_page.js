@@ -93,7 +93,7 @@ async function poll() {
     more = page.more;
   }
   const told = await ask(api);
-  if (told) take(told);
+  if (told) take({ ...state, ...told });
   askToDraw();
   return true;
 }

@@ -90,6 +90,8 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     rate.fill("0")
     rate.press("Enter")
     expect(page.locator("#live-settings [data-error='optimizer.learning_rate']")).to_contain_text("greater than 0")
+    expect(page.locator("#history")).to_contain_text("changed settings")
+    expect(page.locator("#history")).to_contain_text("refused")
     rate.fill("1e-5")
     rate.press("Enter")
     expect(status).to_contain_text("hold once the step in progress is done")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
 
 from webapp.audit.models import DONE, REFUSED, AuditEntry
+from webapp.live.publish import publish_run
 
 if TYPE_CHECKING:
     from webapp.runs.models import Run
@@ -37,7 +39,7 @@ def who(user: Actor) -> str:
 
 
 def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
-    """One entry; returns `done`, so that a request can end with it."""
+    """One entry, which open pages of the run are told of; returns `done`, so that a request can end with it."""
     AuditEntry.objects.create(
         run=run,
         user=user if isinstance(user, User) else None,
@@ -46,6 +48,7 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
         detail=detail,
         outcome=DONE if done else REFUSED,
     )
+    transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
     return done
 
 

@@ -21,9 +21,12 @@ _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
 
 
 def told_state(run: Run) -> dict[str, Any]:
-    """What a run's page is told whenever it changes: the live state, its health, what it used, who changed settings."""
-    by = askers(run) if run.settings_revision else {}
-    return {**run.live_state(), "health": health(run), "usage": usage(run), "settings_by": by}
+    """What a run's page is told whenever it changes: the live state, its health, what it used, and what was asked.
+
+    `asked` counts the entries of its record, refused ones too; `settings_by` says who asked for which settings.
+    """
+    asked = {"asked": run.audit.count(), "settings_by": askers(run) if run.settings_revision else {}}
+    return {**run.live_state(), "health": health(run), "usage": usage(run), **asked}
 
 
 def health(run: Run) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
     data = before.model_dump(mode="json")
     for field in wanted:
         if field not in LIVE_FIELDS:
-            raise Refused({"": f"{field[:80]} cannot be changed while a run goes on. Fork the run instead."})
+            raise Refused({"": f"{field[:80]!r} cannot be changed while a run goes on. Fork the run instead."})
         section, _, key = field.partition(".")
         data[section][key] = wanted[field]
     try:
