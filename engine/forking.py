@@ -105,8 +105,12 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _check_whole(checkpoint: Path) -> None:
-    """`FileNotFoundError` where a file was removed before it was copied."""
-    for name in json.loads((checkpoint / "manifest.json").read_text()):
+    """`OSError` where a file was removed before it was copied."""
+    try:
+        names = json.loads((checkpoint / "manifest.json").read_text())
+    except ValueError:
+        raise OSError("its manifest.json is damaged") from None
+    for name in names:
         if not (checkpoint / name).is_file():
             raise FileNotFoundError(f"its {name} is gone")
 

@@ -61,9 +61,8 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run |
             cloned_from=filled.source,
         )
     except CheckpointError as error:
-        made.errors["model.start_from.step"] = (
-            f"The checkpoint cannot be taken, so nothing was launched. {error.remedy}"
-        )
+        why = f"The checkpoint cannot be taken, so nothing was launched. {error.remedy}"
+        made.errors["model.start_from.step"] = why
         return None
 
 
