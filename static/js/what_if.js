@@ -121,11 +121,16 @@ function drawRow(turn) {
     { id },
     html("h3", "", { textContent: `Turn ${turn + 1}` }),
     cell("As recorded", mine, state.original ? "The recorded episode was over." : "The original cannot be read."),
-    cell("What if", other, state.ended ? "This episode was over." : "Not reached yet."),
+    cell("What if", other, absence()),
   );
   const before = document.getElementById(id);
   if (before) before.replaceWith(row);
   else rows.append(row);
+}
+
+function absence() {
+  if (state.record) return "This episode was over.";
+  return state.ended ? "Not reached." : "Not reached yet.";
 }
 
 function cell(side, turn, absent) {
@@ -143,7 +148,10 @@ function cell(side, turn, absent) {
 }
 
 function outcome(turn) {
-  if (turn.executed === undefined) return html("p", "muted", { textContent: "is being sampled …" });
+  if (turn.executed === undefined) {
+    const textContent = state.ended ? "was not sampled to its end" : "is being sampled …";
+    return html("p", "muted", { textContent });
+  }
   const done = turn.executed.map(visibleString).join(" ‖ ") || "nothing was done";
   const line = html("p", "", {}, html("b", "mono", { textContent: done }));
   line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
@@ -164,7 +172,7 @@ function promptOf(turn) {
 function markParting(last) {
   for (let turn = fork; turn < last; turn += 1) {
     const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
-    if (!state.original || (!other && !state.ended)) return;
+    if (!state.original || !(other ? other.done : state.record)) return; // nobody knows yet, or ever
     const why = difference(mine, other);
     if (!why) continue;
     const row = document.getElementById(`what-if-turn-${turn}`);
@@ -172,7 +180,7 @@ function markParting(last) {
     row.querySelector("h3").textContent = `Turn ${turn + 1}: here they part, ${why}`;
     return;
   }
-  if (state.ended) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+  if (state.record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
 }
 
 function difference(mine, other) {
