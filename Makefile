@@ -3,7 +3,7 @@
 WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11) or print("$(1)")' 2>/dev/null)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
-TOGETHER := -n auto --dist loadgroup --no-loadscope-reorder
+TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE ?= 1
 
 .DEFAULT_GOAL := run
