@@ -1,7 +1,8 @@
-"""How long the server takes for a page of a run's trajectories, of 50,000: filtered, sorted and found by words.
+"""How long the server takes for a page of trajectories: of a run's 50,000, and of all 100,000 over many runs.
 
-The rows and their words are made up and saved in a new SQLite database (or `DATABASE_URL`) beside a second run of the
-same size. Each page is asked for through all of the site but the socket; the slowest kind of page decides.
+The rows and their words are made up and saved in a new SQLite database (or `DATABASE_URL`): one run with half of them,
+and 25 runs that share the rest. Each page, filtered, sorted or found by words, is asked for through all of the site
+but the socket; the slowest kind of page decides.
 
     python -m benchmarks.trajectory_list [--rows N]
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 from benchmarks.ingestion import prepare_site
 
-GROUP, STEP, REPEATS = 8, 128, 7
+GROUP, STEP, REPEATS, OTHERS = 8, 128, 7, 25
 SENTENCE = "the player goal hole ice is near far left right up down row column so then go on past free way from here"
 WORDS = re.findall(r"\w+", SENTENCE)
 PAGES = {
@@ -34,6 +35,13 @@ PAGES = {
     "phrase_sorted": "q=%22the+hole%22+goal&sort=return",
     "words_and_filters": "q=lef*+goal&success=yes&low=0.5",
 }
+PAGES_OF_ALL = PAGES | {
+    "by_spread": "sort=spread",
+    "by_kept": "sort=-kept",
+    "of_some_runs": "run=other-1,other-2,other-3&sort=-return",
+    "of_an_environment": "environment=FrozenLake&sort=-advantage",
+    "of_a_fault": "parse=cut_off&sort=-tokens",
+}
 
 
 def main() -> int:
@@ -42,8 +50,11 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         prepare_site(Path(scratch))
-        run, _ = (fill(f"bench-{number}", options.rows) for number in range(2))
-        milliseconds = {name: page_milliseconds(run, query) for name, query in PAGES.items()}
+        run = fill("bench", options.rows)
+        for number in range(OTHERS):
+            fill(f"other-{number}", options.rows // OTHERS)
+        milliseconds = {name: page_milliseconds(f"/runs/{run.pk}", query) for name, query in PAGES.items()}
+        milliseconds |= {f"all_{name}": page_milliseconds("", query) for name, query in PAGES_OF_ALL.items()}
     worst = max(milliseconds, key=lambda name: milliseconds[name])
     result = {"rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
     sys.stdout.write(json.dumps({"benchmark": "trajectory_list", **result}) + "\n")
@@ -70,14 +81,14 @@ def fill(name: str, count: int) -> Any:
 def trajectory(run: Any, number: int, stream: random.Random) -> Any:
     from webapp.trajectories.models import Trajectory
 
-    solved = stream.random() < 0.4
+    solved, faulty = stream.random() < 0.4, stream.random() < 0.1
     return Trajectory(
         run=run, step=number // STEP, split="train", environment="FrozenLake", kind="frozen_lake",
         group=number % STEP // GROUP, member=number % GROUP, seed=number // GROUP, success=solved,
         episode_return=float(solved), score=float(solved), advantage=stream.gauss(0, 1), group_std=stream.random(),
         kept=stream.random() < 0.7, turns=stream.randint(1, 5), reply_tokens=stream.randint(20, 400),
-        parse_failures=int(stream.random() < 0.1), stop="terminated", shard=f"s{number // STEP}", offset=number,
-        length=1,
+        parse_failures=int(faulty), faults=" cut_off " if faulty else "", stop="terminated",
+        shard=f"s{number // STEP}", offset=number, length=1,
     )  # fmt: skip
 
 
@@ -86,14 +97,14 @@ def thoughts(stream: random.Random) -> str:
     return "".join(f"\x1e{turn}" for turn in turns) + (" needle" if stream.random() < 0.001 else "")
 
 
-def page_milliseconds(run: Any, query: str) -> int:
-    """The median of a few askings, after one to warm up."""
+def page_milliseconds(place: str, query: str) -> int:
+    """The median of a few askings for the list under `place`, after one to warm up."""
     from django.contrib.auth.models import User
     from django.test import Client
 
     client = Client(headers={"host": "localhost:8000"})
     client.force_login(User.objects.get_or_create(username="bench")[0])
-    seconds = [_ask(client, f"/runs/{run.pk}/trajectories/?{query}") for _ in range(REPEATS + 1)]
+    seconds = [_ask(client, f"{place}/trajectories/?{query}") for _ in range(REPEATS + 1)]
     return round(1000 * statistics.median(seconds[1:]))
 
 

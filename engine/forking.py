@@ -20,14 +20,23 @@ from engine.errors import CheckpointError
 def pin_start(config: RunConfig, directory: Path) -> Path | None:
     """The fork's own copy of the checkpoint it starts from, made if need be; None for a run that is no fork.
 
-    The other run's directory is looked for beside `directory`. `CheckpointError` where the checkpoint is nowhere.
+    The other run's directory is looked for beside `directory`. `CheckpointError` where the checkpoint is nowhere, goes
+    while it is copied, or cannot be written.
     """
     wanted = config.model.start_from
     if not wanted.run:
         return None
     pinned = directory / "start" / wanted.run / f"step_{wanted.step}"
     if not pinned.is_dir():
-        _link(find_checkpoint(directory.parent, wanted.run, wanted.step), pinned)
+        found = find_checkpoint(directory.parent, wanted.run, wanted.step)
+        try:
+            _link(found, pinned)
+        except OSError as error:
+            find_checkpoint(directory.parent, wanted.run, wanted.step)  # raises where it went meanwhile
+            raise CheckpointError(
+                f"The checkpoint of step {wanted.step} of {wanted.run} could not be kept: {_first_reason(error)}.",
+                remedy="See that there is room on the disk and that files may be written there, then launch it again.",
+            ) from error
     return pinned
 
 
@@ -81,13 +90,35 @@ def _link(source: Path, target: Path) -> None:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(source, part, copy_function=_link_file)
+    try:
+        shutil.copytree(source, part, copy_function=_link_file)
+        _check_whole(part)
+    except OSError:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
     try:
         part.replace(target)
     except OSError:  # another process was faster
         shutil.rmtree(part, ignore_errors=True)
         if not target.is_dir():
             raise
+
+
+def _check_whole(checkpoint: Path) -> None:
+    """`OSError` where a file was removed before it was copied."""
+    try:
+        names = json.loads((checkpoint / "manifest.json").read_text())
+    except ValueError:
+        raise OSError("its manifest.json is damaged") from None
+    for name in names:
+        if not (checkpoint / name).is_file():
+            raise FileNotFoundError(f"its {name} is gone")
+
+
+def _first_reason(error: OSError) -> str:
+    """Of copying a folder there is one for each file."""
+    reasons = error.args[0] if isinstance(error, shutil.Error) and error.args else error
+    return str(reasons[0][2] if isinstance(reasons, list) and reasons else reasons)
 
 
 def _link_file(source: str, target: str) -> None:

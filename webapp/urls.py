@@ -13,6 +13,7 @@ urlpatterns = [
     path("accounts/", include("webapp.accounts.urls")),
     path("environments/", include("webapp.environments.urls")),
     path("", include("webapp.alerts.urls")),
+    path("trajectories/", include("webapp.trajectories.all_urls")),
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
     path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.runs.urls")),

@@ -1,7 +1,7 @@
 """Events into rows: each chunk is one transaction that also moves the run's offset, guarded by the epoch.
 
 So an event is in the rows exactly if the offset is past it, whoever crashed when; and the rows are what
-`events.jsonl` says, which `rebuild` makes use of.
+`events.jsonl` says, which `rebuilding` makes use of.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, Ste
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
-from workers.lease import Fenced, seize
-from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
+from workers.lease import Fenced
+from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
 STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
@@ -28,11 +28,15 @@ LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps 
 
 
 class Bridge:
-    """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over."""
+    """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over.
 
-    def __init__(self, run: Run, epoch: int) -> None:
+    `spared` are shards whose rows stay as they are, whatever the file tells of them.
+    """
+
+    def __init__(self, run: Run, epoch: int, *, spared: frozenset[str] = frozenset()) -> None:
         self.run = run
         self.epoch = epoch
+        self.spared = spared
         self.attempt = _newest_attempt(run)
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
@@ -54,7 +58,7 @@ class Bridge:
 
     def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
         fresh = [event for event in chunk.events if self._is_news(event)]
-        rows = Rows(self.run)
+        rows = Rows(self.run, spared=self.spared)
         for event in fresh:
             rows.add(event)
         with transaction.atomic():
@@ -97,7 +101,7 @@ def _newest_attempt(run: Run) -> int:
 
 def _save(rows: Rows) -> None:
     if rows.cut is not None:
-        _forget(rows.run, rows.cut)
+        forget(rows.run, rows.cut, rows.spared)
     RunEvent.objects.bulk_create(rows.events, INSERT_BATCH, ignore_conflicts=True)
     StepMetrics.objects.bulk_create(
         rows.steps.values(),
@@ -161,11 +165,11 @@ def drop_lost_checkpoints(run: Run) -> int:
     return Checkpoint.objects.filter(pk__in=lost).delete()[0] if lost else 0
 
 
-def _forget(run: Run, step: int) -> None:
+def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     StepGroups.objects.filter(run=run, step__gt=step).delete()
-    Trajectory.objects.filter(run=run, step__gt=step).delete()
+    Trajectory.objects.filter(run=run, step__gt=step).exclude(shard__in=spared).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
@@ -208,21 +212,3 @@ STATE_OF: dict[str, Callable[[Event], tuple[RunState, list[RunState]]]] = {
 
 def _reason(run: Run, state: RunState) -> str:
     return "Paused on request." if state == RunState.PAUSED and run.requested == Request.PAUSE else ""
-
-
-def rebuild(run_id: str) -> Run:
-    """All rows of a run anew from its `events.jsonl`. Its supervisor, if any, is fenced off and another adopts it."""
-    epoch = seize(run_id)
-    run = Run.objects.get(pk=run_id)
-    with transaction.atomic():
-        _forget(run, BEFORE_ALL_STEPS)
-        for rows in (RunEvent, Checkpoint, Alert):
-            rows.objects.filter(run=run).delete()
-        blank = {
-            "event_offset": 0, "last_seq": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0, "metrics": {},
-            "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
-        }  # fmt: skip
-        Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
-        run.refresh_from_db()
-        Bridge(run, epoch).drain(moves=False)
-    return Run.objects.get(pk=run_id)

@@ -26,6 +26,7 @@ class Rows:
     """What a chunk of events changes. `cut` is the step above which earlier rows no longer count, if any."""
 
     run: Run
+    spared: frozenset[str] = frozenset()  # shards whose rows stay as they are
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
     groups: dict[int, StepGroups] = field(default_factory=dict)
@@ -108,6 +109,8 @@ def _groups_filtered(rows: Rows, payload: dict[str, Any]) -> None:
 
 def _trajectories_recorded(rows: Rows, payload: dict[str, Any]) -> None:
     shard = payload["path"]
+    if shard in rows.spared:
+        return
     rows.removed.discard(shard)
     found = read_shard(rows.run, payload)
     rows.trajectories[shard], rows.texts[shard], rows.lost[shard] = found.trajectories, found.texts, found.lost

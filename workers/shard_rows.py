@@ -13,6 +13,7 @@ from engine.errors import RunDirectoryError
 from engine.rollout.action_parser import WELL_FORMED
 from engine.rollout.shards import Frame, survey
 from webapp.runs.models import Run
+from webapp.trajectories.faults import as_column
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.trajectories.texts import actions_of, thoughts_of
 
@@ -120,6 +121,7 @@ def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str
         turns=len(record["turns"]),
         reply_tokens=sum(record["tokens"]["sampled"]),
         parse_failures=sum(turn["parse"] not in WELL_FORMED for turn in record["turns"]),
+        faults=as_column(turn["parse"] for turn in record["turns"]),
         stop=record["stop"],
         reason=record.get("reason", "all"),
         shard=shard,

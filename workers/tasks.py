@@ -13,7 +13,7 @@ from webapp.runs.services import enqueue
 from webapp.runs.states import SUPERVISED
 from workers import housekeeping, lease, turns, what_if
 from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, WHAT_IF, app
-from workers.bridge import rebuild
+from workers.rebuilding import rebuild
 from workers.supervisor import supervise
 
 log = logging.getLogger(__name__)

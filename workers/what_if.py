@@ -16,6 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from webapp.trajectories.models import Trajectory
@@ -31,8 +32,10 @@ log = logging.getLogger(__name__)
 AT_ONCE = 1
 LOADING_SECONDS = 300.0  # beside the seconds of sampling that the engine holds by itself
 POLL_SECONDS = 0.2
+GLANCE_SECONDS = 0.05  # the engine gathers words for as long
 SWEEP_SECONDS = 30.0
 ENDINGS = {"finished": State.FINISHED, "refused": State.REFUSED, "failed": State.FAILED}
+ENVELOPE = ("seq", "kind", "time", "message", "remedy")  # of a message of the engine; the rest is what came of it
 Outcome = dict[str, Any]  # fields of the row
 
 
@@ -78,6 +81,7 @@ def _take(pk: int) -> WhatIf | None:
         queued = WhatIf.objects.filter(pk=pk, state=State.QUEUED)
         if not queued.update(state=State.RUNNING, started_at=timezone.now(), process=process):
             return None
+    publish_what_if(pk)
     return WhatIf.objects.select_related("run").get(pk=pk)
 
 
@@ -88,8 +92,9 @@ def _play(asked: WhatIf, shutdown: threading.Event) -> Outcome:
     child = _start(asked, original)
     until = time.monotonic() + LOADING_SECONDS + services.MOST_SECONDS
     broken_off: Outcome | None = None
+    told = 0
     while child.poll() is None and broken_off is None:
-        shutdown.wait(POLL_SECONDS)
+        told = _tell_pages(asked, told, shutdown)
         broken_off = _why_broken_off(asked, late=time.monotonic() > until, shutdown=shutdown.is_set())
     left = sweep(asked.process["cookie"], seconds=SWEEP_SECONDS).left
     if left:
@@ -109,6 +114,16 @@ def _start(asked: WhatIf, original: Trajectory) -> subprocess.Popen[bytes]:
     return start(command, folder / "engine.log", cookie=asked.process["cookie"], words={})
 
 
+def _tell_pages(asked: WhatIf, told: int, shutdown: threading.Event) -> int:
+    """For a moment: announces each time that the engine has told more than `told` bytes; the bytes that it has."""
+    until = time.monotonic() + POLL_SECONDS
+    while time.monotonic() < until and not shutdown.wait(GLANCE_SECONDS):
+        if (now := services.bytes_told(asked)) != told:
+            told = now
+            publish_what_if(asked.pk)
+    return told
+
+
 def _why_broken_off(asked: WhatIf, *, late: bool, shutdown: bool) -> Outcome | None:
     asked.refresh_from_db(fields=["stop_asked"])
     if asked.stop_asked:
@@ -120,16 +135,14 @@ def _why_broken_off(asked: WhatIf, *, late: bool, shutdown: bool) -> Outcome | N
 
 def _outcome(asked: WhatIf, exit_status: int) -> Outcome:
     """What the engine's last message says, or what its log ends with."""
-    last: dict[str, Any] = {}
-    offset, told = 0, [last]
-    while told:
+    last: dict[str, Any] = {"seq": 0}
+    while told := services.events_after(asked, last["seq"]):
         last = told[-1]
-        told, offset = services.messages_after(asked, offset)
     state = ENDINGS.get(last.get("kind", ""))
     if state is None:
         words = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
         return _failed(f"The engine ended with exit status {exit_status} and said nothing.", " ".join(words)[:500])
-    summary = {name: value for name, value in last.items() if name not in ("kind", "time", "message", "remedy")}
+    summary = {name: value for name, value in last.items() if name not in ENVELOPE}
     message = _storable(last.get("message") or last.get("note") or "")
     return {"state": state, "message": message, "remedy": _storable(last.get("remedy", "")), "summary": summary}
 
@@ -145,3 +158,4 @@ def _failed(message: str, remedy: str) -> Outcome:
 
 def _end(asked: WhatIf, outcome: Outcome) -> None:
     WhatIf.objects.filter(pk=asked.pk, state=State.RUNNING).update(ended_at=timezone.now(), **outcome)
+    publish_what_if(asked.pk)

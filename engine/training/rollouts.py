@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
@@ -12,7 +13,25 @@ from engine.training.step_rollout import StepRollout
 Roll = Callable[[int], StepRollout]
 
 
+class Sync:
+    """Gives the samplers the newest weights. The backend tells that as a phase of its own, `time/sync`.
+
+    `seconds` is what it has taken so far, for whoever measures a phase around it.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.seconds = 0.0
+
+    def __call__(self) -> None:
+        began = time.monotonic()
+        self.backend.sync()
+        self.seconds += time.monotonic() - began
+
+
 class Rollouts(Protocol):
+    sync: Sync
+
     def take(self, step: int) -> StepRollout:
         """The trajectories of `step`."""
 
@@ -30,13 +49,13 @@ class InTurn:
     """Sampled when asked for, with the newest weights."""
 
     def __init__(self, backend: Backend, roll: Roll) -> None:
-        self.backend, self.roll = backend, roll
+        self.sync, self.roll = Sync(backend), roll
 
     def take(self, step: int) -> StepRollout:
         return self.roll(step)
 
     def learned(self) -> None:
-        self.backend.sync()
+        self.sync()
 
     def settle(self) -> None:
         """They are idle between steps."""
@@ -53,7 +72,7 @@ class OneAhead:
     """
 
     def __init__(self, backend: Backend, roll: Roll, *, last: int) -> None:
-        self.backend, self.roll, self.last = backend, roll, last
+        self.sync, self.roll, self.last = Sync(backend), roll, last
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="rollout")
         self.ahead: tuple[int, Future[StepRollout], int] | None = None  # step, trajectories, updates they know of
         self.updates = 0
@@ -61,7 +80,7 @@ class OneAhead:
 
     def take(self, step: int) -> StepRollout:
         rollout = self._taken(step)
-        self._sync()
+        self._give()
         if step < self.last:
             self.ahead = (step + 1, self.thread.submit(self.roll, step + 1), self.given)
         return rollout
@@ -82,11 +101,11 @@ class OneAhead:
     def settle(self) -> None:
         if self.ahead is not None:
             self.ahead[1].exception()  # waits; whoever takes it hears of it
-        self._sync()
+        self._give()
 
-    def _sync(self) -> None:
+    def _give(self) -> None:
         if self.given < self.updates:
-            self.backend.sync()
+            self.sync()
             self.given = self.updates
 
     def close(self) -> None:

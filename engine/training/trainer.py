@@ -298,10 +298,11 @@ class Trainer:
     def _timed(self, phase: str, times: Metrics, step: int, *, announce: bool = True) -> Iterator[None]:
         if announce:
             self._announce(phase, step)
-        began = time.monotonic()
+        began, synced = time.monotonic(), self.rollouts.sync.seconds
         with torch.profiler.record_function(PHASE + phase):
             yield
-        times[phase] = time.monotonic() - began
+        # a weight sync within is told as a phase of its own
+        times[phase] = time.monotonic() - began - (self.rollouts.sync.seconds - synced)
 
     def _announce(self, phase: str, step: int) -> None:
         self.phase = phase

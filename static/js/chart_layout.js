@@ -1,10 +1,12 @@
-// How a chart is laid out: axes, the window that all charts of a page share, and alerts as marks.
+// How a chart is laid out: axes, the window that all charts of a page share, alerts and changed settings as marks.
 
 import { at } from "./curves.js";
+import { settingMarks } from "./setting_marks.js";
 
 // `css(name)` is a colour of the theme that the chart stands in; `cut` a range without outliers, or null.
 export function layoutOf({ spec, log, cut, store, view, css, small }) {
   const muted = css("--text-muted");
+  const settings = settingMarks({ store, view, css });
   const axis = {
     gridcolor: css("--grid-line"),
     zeroline: false,
@@ -34,7 +36,8 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
       uirevision: `${view.axis}-${view.revision}-${view.outliers}-${log}`,
       ...range(spec, log, cut),
     },
-    shapes: alertMarks(store, view, css),
+    shapes: [...alertMarks(store, view, css), ...settings.shapes],
+    annotations: settings.annotations,
   };
 }
 

@@ -7,6 +7,7 @@ import { coordinate } from "./curves.js";
 import { element } from "./dom.js";
 import { number } from "./format.js";
 import { describe, label } from "./glossary.js";
+import { settingsSeen } from "./setting_marks.js";
 import { withoutOutliers } from "./smoothing.js";
 
 const COLOURS = 8;
@@ -127,7 +128,7 @@ export class Chart {
 
   signature({ store, view }) {
     const look = [view.axis, view.smoothing, view.outliers, view.revision, view.zooms, view.theme, this.log];
-    const marks = [store.alerts.length, this.spec.heldOut?.length ? store.evaluations.length : 0];
+    const marks = [store.alerts.length, settingsSeen(store), this.spec.heldOut?.length ? store.evaluations.length : 0];
     return [...look, ...marks, store.curves.revisionOf(this.spec.names)].join("|");
   }
 

@@ -1,6 +1,6 @@
 // Keys of the frame: g then a letter goes to a page, t turns the theme, ? shows the list.
 
-const PLACES = { r: "/runs/", e: "/environments/", l: "/leaderboard/", c: "/compare/" };
+const PLACES = { r: "/runs/", t: "/trajectories/", e: "/environments/", l: "/leaderboard/", c: "/compare/" };
 
 export function isTyping(event) {
   const at = event.target;

@@ -19,10 +19,7 @@ export class LiveSocket {
       this.retryNow();
     });
     addEventListener("online", () => this.retryNow());
-    addEventListener("pagehide", () => {
-      this.over = true;
-      this.socket?.close();
-    });
+    addEventListener("pagehide", () => this.end());
     this.glanced = Date.now();
     setInterval(() => this.listenForSilence(), GLANCE);
   }
@@ -45,6 +42,14 @@ export class LiveSocket {
     socket.addEventListener("close", (event) => mine() && this.closed(event.code));
   }
 
+  // For good: there is nothing more to hear.
+  end() {
+    this.over = true;
+    clearInterval(this.pinging);
+    clearTimeout(this.retry);
+    this.socket?.close();
+  }
+
   receive(message) {
     this.heard = Date.now();
     if (message.kind === "pong") {
@@ -53,7 +58,7 @@ export class LiveSocket {
       return;
     }
     this.onMessage(message);
-    this.onState("live");
+    if (!this.over) this.onState("live");
   }
 
   ping() {
@@ -70,7 +75,7 @@ export class LiveSocket {
       return;
     }
     this.onState("polling");
-    this.poll().then((good) => this.onState(good ? "polling" : "stale"));
+    this.poll().then((good) => this.over || this.onState(good ? "polling" : "stale"));
     const jitter = 0.7 + 0.6 * Math.random();
     clearTimeout(this.retry);
     this.retry = setTimeout(() => this.openIfSeen(), this.wait * jitter);

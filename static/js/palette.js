@@ -1,10 +1,11 @@
-// Ctrl K: pages and recent runs by name, chosen with arrows and Enter.
+// Ctrl K: pages and recent runs by name, and words in all trajectories, chosen with arrows and Enter.
 
 import { element } from "./dom.js";
 
 const PAGES = [
   ["Runs", "/runs/"],
   ["New run", "/runs/new/"],
+  ["Trajectories of all runs", "/trajectories/"],
   ["Environments", "/environments/"],
   ["New environment", "/environments/new/"],
   ["Leaderboard", "/leaderboard/"],
@@ -38,6 +39,7 @@ async function recentRuns() {
 function show(text) {
   const list = document.getElementById("palette-list");
   const found = places.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
+  if (text.trim()) found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
   chosen = Math.min(chosen, Math.max(0, found.length - 1));
   list.replaceChildren(
     ...found.map(([name, address], index) =>
@@ -52,7 +54,6 @@ function show(text) {
       ),
     ),
   );
-  if (!found.length) list.replaceChildren(element("li", { class: "menu-label" }, "Nothing by that name."));
 }
 
 export function preparePalette() {

@@ -17,6 +17,7 @@ const PHASES = [
   "checkpoint",
   "waiting",
 ];
+const BETWEEN = ["evaluation", "checkpoint", "waiting"]; // not within a step
 const WORTH = 0.1; // of a step, from which on waiting is drawn
 const LONG = 4; // steps of more times the median are cut off at the top
 const SHOWN = 48;
@@ -62,7 +63,10 @@ export function timesOf(steps) {
     const told = (phase) => one.metrics[`time/${phase}`] ?? 0;
     const times = Object.fromEntries(PHASES.map((phase) => [phase, told(phase)]).filter(([, seconds]) => seconds));
     const before = steps[index - 1];
-    const idle = before ? one.time - before.time - told("step") - told("evaluation") - told("checkpoint") : 0;
+    // phases within the step may say more than it took: a weight sync for an evaluation lies before it
+    const within = PHASES.reduce((sum, phase) => (BETWEEN.includes(phase) ? sum : sum + told(phase)), 0);
+    const spent = Math.max(told("step"), within) + told("evaluation") + told("checkpoint");
+    const idle = before ? one.time - before.time - spent : 0;
     if (idle > WORTH * told("step")) times.waiting = idle;
     const total = Object.values(times).reduce((sum, value) => sum + value, 0);
     return { step: one.step, step_seconds: one.metrics["time/step"], times, total };

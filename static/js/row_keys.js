@@ -1,8 +1,9 @@
-// j and k move through the rows of a `[data-rows]` table; Enter follows the row's first link, as links do.
+// j and k move through the rows of a `[data-rows]` table; Enter follows the row's first link, as links do, or the one
+// that says it opens the row.
 
 const table = document.querySelector("[data-rows]");
 const rows = table ? [...table.querySelectorAll("tbody tr:not([data-note])")] : [];
-const links = rows.map((row) => row.querySelector("a")).filter(Boolean);
+const links = rows.map((row) => row.querySelector("a[data-opens]") ?? row.querySelector("a")).filter(Boolean);
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;

@@ -6,12 +6,6 @@ import { label } from "./glossary.js";
 import { showControls } from "./run_controls.js";
 
 const LIVE = ["running", "paused", "stalled", "lost"];
-const LIVE_WORDS = {
-  live: "live",
-  "catching-up": "catching up",
-  polling: "reconnecting, asking meanwhile",
-  stale: "not connected",
-};
 const WARNED = ["stalled", "lost", "restarting"];
 const byId = (id) => document.getElementById(id);
 
@@ -95,8 +89,3 @@ export function prepareHealth() {
   });
 }
 
-export function showLive(word, detail) {
-  const live = byId("live");
-  live.dataset.state = word;
-  live.textContent = detail ?? LIVE_WORDS[word];
-}

@@ -4,8 +4,9 @@ import { prepareChartTools } from "./chart_tools.js";
 import { Curves } from "./curves.js";
 import { Lag } from "./lag.js";
 import { LiveSocket } from "./live_socket.js";
+import { showLive } from "./live_word.js";
 import { prepareControls } from "./run_controls.js";
-import { prepareHealth, showHealth, showLive, showState } from "./run_header.js";
+import { prepareHealth, showHealth, showState } from "./run_header.js";
 import { Panels } from "./run_panels.js";
 import { RunStore } from "./run_store.js";
 import { makeTabs, WITH_CHARTS } from "./run_tabs/all.js";
@@ -58,6 +59,12 @@ function askToDraw() {
   });
 }
 
+// who changed settings is not in the engine's events
+function take(told) {
+  state = told;
+  store.askers = told.settings_by ?? store.askers;
+}
+
 function receive(events) {
   const fresh = store.add(events);
   waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
@@ -86,13 +93,13 @@ async function poll() {
     more = page.more;
   }
   const told = await ask(api);
-  if (told) state = told;
+  if (told) take({ ...state, ...told });
   askToDraw();
   return true;
 }
 
 function hear(message) {
-  if (message.state) state = message.state;
+  if (message.state) take(message.state);
   if (message.kind === "events") receive(message.events);
   else askToDraw();
 }
@@ -145,11 +152,12 @@ function prepare() {
   document.getElementById("rename").addEventListener("click", () => dialog.showModal());
   document.getElementById("rename-cancel").addEventListener("click", () => dialog.close());
   prepareControls(root.dataset.control, (told) => {
-    state = { ...state, ...told };
+    take({ ...state, ...told });
     askToDraw();
   });
 }
 
+take(state);
 prepare();
 choose(view.tab || "overview");
 await begin();

@@ -13,6 +13,7 @@ export class RunStore {
     this.alerts = [];
     this.checkpoints = [];
     this.settings = []; // settings_changed events
+    this.askers = {}; // by revision of the settings, who asked for it
     this.start = ""; // what a fork took
     this.phase = null;
     this.keys = new Set();
@@ -49,6 +50,7 @@ export class RunStore {
   forgetAfter(step) {
     this.steps = this.steps.filter((one) => one.step <= step);
     this.evaluations = this.evaluations.filter((one) => one.step <= step);
+    this.settings = this.settings.filter((one) => one.step <= step);
   }
 
   on_step_completed(event) {

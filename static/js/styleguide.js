@@ -43,7 +43,15 @@ store.add([
     metric: "policy/entropy",
     message: "Entropy falls.",
   },
+  {
+    kind: "settings_changed",
+    seq: 201,
+    step: 25,
+    revision: 1,
+    changes: { "optimizer.learning_rate": { old: 0.0002, new: 0.0001 } },
+  },
 ]);
+store.askers = { 1: "ada" };
 
 const view = { axis: "step", smoothing: 0.6, outliers: false, window: null, revision: 0, zooms: 0 };
 const host = { onPoint() {}, onZoom() {}, onHover() {}, valuesAddress: "", fileStem: "guide" };

@@ -1,39 +1,49 @@
 // A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two part.
 
 import { drawBoard } from "./board.js";
+import { LiveSocket } from "./live_socket.js";
+import { showLive } from "./live_word.js";
 import { html } from "./svg.js";
 import { showText, visibleString } from "./visible_text.js";
 
-const POLL = 400;
-const POLL_HIDDEN = 2000;
 const page = document.getElementById("what-if");
 const rows = document.getElementById("what-if-turns");
 const fork = Number(page.dataset.turn);
 
-const state = { original: null, forked: new Map(), offset: 0, ended: false };
+const state = { original: null, forked: new Map(), seq: 0, ended: false };
+let socket = null;
+
+const UNREAD = { error: { message: "Its trajectory could not be read.", remedy: "Reload this page." } };
 
 async function ask(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" } });
   return answer.json();
 }
 
-async function follow() {
-  let answer;
+/** An event counts once, whether the socket or a question while there was none brought it. */
+function hear({ events = [], state: stands = state.stands }) {
+  for (const event of events.filter((one) => one.seq > state.seq)) {
+    state.seq = event.seq;
+    TOLD[event.kind]?.(event);
+  }
+  state.stands = stands;
+  if (!stands || state.ended) return;
+  tell(progressOf(stands), [stands.message, stands.remedy].filter(Boolean).join(" "));
+  if (!stands.live) end(stands);
+}
+
+/** Without a socket: what it would have said. */
+async function poll() {
   try {
-    answer = await ask(`${page.dataset.events}?after=${state.offset}`);
+    for (let more = true; more && !state.ended;) {
+      const answer = await ask(`${page.dataset.events}?after=${state.seq}`);
+      more = answer.events.length > 0;
+      hear(more ? { events: answer.events } : answer);
+    }
+    return true;
   } catch {
-    tell("The server cannot be reached", "This page tries again.");
-    setTimeout(follow, POLL_HIDDEN);
-    return;
+    return false;
   }
-  for (const message of answer.messages) TOLD[message.kind]?.(message);
-  state.offset = answer.next;
-  tell(progressOf(answer), [answer.message, answer.remedy].filter(Boolean).join(" "));
-  if (answer.live || answer.messages.length) {
-    setTimeout(follow, document.hidden ? POLL_HIDDEN : POLL);
-    return;
-  }
-  await end(answer);
 }
 
 const TOLD = {
@@ -63,14 +73,17 @@ function tell(status, message) {
 /** The whole record takes the place of what was told, with states to draw. */
 async function end(answer) {
   state.ended = true;
+  socket.end();
+  document.getElementById("live").remove();
   document.getElementById("what-if-stop")?.remove();
   rows.removeAttribute("aria-busy");
   if (answer.state !== "finished") {
     drawAll();
     return;
   }
-  const record = await ask(page.dataset.record);
+  const record = await ask(page.dataset.record).catch(() => UNREAD);
   if (record.error) {
+    drawAll();
     tell(answer.label, `${record.error.message} ${record.error.remedy}`);
     return;
   }
@@ -108,11 +121,16 @@ function drawRow(turn) {
     { id },
     html("h3", "", { textContent: `Turn ${turn + 1}` }),
     cell("As recorded", mine, state.original ? "The recorded episode was over." : "The original cannot be read."),
-    cell("What if", other, state.ended ? "This episode was over." : "Not reached yet."),
+    cell("What if", other, absence()),
   );
   const before = document.getElementById(id);
   if (before) before.replaceWith(row);
   else rows.append(row);
+}
+
+function absence() {
+  if (state.record) return "This episode was over.";
+  return state.ended ? "Not reached." : "Not reached yet.";
 }
 
 function cell(side, turn, absent) {
@@ -130,7 +148,10 @@ function cell(side, turn, absent) {
 }
 
 function outcome(turn) {
-  if (turn.executed === undefined) return html("p", "muted", { textContent: "is being sampled …" });
+  if (turn.executed === undefined) {
+    const textContent = state.ended ? "was not sampled to its end" : "is being sampled …";
+    return html("p", "muted", { textContent });
+  }
   const done = turn.executed.map(visibleString).join(" ‖ ") || "nothing was done";
   const line = html("p", "", {}, html("b", "mono", { textContent: done }));
   line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
@@ -151,7 +172,7 @@ function promptOf(turn) {
 function markParting(last) {
   for (let turn = fork; turn < last; turn += 1) {
     const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
-    if (!state.original || (!other && !state.ended)) return;
+    if (!state.original || !(other ? other.done : state.record)) return; // nobody knows yet, or ever
     const why = difference(mine, other);
     if (!why) continue;
     const row = document.getElementById(`what-if-turn-${turn}`);
@@ -159,7 +180,7 @@ function markParting(last) {
     row.querySelector("h3").textContent = `Turn ${turn + 1}: here they part, ${why}`;
     return;
   }
-  if (state.ended) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+  if (state.record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
 }
 
 function difference(mine, other) {
@@ -179,7 +200,13 @@ async function begin() {
     }
   }
   drawAll();
-  await follow();
+  socket = new LiveSocket({
+    path: page.dataset.socket,
+    after: () => state.seq,
+    onMessage: hear,
+    onState: showLive,
+    poll,
+  });
 }
 
 begin();

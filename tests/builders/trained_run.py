@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.config import build_config
 from webapp.runs.models import Run
-from workers.bridge import rebuild
+from workers.rebuilding import rebuild
 
 SETTINGS: dict[str, Any] = {
     "preset": "Starter",

@@ -29,7 +29,7 @@ def addresses(world: World) -> list[str]:
     run = f"/runs/{world.run.pk}/"
     return [
         "/runs/", "/runs/new/", run, *(f"{run}#{view}" for view in RUN_VIEWS),
-        f"{run}trajectories/", f"{run}trajectories/{world.trajectories[0].pk}/",
+        f"{run}trajectories/", "/trajectories/", f"{run}trajectories/{world.trajectories[0].pk}/",
         "/environments/", f"/environments/{world.environment.pk}/", "/environments/new/?kind=frozen_lake",
         "/leaderboard/", f"/compare/?runs={world.run.pk}", "/styleguide/", "/runs/nowhere/",
     ]  # fmt: skip

@@ -90,6 +90,8 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     rate.fill("0")
     rate.press("Enter")
     expect(page.locator("#live-settings [data-error='optimizer.learning_rate']")).to_contain_text("greater than 0")
+    expect(page.locator("#history")).to_contain_text("changed settings")
+    expect(page.locator("#history")).to_contain_text("refused")
     rate.fill("1e-5")
     rate.press("Enter")
     expect(status).to_contain_text("hold once the step in progress is done")
@@ -101,6 +103,11 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     expect(page.locator("#changed-settings")).to_contain_text("optimizer.learning_rate")
     expect(page.locator("#changed-settings")).to_contain_text("step 21")
     assert fits(page)
+    page.click("#tab-overview")
+    page.locator("#charts-overview .annotation").first.hover()
+    said = page.locator("#charts-overview .hoverlayer").first
+    expect(said).to_contain_text("optimizer.learning_rate 0.0002 → 0.00001")
+    expect(said).to_contain_text("asked for by ada")
 
 
 def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:

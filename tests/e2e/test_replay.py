@@ -72,6 +72,32 @@ def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
     expect(page.locator("#reader-turn")).to_contain_text("the way")
 
 
+def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Settings) -> None:
+    other = build_run(name="other")
+    record_steps(other, other.parsed_config().environments[0], steps=range(1, 2), groups=1)
+    with open_site(settings) as page:
+        page.goto("/environments/")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("no hole")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Trajectories of all runs")
+        names = page.locator(".trajectory-run-name")
+        expect(names.filter(has_text="calm-otter")).not_to_have_count(0)
+        expect(page.locator("#run-names option")).to_have_count(2)
+        page.click(f"a:has-text('{other.pk}') >> nth=0")
+        expect(names.filter(has_text="calm-otter")).to_have_count(0)
+        expect(page.get_by_label("Runs")).to_have_value(other.pk)
+        expect(page.get_by_label("Words in thoughts and actions")).to_have_value("no hole")
+        page.click("thead a:has-text('Tokens')")
+        expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
+        page.wait_for_load_state("load")  # by then the keys are listened to
+        page.keyboard.press("j")
+        expect(page.locator("[data-opens]").first).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#reader-turn h2")).to_contain_text("Turn 1")
+        assert f"/runs/{other.pk}/trajectories/" in page.url
+
+
 def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Run, tokens: list[int]) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1")
     column = page.locator(".trajectory-table tbody tr td:nth-child(9)")
@@ -122,12 +148,13 @@ def test_a_damaged_shard_names_the_lost_on_the_list_and_at_the_group(page: Page,
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_page_is_wider_than_a_phone(run: Run, members: list[Trajectory], settings: Settings, theme: str) -> None:
     ids = ",".join(str(row.pk) for row in members)
-    places = ["?q=hole&low=0", f"{members[0].pk}/#by=entropy", f"compare/?ids={ids}&best=1", "compare/"]
+    own = ["?q=hole&low=0", f"{members[0].pk}/#by=entropy", f"compare/?ids={ids}&best=1", "compare/"]
+    places = [f"/runs/{run.pk}/trajectories/{place}" for place in own] + ["/trajectories/?q=hole"]
     with open_site(settings, width=390) as page:
         page.goto(f"/runs/{run.pk}/trajectories/")
         page.evaluate("theme => localStorage.setItem('starboard.theme', theme)", theme)
         for place in places:
-            page.goto(f"/runs/{run.pk}/trajectories/{place}")
+            page.goto(place)
             expect(page.locator("html")).to_have_attribute("data-theme", theme)
             expect(page.locator("h1")).to_be_visible()
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

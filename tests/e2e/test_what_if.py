@@ -13,8 +13,12 @@ from pytest_django import Settings
 
 from tests.builders.small_run import add_small_run, make_small_run
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.webapp.live.sockets import layers
+from tests.workers.conftest import redis_url
 from webapp.whatif.models import WhatIf
 from workers.tasks import play_what_if
+
+__all__ = ["redis_url"]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -26,9 +30,11 @@ def apart(work: Any) -> Any:
 
 
 def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_the_original(
-    transactional_db: None, settings: Settings, tmp_path: Path
+    transactional_db: None, settings: Settings, tmp_path: Path, redis_url: str
 ) -> None:
     settings.RUNS_DIR = str(tmp_path)
+    settings.CHANNEL_LAYERS = layers(redis_url)
+    asked_for: list[str] = []  # over HTTP
     row = add_small_run(make_small_run(tmp_path / "arun"))
     with open_site(settings) as page:
         page.goto(f"/runs/arun/trajectories/{row.pk}/")
@@ -36,6 +42,7 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         page.click("#reader-what-if")
         page.check("[name=edit][value=action]")
         page.fill("#what-if-action", "Nowhere")
+        page.on("request", lambda request: asked_for.append(request.url))
         page.click("text=Roll on from here")
         expect(page).to_have_url(re.compile(r"/what-ifs/\d+/$"))
         expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
@@ -48,3 +55,4 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they did")
         expect(page.locator("#what-if-message")).to_contain_text("What if: ")
         expect(page.locator("#what-if-stop")).to_have_count(0)
+    assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed

@@ -10,7 +10,8 @@ import pytest
 from engine.rollout.shards import read_records, write_shard
 from tests.workers.engine_record import Record, trajectory
 from webapp.runs.models import Run
-from workers.bridge import Bridge, rebuild
+from workers.bridge import Bridge
+from workers.rebuilding import rebuild
 
 pytestmark = pytest.mark.django_db
 

@@ -54,8 +54,8 @@ def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) 
     assert asked.summary["turns"] >= 1
     record = services.record(asked)
     assert record["turns"][0]["parsed"] == ["Up"]
-    messages, _ = services.messages_after(asked, 0)
-    assert [messages[0]["kind"], messages[-1]["kind"]] == ["loading", "finished"]
+    told = services.events_after(asked, 0)
+    assert [told[0]["kind"], told[-1]["kind"]] == ["loading", "finished"]
     assert processes_with_cookie(asked.process["cookie"]) == []
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from engine.config import RunConfig
+from engine.config.live import LIVE_FIELDS
 from engine.events import Event
 from webapp.runs.states import Request, RunState
 
@@ -70,6 +71,7 @@ def _paths() -> Schema:
             "get": _operation("get_outline", "What a page starts from, whatever the run's length", "Outline", [run])
         },
         "/api/v1/runs/{run_id}/control": {"post": _control(run)},
+        "/api/v1/runs/{run_id}/settings": {"post": _settings(run)},
         "/api/v1/openapi.json": {"get": _operation("get_openapi", "This document", "OpenApi", [])},
     }
 
@@ -87,6 +89,17 @@ def _control(run: Schema) -> Schema:
     operation = _operation("control_run", "Asks something of a run", "Run", [run])
     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("Control")}}}
     operation["responses"] |= _problems("403", "409")
+    return operation
+
+
+def _settings(run: Schema) -> Schema:
+    summary = (
+        "Changes settings of a run that goes on, from its next step; a revision that is no longer the run's is 409"
+    )
+    operation = _operation("change_settings", summary, "ChangedSettings", [run])
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("SettingsChange")}}}
+    refused = _json("RefusedSettings", "What is wrong, by field, and what to do")
+    operation["responses"] |= _problems("403") | {"409": refused, "422": refused}
     return operation
 
 
@@ -129,6 +142,21 @@ def _schemas() -> Schema:
         ),
         "Control": _object(
             {"action": {"type": "string", "enum": ["stop", "pause", "resume", "checkpoint", "archive"]}}
+        ),
+        "SettingsChange": {
+            **_object(
+                {"changes": {"type": "object", "propertyNames": {"enum": list(LIVE_FIELDS)}}, "revision": INTEGER}
+            ),
+            "required": ["changes"],
+        },
+        "ChangedSettings": _object(
+            {
+                "changes": {"type": "object", "additionalProperties": _object({"old": {}, "new": {}})},
+                "run": _ref("Run"),
+            }
+        ),
+        "RefusedSettings": _object(
+            {"error": TEXT, "remedy": TEXT, "errors": {"type": "object", "additionalProperties": TEXT}}
         ),
         "Problem": _object({"error": TEXT, "remedy": TEXT}),
         "OpenApi": {"type": "object"},

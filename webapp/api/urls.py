@@ -18,4 +18,5 @@ urlpatterns = [
     re_path(_RUN + r"bands/?$", views.run_bands, name="bands"),
     re_path(_RUN + r"outline/?$", views.run_outline, name="outline"),
     re_path(_RUN + r"control/?$", views.run_control, name="control"),
+    re_path(_RUN + r"settings/?$", views.run_settings, name="settings"),
 ]

@@ -14,7 +14,7 @@ from webapp.api.schema import openapi
 from webapp.live.bands import metric_bands
 from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
-from webapp.runs import services
+from webapp.runs import live_settings, services
 from webapp.runs.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -30,7 +30,7 @@ MOST_EVENTS = 5000
 MOST_POINTS = 20_000
 MOST_BUCKETS = 5000
 MOST_KEYS = 100
-LONGEST_BODY = 64 * 1024
+LONGEST_BODY = 256 * 1024
 
 
 @api("GET", "HEAD")
@@ -112,6 +112,30 @@ def run_control(request: HttpRequest, run_id: str) -> HttpResponse:
     return JsonResponse(run_summary(run))
 
 
+@api("POST")
+def run_settings(request: HttpRequest, run_id: str) -> HttpResponse:
+    """`{"changes": {"optimizer.learning_rate": 1e-5}, "revision": 2}`: from the next step on, as the page's form does.
+
+    `revision`, if sent, is that of the settings which the asker saw. 409: not in this state, or others changed them
+    meanwhile. 422: by field, why not.
+    """
+    Query(request, ())
+    run = get_object_or_404(Run, pk=run_id)
+    asked = _body(request)
+    wanted, revision = asked.get("changes"), asked.get("revision")
+    if not isinstance(wanted, dict) or not (revision is None or type(revision) is int):
+        example = '{"changes": {"optimizer.learning_rate": 1e-5}, "revision": 0}'
+        return problem(400, "The body asks for no changes", f"Send a JSON object like {example}.")
+    try:
+        changes = live_settings.change(run, wanted, request.user, revision=revision)
+    except live_settings.Refused as refusal:
+        remedy = "Read the run, then ask again." if refusal.late else "Mend what `errors` names. Nothing was changed."
+        answer = {"error": str(refusal), "remedy": remedy, "errors": refusal.errors}
+        return JsonResponse(answer, status=409 if refusal.late else 422)
+    run.refresh_from_db()
+    return JsonResponse({"changes": changes, "run": run_summary(run)})
+
+
 @api("GET", "HEAD")
 def openapi_document(request: HttpRequest) -> HttpResponse:
     Query(request, ())
@@ -122,8 +146,13 @@ def _action(request: HttpRequest) -> str:
     """From a JSON body or a form."""
     if request.content_type != "application/json":
         return str(request.POST.get("action", ""))[:60]
+    return str(_body(request).get("action", ""))[:60]
+
+
+def _body(request: HttpRequest) -> dict[str, Any]:
+    """A JSON object; an empty one where the body is none."""
     try:
         body: Any = json.loads(request.body) if len(request.body) <= LONGEST_BODY else {}
-    except ValueError:
-        return ""
-    return str(body.get("action", ""))[:60] if isinstance(body, dict) else ""
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import transaction
 
 from webapp.audit.models import DONE, REFUSED, AuditEntry
+from webapp.live.publish import publish_run
 
 if TYPE_CHECKING:
     from webapp.runs.models import Run
 
 Actor = User | AnonymousUser | None
 ITSELF = "Starboard"
+UNTOLD = ("changes", "revision")  # the first has words of its own
 WORDS = {
     "launch": "launched the run",
     "fork": "launched the run as a fork",
@@ -36,7 +39,7 @@ def who(user: Actor) -> str:
 
 
 def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
-    """One entry; returns `done`, so that a request can end with it."""
+    """One entry, which open pages of the run are told of; returns `done`, so that a request can end with it."""
     AuditEntry.objects.create(
         run=run,
         user=user if isinstance(user, User) else None,
@@ -45,6 +48,7 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
         detail=detail,
         outcome=DONE if done else REFUSED,
     )
+    transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
     return done
 
 
@@ -63,11 +67,18 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
     ]
 
 
+def askers(run: Run) -> dict[str, str]:
+    """Who asked for each revision of the run's settings."""
+    changed = AuditEntry.objects.filter(run=run, action__in=("settings", "rules"), outcome=DONE)
+    pairs = changed.values_list("detail__revision", "who")
+    return {str(revision): who for revision, who in pairs if revision is not None}
+
+
 def in_words(detail: dict[str, Any]) -> str:
     """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
     changes = detail.get("changes", {})
     told = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
-    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key != "changes"]
+    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key not in UNTOLD]
     return "; ".join(told)
 
 

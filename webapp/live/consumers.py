@@ -138,7 +138,7 @@ class RunConsumer(LiveConsumer):
     async def prepare(self) -> bool:
         self.run_id = self.scope["url_route"]["kwargs"]["run_id"]
         self.group = run_group(self.run_id)
-        self.cursor = _after(self.scope["query_string"])
+        self.cursor = cursor_of(self.scope["query_string"])
         self.state: dict[str, Any] = {}
         run = await Run.objects.filter(pk=self.run_id).afirst()
         return run is not None
@@ -258,6 +258,7 @@ def _parsed(text: str | None) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _after(query: bytes) -> int:
+def cursor_of(query: bytes) -> int:
+    """What `?after=` says; 0 where it says nothing that can be a cursor."""
     text = parse_qs(query.decode("latin-1")).get("after", ["0"])[0]
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

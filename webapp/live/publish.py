@@ -1,7 +1,7 @@
-"""News of runs on the channel layer: which run, and its newest `seq`. No data travels here, and none can be lost.
+"""News on the channel layer: that a run or a what-if has something new. No data travels here, and none can be lost.
 
 News is sent from one background thread, so that a slow or absent Redis never holds up a supervisor or a request.
-News of the same run that waits is merged. What cannot be sent is counted and dropped: readers ask for rows anyway.
+News of the same thing that waits is merged. What cannot be sent is counted and dropped: readers ask for rows anyway.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from channels.layers import get_channel_layer
 
 log = logging.getLogger(__name__)
 
+News = dict[str, Any]
 RUNS_GROUP = "runs"
 SEND_SECONDS = 5.0
 
@@ -24,9 +25,19 @@ def run_group(run_id: str) -> str:
     return f"run.{run_id}"
 
 
+def what_if_group(pk: int) -> str:
+    return f"what_if.{pk}"
+
+
 def publish_run(run_id: str, seq: int) -> None:
     """Tells the open pages that the run's rows or state changed. Never raises and never waits."""
-    _desk().announce(run_id, seq)
+    _desk().announce(run_group(run_id), run_id, {"type": "run.news", "run": run_id, "seq": seq})
+    _desk().announce(RUNS_GROUP, run_id, {"type": "runs.news", "run": run_id})
+
+
+def publish_what_if(pk: int) -> None:
+    """Tells the open pages that the what-if told more, or stands otherwise. Never raises and never waits."""
+    _desk().announce(what_if_group(pk), str(pk), {"type": "what_if.news", "what_if": pk})
 
 
 def dropped_news() -> int:
@@ -35,19 +46,19 @@ def dropped_news() -> int:
 
 
 class NewsDesk:
-    """A thread with its own event loop that sends the newest `seq` of each run that has news."""
+    """A thread with its own event loop that sends each group the newest of what was announced about one thing."""
 
     def __init__(self) -> None:
         self.dropped = 0
         self.pid = os.getpid()
-        self._waiting: dict[str, int] = {}
+        self._waiting: dict[tuple[str, str], News] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         threading.Thread(target=self._run, name="news", daemon=True).start()
 
-    def announce(self, run_id: str, seq: int) -> None:
+    def announce(self, group: str, about: str, news: News) -> None:
         with self._lock:
-            self._waiting[run_id] = max(seq, self._waiting.get(run_id, 0))
+            self._waiting[group, about] = news
         self._wake.set()
 
     def _run(self) -> None:
@@ -59,13 +70,12 @@ class NewsDesk:
                 batch, self._waiting = self._waiting, {}
             loop.run_until_complete(self._send(batch))
 
-    async def _send(self, batch: dict[str, int]) -> None:
+    async def _send(self, batch: dict[tuple[str, str], News]) -> None:
         layer = get_channel_layer()
-        for run_id, seq in batch.items():
-            await self._send_one(layer, run_group(run_id), {"type": "run.news", "run": run_id, "seq": seq})
-            await self._send_one(layer, RUNS_GROUP, {"type": "runs.news", "run": run_id})
+        for (group, _), news in batch.items():
+            await self._send_one(layer, group, news)
 
-    async def _send_one(self, layer: Any, group: str, message: dict[str, Any]) -> None:
+    async def _send_one(self, layer: Any, group: str, message: News) -> None:
         if layer is None:
             self.dropped += 1
             return

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
+from webapp.audit.services import askers
 from webapp.runs.health import HeldOut, health_of
 from webapp.runs.models import Run
 from webapp.runs.usage import usage
@@ -20,8 +21,12 @@ _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
 
 
 def told_state(run: Run) -> dict[str, Any]:
-    """The live state of a run, its health and what it used: what its page is told whenever one of them changes."""
-    return {**run.live_state(), "health": health(run), "usage": usage(run)}
+    """What a run's page is told whenever it changes: the live state, its health, what it used, and what was asked.
+
+    `asked` counts the entries of its record, refused ones too; `settings_by` says who asked for which settings.
+    """
+    asked = {"asked": run.audit.count(), "settings_by": askers(run) if run.settings_revision else {}}
+    return {**run.live_state(), "health": health(run), "usage": usage(run), **asked}
 
 
 def health(run: Run) -> dict[str, Any]:

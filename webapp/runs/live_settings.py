@@ -59,7 +59,8 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     unchanged = Run.objects.filter(pk=run.pk, settings_revision=run.settings_revision, state__in=CHANGEABLE)
     if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
         raise Refused({"": "The run or its settings changed meanwhile. Look at them again."}, late=True)
-    record(run, user, _action(changes), changes=changes)  # before the news, which has pages read it
+    revision = run.settings_revision + 1
+    record(run, user, _action(changes), changes=changes, revision=revision)  # before the news, which has pages read it
     told(run)
     return changes
 
@@ -73,7 +74,7 @@ def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
     data = before.model_dump(mode="json")
     for field in wanted:
         if field not in LIVE_FIELDS:
-            raise Refused({"": f"{field[:80]} cannot be changed while a run goes on. Fork the run instead."})
+            raise Refused({"": f"{field[:80]!r} cannot be changed while a run goes on. Fork the run instead."})
         section, _, key = field.partition(".")
         data[section][key] = wanted[field]
     try:

@@ -266,6 +266,7 @@ class Alert(models.Model):
     class Meta:
         ordering = ["-seq"]
         constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_alert")]
+        indexes = [models.Index(fields=["run", "step"])]
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.rule}"

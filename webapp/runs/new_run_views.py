@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from engine.errors import CheckpointError
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
@@ -40,8 +41,18 @@ def new(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
     filled = _posted(request) if request.method == "POST" else _begun(request)
     made = filled.draft() if request.method == "POST" else None
-    if made is not None and made.good and made.config is not None:
-        run = services.submit_run(
+    if made is not None and (run := _launched(request, filled, made)):
+        return redirect("runs:detail", run.pk)
+    errors = made.errors if made else {}
+    return render(request, "runs/new.html", _context(request, filled, errors), status=422 if errors else 200)
+
+
+def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run | None:
+    """None where the draft has errors; the run that a fork starts from may drop the checkpoint after the check."""
+    if not made.good or made.config is None:
+        return None
+    try:
+        return services.submit_run(
             owner=request.user,
             config=made.config,
             name=request.POST.get("name", "")[:80],
@@ -49,9 +60,10 @@ def new(request: HttpRequest) -> HttpResponse:
             environment_version=filled.version,
             cloned_from=filled.source,
         )
-        return redirect("runs:detail", run.pk)
-    errors = made.errors if made else {}
-    return render(request, "runs/new.html", _context(request, filled, errors), status=422 if errors else 200)
+    except CheckpointError as error:
+        why = f"The checkpoint cannot be taken, so nothing was launched. {error.remedy}"
+        made.errors["model.start_from.step"] = why
+        return None
 
 
 @require_POST

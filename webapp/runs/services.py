@@ -7,6 +7,7 @@ tells the engine. Each returns whether the run was in a state that allows it.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from engine.config import RunConfig, build_config
+from engine.errors import CheckpointError
 from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
@@ -63,13 +65,21 @@ def submit_run(
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
     )
-    pin_start(checked, run.directory)
+    _keep_start(checked, run)
     run.save(force_insert=True)
     of: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
     record(run, owner, action or _launch(checked), **of)
     transaction.on_commit(lambda: enqueue(run.pk))
     transaction.on_commit(lambda: publish_run(run.pk, 0))
     return run
+
+
+def _keep_start(config: RunConfig, run: Run) -> None:
+    try:
+        pin_start(config, run.directory)
+    except CheckpointError:
+        shutil.rmtree(run.directory, ignore_errors=True)  # of a run that will not be
+        raise
 
 
 def run_again(run: Run, user: Actor) -> Run:

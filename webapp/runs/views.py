@@ -27,6 +27,7 @@ ACTIONS = {
     "archive": services.archive,
     "unarchive": services.unarchive,
 }
+LEADS_TO = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="}  # with ids of runs
 
 
 @require_safe
@@ -52,14 +53,14 @@ def run_rows(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
-    """Stop, archive or compare the ticked runs."""
+    """Stop, archive or compare the ticked runs, or list their trajectories."""
     picked = request.POST.getlist("run")[:PAGE]
     action = request.POST.get("action", "")
     if not picked:
         messages.warning(request, "Tick the runs first.")
         return redirect("runs:list")
-    if action == "compare":
-        return redirect(f"/compare/?runs={','.join(picked)}")
+    if action in LEADS_TO:
+        return redirect(LEADS_TO[action] + ",".join(picked))
     if action not in ACTIONS:
         return HttpResponse(f"There is no action {action[:40]!r}.", status=400, content_type="text/plain")
     done = sum(ACTIONS[action](run, _user(request)) for run in Run.objects.filter(pk__in=picked))

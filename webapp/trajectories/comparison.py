@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from engine.config import EnvironmentConfig
 from engine.environments.optimal import LOST, OptimalPlay, actions_to_go, optimal_play
 from engine.errors import RunDirectoryError, StarboardError
-from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.alignment import Aligned, Cell, align
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.scope import Scope
 
 log = logging.getLogger(__name__)
 
@@ -78,9 +78,9 @@ def read_ids(values: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 19))
 
 
-def compare_page(run: Run, ids: list[int], *, best: bool, start: str) -> dict[str, Any]:
-    """The context of the comparison's template; ids of other runs are left out."""
-    found = Trajectory.objects.select_related("run").filter(run=run, pk__in=ids[:MOST]).in_bulk()
+def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dict[str, Any]:
+    """The context of the comparison's template; ids outside of the scope are left out."""
+    found = scope.rows().select_related("run").filter(pk__in=ids[:MOST]).in_bulk()
     columns = [_column(found[pk]) for pk in ids if pk in found]
     shown = [column for column in columns if column.record is not None]
     for column, aligned in zip(shown, align([column.record for column in shown if column.record]), strict=True):
@@ -89,17 +89,17 @@ def compare_page(run: Run, ids: list[int], *, best: bool, start: str) -> dict[st
         others = [str(other.row.pk) for other in columns if other is not column]
         column.as_first = _query([str(column.row.pk), *others], best=best)
         column.without = _query(others, best=best)
-    play = _best_play(run, shown) if best else None
+    play = _best_play(shown) if best else None
     if best:
-        _measure(run, shown)
+        _measure(shown)
     keys = [str(column.row.pk) for column in columns]
     length = max([len(column.aligned.cells) for column in shown if column.aligned], default=0)
     first = _first_turn(start, length)
     turns = range(first, min(length, first + TURNS - 1) + 1)
     return {
-        "run": run,
+        "scope": scope,
         "columns": columns,
-        "rows": [_row(number, columns, play, run) for number in turns],
+        "rows": [_row(number, columns, play) for number in turns],
         "best": play,
         "best_asked": best,
         "best_query": _query(keys, best=not best),
@@ -137,18 +137,18 @@ def _column(row: Trajectory) -> Column:
         return Column(row=row, problem=error.message, remedy=error.remedy)
 
 
-def _row(number: int, columns: list[Column], play: OptimalPlay | None, run: Run) -> Row:
+def _row(number: int, columns: list[Column], play: OptimalPlay | None) -> Row:
     slots = []
     for column in columns:
         cells = column.aligned.cells if column.aligned else []
         cell = cells[number - 1] if number <= len(cells) else None
         to_go = column.to_go[number] if cell and number < len(column.to_go) else None
         slots.append(Slot(column=column, key=f"board-{column.row.pk}-{number}", cell=cell, to_go=to_go))
-    return Row(number=number, slots=slots, best=_best_turn(number, play, columns, run))
+    return Row(number=number, slots=slots, best=_best_turn(number, play, columns))
 
 
-def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column], run: Run) -> Best | None:
-    config = _environment(run, columns[0].row) if play else None
+def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column]) -> Best | None:
+    config = _environment(columns[0].row) if play else None
     if play is None or config is None:
         return None
     begin = (number - 1) * config.max_actions_per_turn
@@ -158,22 +158,22 @@ def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column], run
     return Best(key=f"board-best-{number}", actions=actions, drawing=play.drawings[begin + len(actions)])
 
 
-def _best_play(run: Run, columns: list[Column]) -> OptimalPlay | None:
+def _best_play(columns: list[Column]) -> OptimalPlay | None:
     """Of the first trajectory's puzzle."""
     if not columns or columns[0].record is None:
         return None
     row, initial = columns[0].row, columns[0].record.get("initial") or {}
-    config = _environment(run, row)
+    config = _environment(row)
     try:
         return optimal_play(config, row.seed, initial.get("drawing")) if config else None
     except Exception as error:  # an environment is somebody's code, and may raise anything
-        log.warning("Run %s: no best play of seed %d: %s", run.pk, row.seed, error)
+        log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
 
 
-def _measure(run: Run, columns: list[Column]) -> None:
+def _measure(columns: list[Column]) -> None:
     for column in columns:
-        config = _environment(run, column.row)
+        config = _environment(column.row)
         if config is None or column.record is None:
             continue
         turns = [[(frame["action"], frame["drawing"]) for frame in turn["frames"]] for turn in column.record["turns"]]
@@ -181,13 +181,13 @@ def _measure(run: Run, columns: list[Column]) -> None:
             seconds = SEARCH_SECONDS / len(columns)
             column.to_go = actions_to_go(config, column.row.seed, turns, seconds=seconds)
         except Exception as error:  # as above
-            log.warning("Run %s: no distances of seed %d: %s", run.pk, column.row.seed, error)
+            log.warning("Run %s: no distances of seed %d: %s", column.row.run_id, column.row.seed, error)
 
 
-def _environment(run: Run, row: Trajectory) -> EnvironmentConfig | None:
+def _environment(row: Trajectory) -> EnvironmentConfig | None:
     """The configuration that the trajectory was played with, None for a run that has none of that name."""
     try:
-        environments = run.parsed_config().environments
+        environments = row.run.parsed_config().environments
     except (ValueError, StarboardError):
         return None
     return next((config for config in environments if config.tag == row.environment), None)

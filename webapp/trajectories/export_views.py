@@ -10,27 +10,27 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
-from webapp.runs.models import Run
 from webapp.trajectories import chat, services
 from webapp.trajectories.filters import read_filters
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.scope import scope_of
 
 JSON_LINES = "application/x-ndjson"
 PAGE_OF_TICKS = 500
 
 
 @require_safe
-def export(request: HttpRequest, run_id: str) -> HttpResponseBase:
+def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
     """The ticked ones (`ids`), or all of the list's filter, oldest step first; at most `MOST_EXPORTED`."""
-    run = get_object_or_404(Run, pk=run_id)
-    rows = Trajectory.objects.filter(run=run)
+    rows = scope_of(run_id).rows()
     ticked = [int(text) for text in request.GET.getlist("ids")[:PAGE_OF_TICKS] if _is_key(text)]
-    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET, run_id=run.pk).apply(rows)
-    ordered = rows.order_by("step", "split", "environment", "group", "member")
+    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET, run_id=run_id).apply(rows)
+    ordered = rows.order_by("run", "step", "split", "environment", "group", "member")
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
     lines = chat.lines_of(keys)
     answer = StreamingHttpResponse(_one_by_one(lines) if hasattr(request, "scope") else lines, content_type=JSON_LINES)
-    answer["Content-Disposition"] = f'attachment; filename="{run_id}-chat.jsonl"'
+    name = f"{run_id or 'trajectories'}-chat.jsonl"
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 

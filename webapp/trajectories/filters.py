@@ -10,7 +10,9 @@ from urllib.parse import urlencode
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from webapp.runs.models import Alert
+from webapp.trajectories.faults import KINDS, with_kind
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.named_runs import named_runs
 from webapp.trajectories.search.indexes import matching
 from webapp.trajectories.search.terms import Terms, read_terms
 
@@ -29,15 +31,15 @@ class Filters:
     conditions: dict[str, Q]
     terms: Terms
     problems: list[str]
-    run_id: str = ""
+    run_ids: tuple[str, ...] = ()  # that words are looked for in; none for all
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
         rows = rows.filter(*self.conditions.values())
-        if self.run_id and self.rule:
-            rows = rows.filter(step__in=_spoken(self.rule).filter(run=self.run_id).values("step"))
+        if self.rule and len(self.run_ids) == 1:
+            rows = rows.filter(step__in=_spoken(self.rule).filter(run=self.run_ids[0]).values("step"))
         elif self.rule:
             rows = rows.filter(Exists(_spoken(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
-        return rows.filter(matching(self.terms, self.run_id)) if self.terms else rows
+        return rows.filter(matching(self.terms, self.run_ids)) if self.terms else rows
 
     @property
     def active(self) -> bool:
@@ -54,7 +56,7 @@ class Filters:
 
 
 def read_filters(query: Mapping[str, str], *, run_id: str = "") -> Filters:
-    """With `run_id`, words are looked for in that run alone, which is much quicker."""
+    """Of the list of one run, or with no `run_id` of all runs, of which `run` then names some."""
     values = {name: query.get(name, "").strip() for name in NAMES}
     conditions: dict[str, Q] = {}
     terms = read_terms(values["q"])
@@ -66,8 +68,15 @@ def read_filters(query: Mapping[str, str], *, run_id: str = "") -> Filters:
             conditions[name] = condition(values[name])
         except ValueError as error:
             problems.append(str(error))
-    given = {name: value for name, value in values.items() if value}
-    return Filters(values=given, conditions=conditions, terms=terms, problems=problems, run_id=run_id)
+    run_ids: tuple[str, ...] = (run_id,) if run_id else ()
+    asked = "" if run_id else query.get("run", "").strip()
+    if asked:
+        named = named_runs(asked)
+        run_ids = tuple(named.ids)
+        conditions["run"] = Q(run__in=run_ids)
+        problems += named.problems
+    given = {name: value for name, value in {**values, "run": asked}.items() if value}
+    return Filters(values=given, conditions=conditions, terms=terms, problems=problems, run_ids=run_ids)
 
 
 Condition = Callable[[str], Q]
@@ -129,7 +138,8 @@ CONDITIONS: dict[str, Condition] = {
     "tokens_high": _whole("The most tokens", "reply_tokens__lte"),
     "kept": _choice("The filter", {name: Q(kept=kept) for name, kept in KEPT.items() if kept is not None}
                     | {"undecided": Q(kept__isnull=True)}),
-    "parse": _choice("Parse", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}),
+    "parse": _choice("Replies", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}
+                     | {kind: with_kind(kind) for kind in KINDS}),
     "stop": _text("stop"),
 }  # fmt: skip
 NAMES = ("q", "alert", *CONDITIONS)

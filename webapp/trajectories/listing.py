@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.runs.models import Run
-from webapp.trajectories import services
+from webapp.trajectories.faults import KINDS, words_of
 from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_filters
-from webapp.trajectories.losses import lost_shards
 from webapp.trajectories.models import Trajectory, TrajectoryText
-from webapp.trajectories.paging import COLUMNS, NEWEST, Column, Page, Sort, page_of, read_sort
+from webapp.trajectories.paging import COLUMNS, Column, Page, Sort, page_of, read_sort
+from webapp.trajectories.scope import Scope
 from webapp.trajectories.search.snippets import Snippet, snippet
+from webapp.trajectories.services import Facets
 
+RUN_NAMES = 50
 FOLDED = ("seed", "low", "high", "adv_low", "adv_high", "turns_low", "turns_high", "tokens_low", "tokens_high", "stop")
 
 
@@ -28,65 +30,97 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
+    """`run` is there where the list is over all runs."""
+
     row: Trajectory
     snippet: Snippet | None
+    run: Run | None
+    only: str  # the query of those of its run alone
 
 
-def list_page(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
     """The context of the list's template."""
-    filters = read_filters(query, run_id=run.pk)
-    sort = read_sort(query.get("sort", ""))
-    facets = services.facets(run)
-    rows = filters.apply(Trajectory.objects.filter(run=run))
+    filters = read_filters(query, run_id=scope.run_id)
+    sort = read_sort(query.get("sort", ""), scope.newest)
+    facets = scope.facets()
+    rows = filters.apply(scope.rows())
     page = page_of(rows, sort, after=query.get("after", ""), before=query.get("before", ""))
-    summaries = services.summaries(rows)
-    lost = lost_shards(run, filters)
+    lost = scope.lost(filters)
+    columns = _columns(scope, facets)
     return {
-        "run": run,
+        "scope": scope,
+        "run": scope.run,
         "filters": filters,
         "facets": facets,
-        "summaries": summaries,
-        "total": sum(summary.total for summary in summaries),
+        "counts": scope.counts(rows),
         "lost": lost,
         "lost_count": sum(shard.count for shard in lost),
         "page": page,
-        "found": _found(page.rows, filters),
-        "unsearchable": services.unsearchable(run, facets) if filters.terms else 0,
-        "heads": _heads(filters, sort, several=len(facets.environments) > 1),
-        "links": _links(filters, sort, page),
-        "sort": "" if sort == NEWEST else sort.name,
+        "found": _found(page.rows, filters, scope),
+        "unsearchable": scope.unsearchable() if filters.terms else 0,
+        "unkind": _unkind(scope) if filters.values.get("parse") in KINDS else 0,
+        "heads": _heads(filters, sort, columns),
+        "columns": columns,
+        "links": _links(filters, sort, page, scope.newest),
+        "sort": "" if sort == scope.newest else sort.name,
+        "run_names": [] if scope.run else _run_names(),
         "splits": SPLITS,
         "kept_choices": KEPT,
+        "fault_kinds": {kind: words_of(kind) for kind in KINDS},
         "any_rule": ANY_RULE,
         "unfolded": any(name in filters.values for name in FOLDED),
     }
 
 
-def _found(rows: Sequence[Trajectory], filters: Filters) -> list[Found]:
-    if not filters.terms:
-        return [Found(row=row, snippet=None) for row in rows]
-    texts = TrajectoryText.objects.in_bulk([row.pk for row in rows])
-    return [Found(row=row, snippet=snippet(texts[row.pk], filters.terms) if row.pk in texts else None) for row in rows]
+def _columns(scope: Scope, facets: Facets) -> list[str]:
+    """The run where it can be any; the environment where there are several; `recorded` is no column."""
+    left_out = {"recorded"} | ({"run"} if scope.run else set())
+    left_out |= set() if len(facets.environments) > 1 else {"environment"}
+    return [name for name in COLUMNS if name not in left_out]
 
 
-def _heads(filters: Filters, sort: Sort, *, several: bool) -> list[Head]:
-    """`several` environments have a column."""
-    order = "descending" if sort.descending else "ascending"
+def _found(rows: Sequence[Trajectory], filters: Filters, scope: Scope) -> list[Found]:
+    texts = TrajectoryText.objects.in_bulk([row.pk for row in rows]) if filters.terms else {}
+    named = Run.objects.only("name", "archived_at")
+    runs = {} if scope.run else named.in_bulk({row.run_id for row in rows})
     return [
-        Head(
-            column=column,
-            query=filters.query(sort=sort.of(column).name),
-            order=order if column.name == sort.column.name else "none",
+        Found(
+            row=row,
+            snippet=snippet(texts[row.pk], filters.terms) if row.pk in texts else None,
+            run=runs.get(row.run_id),
+            only=filters.query(run=row.run_id),
         )
-        for column in COLUMNS.values()
-        if several or column.name != "environment"
+        for row in rows
     ]
 
 
-def _links(filters: Filters, sort: Sort, page: Page) -> dict[str, str]:
-    """Query strings of the pages around this one."""
-    ordered = "" if sort == NEWEST else sort.name
+def _run_names() -> list[str]:
+    """Of the newest runs, to choose from while one types."""
+    return list(dict.fromkeys(Run.objects.order_by("-created_at").values_list("name", flat=True)[:RUN_NAMES]))
+
+
+def _unkind(scope: Scope) -> int:
+    """Trajectories with faults of which nobody noted the kind: those from before it was."""
+    return scope.rows().filter(parse_failures__gt=0, faults__isnull=True).count()
+
+
+def _heads(filters: Filters, sort: Sort, columns: Sequence[str]) -> list[Head]:
+    order = "descending" if sort.descending else "ascending"
+    return [
+        Head(
+            column=COLUMNS[name],
+            query=filters.query(sort=sort.of(COLUMNS[name]).name),
+            order=order if name == sort.column.name else "none",
+        )
+        for name in columns
+    ]
+
+
+def _links(filters: Filters, sort: Sort, page: Page, newest: Sort) -> dict[str, str]:
+    """Query strings of the pages around this one; `newest` is empty where the order is that already."""
+    ordered = "" if sort == newest else sort.name
     return {
+        "newest": "?" + filters.query() if ordered else "",
         "first": filters.query(sort=ordered),
         "before": filters.query(sort=ordered, before=page.before) if page.before else "",
         "after": filters.query(sort=ordered, after=page.after) if page.after else "",

@@ -1,10 +1,10 @@
-"""What could not be read of a run's recording: which trajectories, of which shard, and why."""
+"""What could not be read of what runs recorded: which trajectories, of which shard, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from webapp.runs.models import Run
 from webapp.trajectories.filters import Filters
 from webapp.trajectories.models import LostTrajectory, Trajectory
 
@@ -14,8 +14,9 @@ PLACES = ("step", "split", "group", "environment")
 
 @dataclass(slots=True)
 class LostShard:
-    """The lost of one shard; `named` are those that its contents name, `others` how many they do not."""
+    """The lost of one shard of a run; `named` are those that its contents name, `others` how many they do not."""
 
+    run_id: str
     shard: str
     step: int
     split: str
@@ -29,13 +30,14 @@ class LostShard:
         return len(self.named) + self.others
 
 
-def lost_shards(run: Run, filters: Filters) -> list[LostShard]:
+def lost_shards(filters: Filters, run_ids: Sequence[str]) -> list[LostShard]:
     """By shard, newest step first; of the step, split, group and environment that the filters name."""
     places = [condition for name, condition in filters.conditions.items() if name in PLACES]
-    shards: dict[str, LostShard] = {}
-    for row in run.lost_trajectories.filter(*places)[:MOST]:
+    shards: dict[tuple[str, str], LostShard] = {}
+    for row in LostTrajectory.objects.filter(*places, run__in=run_ids)[:MOST]:
         shard = shards.setdefault(
-            row.shard, LostShard(shard=row.shard, step=row.step, split=row.split, remedy=row.remedy)
+            (row.run_id, row.shard),
+            LostShard(run_id=row.run_id, shard=row.shard, step=row.step, split=row.split, remedy=row.remedy),
         )
         if row.why not in shard.reasons:
             shard.reasons.append(row.why)

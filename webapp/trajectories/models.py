@@ -5,6 +5,11 @@ from __future__ import annotations
 from django.db import models
 
 from webapp.runs.models import Run
+from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
+
+PLAIN_KEYS = (
+    "run", "step", "environment", "seed", "episode_return", "turns", "reply_tokens", "parse_failures", "stop",
+)  # fmt: skip
 
 
 class Trajectory(models.Model):
@@ -27,6 +32,7 @@ class Trajectory(models.Model):
     turns = models.PositiveIntegerField()
     reply_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
+    faults = models.CharField(max_length=160, null=True)  # kinds in its replies (`faults.py`); null in rows of old
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
     removed = models.BooleanField(default=False)  # its shard is gone, by the run's retention
@@ -48,6 +54,13 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "kept", "-step"]),
             models.Index(fields=["run", "seed", "step"]),
             models.Index(fields=["run", "environment", "split", "stop", "step"]),  # all that the facets count
+            # for the list over all runs, both ways: what it is sorted by, then the id
+            *(models.Index(fields=[name, "id"]) for name in PLAIN_KEYS),
+            models.Index(flag_as_number("success"), "id", name="trajectories_by_success"),
+            models.Index(flag_as_number("kept"), "id", name="trajectories_by_kept"),
+            models.Index(number_or_lowest("advantage"), "id", name="trajectories_by_advantage"),
+            models.Index(number_or_lowest("group_std"), "id", name="trajectories_by_spread"),
+            models.Index(fields=["id"], condition=models.Q(faults__gt=""), name="trajectories_with_faults"),
         ]
 
     def __str__(self) -> str:

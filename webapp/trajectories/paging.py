@@ -6,18 +6,17 @@ import json
 import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import F, IntegerField, Q, QuerySet, Value
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import F, Q, QuerySet
 
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
 
 PAGE = 50
-BELOW_ALL = -1e300  # where a row without a value sorts
 
-Key = float | str
+Key = int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +38,19 @@ class Column:
         number = float(value)
         if not math.isfinite(number):
             raise ValueError("a key is a finite number")
-        return number
+        return value if type(value) is int else number  # a seed has more digits than a float
 
 
 class NullableColumn(Column):
     def key(self) -> Any:
-        return Coalesce(F(self.field), Value(BELOW_ALL))
+        return number_or_lowest(self.field)
 
 
 class FlagColumn(Column):
-    """True, false, and null below both; as numbers, which every database can compare."""
+    """True, false, and null below both."""
 
     def key(self) -> Any:
-        return Coalesce(Cast(F(self.field), IntegerField()), Value(-1))
+        return flag_as_number(self.field)
 
 
 class TextColumn(Column):
@@ -65,6 +64,10 @@ class TextColumn(Column):
 COLUMNS = {
     column.name: column
     for column in (
+        Column(name="recorded", label="Recorded", field="id"),
+        TextColumn(
+            name="run", label="Run", field="run_id", falling=False, meaning="Those of a run together, by its id"
+        ),
         Column(name="step", label="Trajectory", field="step", meaning="Step, group and member"),
         FlagColumn(name="solved", label="Outcome", field="success"),
         TextColumn(name="environment", label="Environment", field="environment", falling=False),
@@ -95,10 +98,12 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort:
-    """By one column, then by id; ids always rise."""
+    """By one column, then by id. Ids always rise, so that a group stands in its order; `turning` ones go the column's
+    way, so that an index of the column serves both ways."""
 
     column: Column
     descending: bool
+    turning: bool = False
 
     @property
     def name(self) -> str:
@@ -108,16 +113,17 @@ class Sort:
     def of(self, column: Column) -> Sort:
         """What a click on the head of `column` asks for: its first order, or the other way round."""
         same = column.name == self.column.name
-        return Sort(column=column, descending=not self.descending if same else column.falling)
+        return replace(self, column=column, descending=not self.descending if same else column.falling)
 
 
 NEWEST = Sort(column=COLUMNS["step"], descending=True)
+NEWEST_OF_ALL = Sort(column=COLUMNS["recorded"], descending=True, turning=True)
 
 
-def read_sort(text: str) -> Sort:
-    """The sort that an address asks for; the newest first for one that makes no sense."""
+def read_sort(text: str, newest: Sort = NEWEST) -> Sort:
+    """The sort that an address asks for; `newest` for one that makes no sense."""
     column = COLUMNS.get(text.removeprefix("-"))
-    return Sort(column=column, descending=text.startswith("-")) if column else NEWEST
+    return replace(newest, column=column, descending=text.startswith("-")) if column else newest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +140,8 @@ def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: 
     place = _decode(sort.column, before if backwards else after)
     if place is not None:
         keyed = keyed.filter(_beyond(sort, *place, backwards=backwards))
-    down = sort.descending != backwards
-    found = list(keyed.order_by("-sort_key" if down else "sort_key", "-pk" if backwards else "pk")[: size + 1])
+    down, ids_down = _directions(sort, backwards=backwards)
+    found = list(keyed.order_by("-sort_key" if down else "sort_key", "-pk" if ids_down else "pk")[: size + 1])
     more, found = len(found) > size, found[:size]
     if backwards:
         found.reverse()
@@ -148,11 +154,16 @@ def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: 
 
 
 def _beyond(sort: Sort, key: Key, pk: int, *, backwards: bool) -> Q:
-    down = sort.descending != backwards
+    down, ids_down = _directions(sort, backwards=backwards)
     # the first condition says no more than the second, but lets an index begin in the right place
     at_least = Q(**{"sort_key__lte" if down else "sort_key__gte": key})
     further = Q(**{"sort_key__lt" if down else "sort_key__gt": key})
-    return at_least & (further | Q(sort_key=key, **{"pk__lt" if backwards else "pk__gt": pk}))
+    return at_least & (further | Q(sort_key=key, **{"pk__lt" if ids_down else "pk__gt": pk}))
+
+
+def _directions(sort: Sort, *, backwards: bool) -> tuple[bool, bool]:
+    """Whether the column falls, and whether ids do, in the order that rows are read in."""
+    return sort.descending != backwards, (sort.turning and sort.descending) != backwards
 
 
 def _encode(row: Trajectory) -> str:

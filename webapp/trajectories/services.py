@@ -1,4 +1,4 @@
-"""Reading trajectories: facets of a run's list, one record by its place, its neighbours. Nothing is written."""
+"""Reading trajectories: facets and numbers of a run's list, a record by its place, its neighbours. It only reads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from django.db.models import Avg, Count, Max, Min, Q, QuerySet
 from engine.errors import RunDirectoryError
 from engine.rollout.shards import read_text
 from webapp.runs.models import Run
-from webapp.trajectories.models import Trajectory, TrajectoryText
+from webapp.trajectories.models import Trajectory
 
 
 @dataclass(slots=True)
 class Facets:
-    """What a run's trajectories can be filtered by, with counts over the whole run."""
+    """What trajectories can be filtered by, with counts over the whole run; over all runs without (`counted`)."""
 
     total: int = 0
+    more: bool = False  # than `total`
+    counted: bool = True
     first_step: int = 0
     last_step: int = 0
     environments: dict[str, int] = field(default_factory=dict)
@@ -49,6 +51,15 @@ def _add(counted: dict[str, int], name: str, count: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a list holds: a summary of each split, or none where there are `more` than `total` rows."""
+
+    total: int
+    more: bool
+    summaries: list[Summary]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Rows of one split in numbers; `decided` are those of which the filter of groups spoke."""
 
@@ -67,6 +78,11 @@ class Summary:
         return f"{100 * self.solved / self.total:.1f}%"
 
 
+def counts(rows: QuerySet[Trajectory]) -> Counts:
+    found = summaries(rows)
+    return Counts(total=sum(one.total for one in found), more=False, summaries=found)
+
+
 def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
     """One for each split that has rows, training first: what tells training and held-out episodes apart."""
     grouped = rows.order_by().values("split").annotate(
@@ -80,11 +96,6 @@ def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
         mean_tokens=Avg("reply_tokens"),
     )  # fmt: skip
     return [Summary(**row) for row in grouped.order_by("split")]
-
-
-def unsearchable(run: Run, facets: Facets) -> int:
-    """How many of a run's trajectories have no words in the index: those of runs from before there was one."""
-    return facets.total - TrajectoryText.objects.filter(run=run).count()
 
 
 def record(trajectory: Trajectory) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pages of trajectories: a run's list, the reader, and the record as JSON."""
+"""Pages of trajectories: the list of a run or of all, the reader, and the record as JSON."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
-from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.captured import retention_in_words
 from webapp.trajectories.comparison import compare_page, over_time, read_ids
 from webapp.trajectories.listing import list_page
 from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.scope import scope_of
 
 
 @require_safe
-def trajectory_list(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = get_object_or_404(Run, pk=run_id)
-    return render(request, "trajectories/list.html", list_page(run, request.GET))
+def trajectory_list(request: HttpRequest, run_id: str = "") -> HttpResponse:
+    return render(request, "trajectories/list.html", list_page(scope_of(run_id), request.GET))
 
 
 @require_safe
-def trajectory_compare(request: HttpRequest, run_id: str) -> HttpResponse:
+def trajectory_compare(request: HttpRequest, run_id: str = "") -> HttpResponse:
     """`ids` are laid side by side, the first being what the others are compared with; `best=1` adds optimal play."""
-    run = get_object_or_404(Run, pk=run_id)
     ids, best = read_ids(request.GET.getlist("ids")), request.GET.get("best") == "1"
-    context = compare_page(run, ids, best=best, start=request.GET.get("from", ""))
+    context = compare_page(scope_of(run_id), ids, best=best, start=request.GET.get("from", ""))
     return render(request, "trajectories/compare.html", context)
 
 

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypedDict
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
@@ -19,6 +19,7 @@ from engine.errors import RunDirectoryError
 from engine.rollout.shards import read_records
 from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
 from webapp.audit.services import record as audit
+from webapp.live.publish import publish_what_if
 from webapp.trajectories.models import Trajectory
 from webapp.whatif.models import LIVE, PLACE, State, WhatIf
 from workers.app import WHAT_IF, app
@@ -28,6 +29,10 @@ log = logging.getLogger(__name__)
 MOST_TOKENS = 8192
 MOST_SECONDS = 300.0
 MOST_READ = 256 * 1024
+LONGEST_LINE = 8 << 20
+
+
+Event = dict[str, Any]
 
 
 class Refused(Exception):
@@ -98,20 +103,58 @@ def stop(asked: WhatIf) -> bool:
     now = timezone.now()
     queued = WhatIf.objects.filter(pk=asked.pk, state=State.QUEUED)
     if queued.update(state=State.STOPPED, ended_at=now, message="Stopped before it began."):
+        transaction.on_commit(lambda: publish_what_if(asked.pk))
         return True
     return bool(WhatIf.objects.filter(pk=asked.pk, state=State.RUNNING).update(stop_asked=True))
 
 
-def messages_after(asked: WhatIf, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """The whole messages after `offset` bytes, and the next offset. Links are not followed."""
+class Told(TypedDict):
+    """`events` in the order of `seq`, up to `last_seq`; `state` was read before them, so that none precedes an end."""
+
+    events: list[Event]
+    last_seq: int
+    state: dict[str, Any]
+
+
+def told_after(asked: WhatIf, seq: int) -> Told:
+    """What the engine told after `seq`, and how `asked`, as it was read, stands."""
+    state = {"state": asked.state, "label": asked.get_state_display(), "live": asked.is_live}
+    words = {"message": asked.message, "remedy": asked.remedy, "summary": asked.summary}
+    events = events_after(asked, seq)
+    return {"events": events, "last_seq": events[-1]["seq"] if events else seq, "state": state | words}
+
+
+def events_after(asked: WhatIf, seq: int) -> list[Event]:
+    """The next whole messages of the engine after `seq`, the bytes of its file up to a message's end.
+
+    A `seq` that is the end of none is answered from the beginning. Links are not followed.
+    """
     try:
         with open(asked.folder / EVENTS, "rb", opener=_without_links) as file:
-            file.seek(offset)
-            data = file.read(MOST_READ)
+            start = seq if _is_an_end(file, seq) else 0
+            file.seek(start)
+            data = file.read(MOST_READ) + file.readline(LONGEST_LINE)
     except OSError:
-        return [], offset
-    whole = data[: data.rfind(b"\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()], offset + len(whole)
+        return []
+    events: list[Event] = []
+    for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
+        start += len(line)
+        events.append({"seq": start, **json.loads(line)})
+    return events
+
+
+def _is_an_end(file: BinaryIO, seq: int) -> bool:
+    if seq == 0:
+        return True
+    file.seek(seq - 1)
+    return file.read(1) == b"\n"
+
+
+def bytes_told(asked: WhatIf) -> int:
+    try:
+        return (asked.folder / EVENTS).stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
 
 
 def record(asked: WhatIf) -> dict[str, Any]:

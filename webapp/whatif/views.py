@@ -48,16 +48,12 @@ def detail(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
 
 @require_safe
 def events(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
-    """What was told after a byte, and how it stands."""
+    """What its socket would say: what was told after a cursor, and how it stands."""
     asked = _asked(run_id, what_if)
     after = request.GET.get("after", "0")
     if not _is_number(after):
-        return JsonResponse({"error": "after is a number of bytes."}, status=400)
-    told, following = services.messages_after(asked, int(after))
-    asked.refresh_from_db()  # after reading: an end that is told here has nothing behind it
-    rest = {"message": asked.message, "remedy": asked.remedy, "live": asked.is_live, "summary": asked.summary}
-    state = {"state": asked.state, "label": asked.get_state_display()}
-    return JsonResponse({"messages": told, "next": following, **state, **rest})
+        return JsonResponse({"error": "after is the seq of an event, a number."}, status=400)
+    return JsonResponse(services.told_after(asked, int(after)))
 
 
 @require_safe

@@ -30,7 +30,7 @@ export class ControlTab {
     if (!live) this.status.textContent = "The run has ended: fork it to go on with other settings.";
     else this.status.textContent = this.word(store.settings.at(-1), state.settings);
     if (state.settings.revision !== this.revision) this.follow(state.settings);
-    if (this.waits && state.settings.revision !== this.read) this.refresh();
+    if (this.waits && state.asked !== this.read) this.refresh(state.asked);
   }
 
   // what the engine has said of the newest wish
@@ -51,11 +51,12 @@ export class ControlTab {
 
   shown(on) {
     this.waits = on;
-    if (on) this.refresh();
+    this.read = null; // the next drawing reads it
   }
 
-  async refresh() {
-    this.read = this.revision;
+  // `count`: of the entries that were known of when it was asked for
+  async refresh(count) {
+    this.read = count;
     const mine = (this.asked = (this.asked ?? 0) + 1);
     const answer = await fetch(this.history.dataset.address).catch(() => null);
     if (!answer?.ok || answer.redirected) return;
@@ -77,11 +78,11 @@ export class ControlTab {
       place.textContent = Array.isArray(words) ? words.join(" ") : (words ?? "");
       this.form.elements[place.dataset.error]?.toggleAttribute?.("aria-invalid", Boolean(words));
     }
+    this.refresh(this.read); // what was refused is on record too
     if (Object.keys(errors).length) return;
     this.touched.clear();
     if (!Object.keys(answer.changes).length) toast("Nothing differs from what holds now.");
     else if (answer.state) this.follow(answer.state.settings);
-    this.refresh();
   }
 
   inputs() {

@@ -7,8 +7,20 @@ from typing import Any
 
 import pytest
 
+from engine.training import rollouts
 from engine.training.rollouts import InTurn, OneAhead
 from engine.training.step_rollout import StepRollout
+
+SYNC = 5.0  # seconds of a weight sync
+
+
+class Clock:
+    """Stands still but for weight syncs."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
 class Samplers:
@@ -17,12 +29,14 @@ class Samplers:
     def __init__(self) -> None:
         self.updates = 0
         self.synced = 0
+        self.clock = Clock()
         self.playing = threading.Lock()
         self.played: dict[int, int] = {}  # step: the updates that its weights had
 
     def sync(self) -> None:
         assert self.playing.acquire(blocking=False), "weights must not change within a rollout"
         self.synced = self.updates
+        self.clock.now += SYNC
         self.playing.release()
 
     def roll(self, step: int) -> StepRollout:
@@ -81,3 +95,15 @@ def test_what_goes_wrong_ahead_is_heard_when_its_step_comes() -> None:
     with pytest.raises(OSError, match="the ice broke"):
         rollouts.take(2)
     rollouts.close()
+
+
+# in turn a sync follows each of four updates; one ahead, steps 2, 3 and 4 begin with one
+@pytest.mark.parametrize(("ahead", "syncs"), [(False, 4), (True, 3)], ids=["in turn", "one ahead"])
+def test_whoever_measures_a_phase_learns_how_much_of_it_was_weight_sync(
+    ahead: bool, syncs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samplers = Samplers()
+    monkeypatch.setattr(rollouts, "time", samplers.clock)
+    kind: Any = OneAhead(samplers, samplers.roll, last=4) if ahead else InTurn(samplers, samplers.roll)  # type: ignore[arg-type]
+    train(samplers, kind, 4)
+    assert kind.sync.seconds == syncs * SYNC

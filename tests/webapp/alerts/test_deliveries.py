@@ -17,7 +17,7 @@ from webapp.alerts.deliveries import RETRIES, deliver_due
 from webapp.alerts.models import Delivery, NotificationSettings, State, Webhook
 from webapp.alerts.webhooks import secret_of
 from webapp.runs.models import Run
-from workers.bridge import rebuild
+from workers.rebuilding import rebuild
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 

@@ -4,75 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
 
 from tests.webapp.live.browser import Browser
+from tests.webapp.live.sockets import Sockets, layers
 from webapp.live import consumers
 from webapp.live.listen import listen
 from webapp.live.publish import publish_run
 from webapp.runs.models import Run, RunEvent, StepMetrics
 from webapp.runs.states import RunState
 
-pytestmark = [pytest.mark.django_db(transaction=True)]
-
-
-def layers(address: str, **options: Any) -> dict[str, Any]:
-    hosts = [{"address": address, "socket_timeout": 30}]
-    backend = "channels_redis.core.RedisChannelLayer"
-    return {"default": {"BACKEND": backend, "CONFIG": {"hosts": hosts, **options}}}
-
-
-@pytest.fixture(autouse=True)
-def redis_layer(redis_url: str, settings: Any) -> None:
-    settings.CHANNEL_LAYERS = layers(redis_url)
-
-
-def signed_in_session() -> SessionStore:
-    user = get_user_model().objects.create_user("ada", password="x")
-    store = SessionStore()
-    store[SESSION_KEY] = str(user.pk)
-    store[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    store[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    store.save()
-    return store
-
-
-@pytest.fixture
-async def session() -> SessionStore:
-    store: SessionStore = await database_sync_to_async(signed_in_session)()
-    return store
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]
 
 
 @pytest.fixture
 async def run() -> Run:
     return await Run.objects.acreate(name="calm-otter-12", config={}, state=RunState.RUNNING, total_steps=10)
-
-
-class Sockets:
-    """Opens sockets as browsers would, and closes them all at the end."""
-
-    def __init__(self) -> None:
-        self.opened: list[Browser] = []
-
-    async def open(self, address: str, session: SessionStore | None) -> Browser:
-        browser = Browser(address, session)
-        self.opened.append(browser)
-        await browser.connect()
-        return browser
-
-
-@pytest.fixture
-async def sockets() -> AsyncIterator[Sockets]:
-    opened = Sockets()
-    yield opened
-    for browser in opened.opened:
-        await browser.leave()
 
 
 async def step(run: Run, seq: int) -> None:

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from engine.config import RunConfig
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
+from webapp.runs import drafts
 from webapp.runs.config_form import flatten
+from webapp.runs.forks import why_not
 from webapp.runs.models import Run
 from webapp.runs.presets import run_presets
 from webapp.runs.services import run_again, submit_run
@@ -77,6 +80,46 @@ def test_a_checkpoint_that_is_gone_is_said_at_its_field(browser: Client, lake: E
     assert "Choose one of its steps 20." in answer.content.decode()
     checked = browser.post("/runs/check/", posted(parent, lake)).json()
     assert checked["errors"] == {"model.start_from.step": "Choose one of its steps 20."}
+
+
+def test_a_checkpoint_that_goes_between_check_and_launch_gives_the_form_back_with_everything_in_it(
+    browser: Client, lake: EnvironmentVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = a_run()
+    with_checkpoint(parent, 20)
+    checkpoint = with_checkpoint(parent)
+
+    def checked_then_gone(config: RunConfig) -> str:
+        reason = why_not(config)
+        shutil.rmtree(checkpoint)
+        return reason
+
+    monkeypatch.setattr(drafts, "why_not", checked_then_gone)
+    answer = browser.post("/runs/new/", {**posted(parent, lake), "name": "my fork", "optimizer.learning_rate": "3e-5"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "so nothing was launched. Choose one of its steps 20." in page
+    assert 'value="my fork"' in page
+    assert 'name="optimizer.learning_rate" value="3e-5"' in page
+    assert Run.objects.get() == parent
+    assert [path.name for path in parent.directory.parent.iterdir()] == [parent.pk]
+
+
+@pytest.mark.parametrize("left", ["nothing", "a part of it"])
+def test_run_again_of_a_fork_whose_checkpoint_is_gone_says_so_and_launches_nothing(browser: Client, left: str) -> None:
+    parent = a_run()
+    checkpoint = with_checkpoint(parent)
+    fork = submit_run(owner=None, config=forked(parent))
+    shutil.rmtree(fork.directory)
+    if left == "nothing":
+        shutil.rmtree(checkpoint)
+    else:  # its run is removing it
+        (checkpoint / "model/weights").unlink()
+    answer = browser.post(f"/runs/{fork.pk}/again/", follow=True)
+    assert answer.status_code == 200
+    assert "checkpoint of step 40" in answer.content.decode()
+    assert Run.objects.count() == 2
+    assert [path.name for path in parent.directory.parent.iterdir()] == [parent.pk]
 
 
 @pytest.mark.parametrize("run", ["../x", "/etc/passwd", "nowhere000"])

@@ -58,6 +58,9 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/alerts/try/": Row(get=405, post=422),
     "runs/<str:run_id>/alerts/<int:seq>/": Row(get=200),
     "settings/notifications/": Row(get=200, post=400),
+    "trajectories/": Row(get=200),
+    "trajectories/export.jsonl": Row(get=200),
+    "trajectories/compare/": Row(get=200),
     "runs/<str:run_id>/trajectories/": Row(get=200),
     "runs/<str:run_id>/trajectories/export.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/compare/": Row(get=200),
@@ -81,10 +84,12 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(stranger=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(stranger=JSON_401, get=405, post=400),
 }
 
 # What a stranger's socket is closed with; a signed-in user's is accepted.
 SOCKETS: dict[str, int] = {
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
+    "ws/runs/<str:run_id>/what-ifs/<int:what_if>/": 4401,
 }

@@ -42,7 +42,9 @@ def test_no_page_lets_hostile_text_out_of_its_place(route: str, hostile_world: W
             json.loads(line)
 
 
-@pytest.mark.parametrize("route", ["runs/", "runs/<str:run_id>/", "environments/", "environments/<int:pk>/"])
+@pytest.mark.parametrize(
+    "route", ["runs/", "runs/<str:run_id>/", "trajectories/", "environments/", "environments/<int:pk>/"]
+)
 def test_the_name_is_shown_as_it_was_written(route: str, hostile_world: World, client: Client) -> None:
     client.force_login(hostile_world.user)
     page = read_page(client.get(address(route, hostile_world)).content.decode())
@@ -53,7 +55,7 @@ def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, clie
     client.force_login(world.user)
     for name in short(80):
         rename(world.run, name)
-        for route in ("runs/", "runs/<str:run_id>/", "leaderboard/"):
+        for route in ("runs/", "runs/<str:run_id>/", "trajectories/", "leaderboard/"):
             answer = client.get(address(route, world))
             assert answer.status_code == 200, (name, route)
             assert read_page(answer.content.decode()).dangers == [], (name, route)
@@ -80,7 +82,7 @@ def test_hostile_query_strings_break_no_page(world: World, client: Client) -> No
     """Filters, sorts and cursors come from addresses that anyone may write."""
     client.force_login(world.user)
     keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept",
-            "ids", "best", "from", "alert", "seed"]  # fmt: skip
+            "ids", "best", "from", "alert", "seed", "run", "parse"]  # fmt: skip
     for route in PAGES:
         for text in short(200)[::3]:
             answer = client.get(address(route, world), dict.fromkeys(keys, text))

@@ -78,7 +78,8 @@ def test_reading_changes_nothing(route: str, world: World, client: Client) -> No
 @pytest.mark.parametrize("route", SOCKETS)
 @pytest.mark.django_db(transaction=True)
 async def test_a_stranger_s_socket_is_closed_with_the_code_that_leads_to_the_sign_in_page(route: str) -> None:
-    said = await socket(application, f"/{route.replace('<str:run_id>', 'abc')}", BROWSER, words=2)
+    place = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
+    said = await socket(application, f"/{place}", BROWSER, words=2)
     assert said == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
 
 

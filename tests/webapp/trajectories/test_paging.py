@@ -57,6 +57,15 @@ def test_going_back_shows_the_page_that_one_came_from(run: Run, rows: list[Traje
     assert (first.before, back.before, back.after) == ("", "", first.after)
 
 
+def test_seeds_of_more_digits_than_a_float_has_are_paged_in_order(run: Run, rows: list[Trajectory]) -> None:
+    for number, row in enumerate(rows):
+        Trajectory.objects.filter(pk=row.pk).update(seed=2**62 + number)  # as floats all of them are 2**62
+    for name, expected in (("seed", rows), ("-seed", rows[::-1])):
+        first = page_of(Trajectory.objects.all(), read_sort(name), size=5)
+        second = page_of(Trajectory.objects.all(), read_sort(name), after=first.after, size=5)
+        assert [*first.rows, *second.rows] == expected[:10]
+
+
 def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None:
     all_rows, sort = Trajectory.objects.filter(run=run), NEWEST
     first = page_of(all_rows, sort, size=5)
@@ -80,9 +89,11 @@ def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None
         "WyJcdTAwMDAiLDFd",
         "WzEsIDFlOTk5XQ",
         "W05hTiwgMV0",
+        "WzEwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAsIDFd",
     ],
 )
 def test_a_cursor_that_makes_no_sense_gives_the_first_page(run: Run, rows: list[Trajectory], cursor: str) -> None:
     all_rows = Trajectory.objects.filter(run=run)
     assert list(page_of(all_rows, NEWEST, after=cursor).rows) == list(page_of(all_rows, NEWEST).rows)
+    page_of(all_rows, read_sort("seed"), after=cursor)
     page_of(all_rows, read_sort("stop"), after=cursor)  # text is compared with text, or left out

@@ -114,14 +114,17 @@ def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
 
 def test_the_page_is_told_what_is_new_and_whole(browser: Client, asked: WhatIf) -> None:
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
-    assert browser.get(place).json()["messages"] == []
+    assert browser.get(place).json()["events"] == []
     tell(asked, {"kind": "words", "turn": 0, "text": "go"}, rest='{"kind": "wo')
     first = browser.get(place).json()
-    assert first["messages"] == [{"kind": "words", "turn": 0, "text": "go"}]
-    assert (first["live"], first["state"]) == (True, "running")
+    # {"kind": "words", "turn": 0, "text": "go"} and its newline are 43 bytes
+    assert first["events"] == [{"seq": 43, "kind": "words", "turn": 0, "text": "go"}]
+    assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 43)
     tell(asked, rest='rds", "turn": 0, "text": " on"}\n')
-    again = browser.get(f"{place}?after={first['next']}").json()
-    assert [message["text"] for message in again["messages"]] == [" on"]
+    again = browser.get(f"{place}?after=43").json()
+    assert [event["text"] for event in again["events"]] == [" on"]
+    for inside_or_beyond in (7, 9999):  # no event ends there
+        assert browser.get(f"{place}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
     assert browser.get(f"{place}?after=x").status_code == 400
 
 
@@ -131,7 +134,7 @@ def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tm
     asked.folder.mkdir(parents=True)
     (asked.folder / EVENTS).symlink_to(secret)
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
-    assert browser.get(f"{place}/events.json").json()["messages"] == []
+    assert browser.get(f"{place}/events.json").json()["events"] == []
     write_shard(tmp_path / "other", [{"id": "secret"}])
     (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
     assert browser.get(f"{place}/data.json").status_code == 410

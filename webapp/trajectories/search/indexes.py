@@ -17,17 +17,18 @@ from webapp.trajectories.search.terms import Term, Terms
 
 
 class Index(Protocol):
-    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
-        """A subquery of the ids of the trajectories, of one run or of all for "", that have every term."""
+    def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
+        """A subquery of the ids of the trajectories, of some runs or of all for none, that have every term."""
 
 
 class SqliteIndex:
     """FTS5 with quoted strings only: inside quotes nothing is an operator."""
 
-    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
+    def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
         asked = " AND ".join(self._quoted(term) for term in terms)
         words = "{thoughts actions} : (" + asked + ")"
-        match = f'run_id : "{_plain(run_id)}" AND {words}' if run_id else words
+        runs = " OR ".join(f'"{_plain(run_id)}"' for run_id in run_ids)
+        match = f"run_id : ({runs}) AND {words}" if runs else words
         return RawSQL("SELECT rowid FROM trajectories_words WHERE trajectories_words MATCH %s", [match])
 
     def _quoted(self, term: Term) -> str:
@@ -37,13 +38,13 @@ class SqliteIndex:
 class PostgresIndex:
     """`tsvector` in the `simple` configuration: words as they are, as FTS5 has them, whatever the language."""
 
-    def matching(self, terms: Sequence[Term], run_id: str) -> RawSQL:
+    def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
         asked = " && ".join("to_tsquery('simple', %s)" for _ in terms)
         values: list[str] = [self._phrase(term) for term in terms]
         table = "SELECT trajectory_id FROM trajectories_trajectorytext WHERE "
-        scope = "run_id = %s AND " if run_id else ""
+        scope = "run_id = ANY(%s) AND " if run_ids else ""
         # only placeholders are put together here
-        return RawSQL(f"{table}{scope}words @@ ({asked})", [*([run_id] if run_id else []), *values])  # noqa: S611
+        return RawSQL(f"{table}{scope}words @@ ({asked})", [*([list(run_ids)] if run_ids else []), *values])  # noqa: S611
 
     def _phrase(self, term: Term) -> str:
         # the words are letters and digits alone, so quotes keep them whole
@@ -54,9 +55,9 @@ class PostgresIndex:
 INDEXES: dict[str, Index] = {"sqlite": SqliteIndex(), "postgresql": PostgresIndex()}
 
 
-def matching(terms: Terms, run_id: str = "") -> Q:
+def matching(terms: Terms, run_ids: Sequence[str] = ()) -> Q:
     """A condition on `Trajectory` rows."""
-    return Q(pk__in=INDEXES[connection.vendor].matching(terms.terms, run_id))
+    return Q(pk__in=INDEXES[connection.vendor].matching(terms.terms, run_ids))
 
 
 def _plain(run_id: str) -> str:

@@ -1,4 +1,4 @@
-"""`{% export_form run filters count %}`: the downloads under the list, with their limit in words."""
+"""`{% export_form scope filters counts %}`: the downloads under the list, with their limit in words."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any
 
 from django import template
 
-from webapp.runs.models import Run
 from webapp.trajectories.chat import MOST_EXPORTED
+from webapp.trajectories.filters import Filters
+from webapp.trajectories.scope import Scope
+from webapp.trajectories.services import Counts
 
 register = template.Library()
 
 
 @register.inclusion_tag("trajectories/_export.html")
-def export_form(run: Run, filters: Any, count: int) -> dict[str, Any]:
-    return {"run": run, "query": filters.query(), "count": count, "most": MOST_EXPORTED, "over": count > MOST_EXPORTED}
+def export_form(scope: Scope, filters: Filters, counts: Counts) -> dict[str, Any]:
+    over = counts.total > MOST_EXPORTED
+    return {"scope": scope, "query": filters.query(), "count": counts.total, "most": MOST_EXPORTED, "over": over}

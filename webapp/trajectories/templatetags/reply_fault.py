@@ -1,17 +1,17 @@
-"""`{{ turn.parse|reply_fault }}`: what was wrong with a reply, in the glossary's words; empty for one without fault."""
+"""What was wrong in words: with a reply `{{ turn.parse|reply_fault }}`, with several `{{ row.faults|fault_kinds }}`."""
 
 from __future__ import annotations
 
 from django import template
 
-from engine.metrics import GLOSSARY
+from webapp.trajectories.faults import kinds_in, words_of
 
 register = template.Library()
 
+register.filter("reply_fault", words_of)
+
 
 @register.filter
-def reply_fault(case: str) -> str:
-    if case == "ok":
-        return ""
-    metric = GLOSSARY.get(f"rollout/parse/{case}")
-    return metric.title.removeprefix("Replies: ") if metric else case
+def fault_kinds(column: str | None) -> list[str]:
+    """The kinds that a trajectory's row keeps, in words."""
+    return [words_of(kind) for kind in kinds_in(column)]

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from engine.foreign.run_directory import Source
 from webapp.runs.importing import import_run
-from workers.bridge import rebuild
+from workers.rebuilding import rebuild
 
 
 class Command(BaseCommand):

@@ -1,0 +1,81 @@
+"""The socket of a what-if: what its engine told, without a gap, then how it ended, and nobody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.sessions.backends.db import SessionStore
+
+from engine.what_if.request import EVENTS
+from tests.webapp.live.sockets import Sockets
+from webapp.live.publish import publish_what_if
+from webapp.runs.models import Run
+from webapp.whatif.models import State, WhatIf
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]
+
+
+@pytest.fixture
+async def asked(settings: Any, tmp_path: Path) -> WhatIf:
+    settings.RUNS_DIR = str(tmp_path)
+    run = await Run.objects.acreate(name="calm-otter-12", config={})
+    return await WhatIf.objects.acreate(
+        run=run, split="train", step=1, environment="Bandit", group=0, member=0, turn=0, edit="nothing",
+        temperature=1.0, seed=1, state=State.RUNNING,
+    )  # fmt: skip
+
+
+def say(asked: WhatIf, *texts: str) -> None:
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    with (asked.folder / EVENTS).open("a") as file:
+        file.writelines(json.dumps({"kind": "words", "turn": 0, "text": text}) + "\n" for text in texts)
+    publish_what_if(asked.pk)
+
+
+async def words(socket: Any) -> list[str]:
+    return [event["text"] for event in (await socket.until("events"))["events"]]
+
+
+async def test_words_come_as_they_are_told_and_the_end_after_all_of_them(
+    asked: WhatIf, session: SessionStore, sockets: Sockets
+) -> None:
+    say(asked, "I", " go")
+    socket = await sockets.open(f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/", session)
+    assert await words(socket) == ["I", " go"]
+    assert (await socket.until("state"))["state"]["live"]
+    say(asked, " left")
+    assert await words(socket) == [" left"]
+    say(asked, " and up")
+    await WhatIf.objects.filter(pk=asked.pk).aupdate(state=State.FINISHED)
+    publish_what_if(asked.pk)
+    told = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
+    assert told == ["events", "state"]
+
+
+async def test_a_page_that_comes_back_gets_what_it_missed_and_nothing_twice(
+    asked: WhatIf, session: SessionStore, sockets: Sockets
+) -> None:
+    place = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
+    say(asked, "a", "b")
+    before = await sockets.open(place, session)
+    seq = (await before.until("events"))["last_seq"]
+    await before.leave()
+    sockets.opened.remove(before)
+    say(asked, "c", "d")
+    after = await sockets.open(f"{place}?after={seq}", session)
+    assert await words(after) == ["c", "d"]
+    await asyncio.sleep(0.2)
+    say(asked, "e")
+    assert await words(after) == ["e"]
+
+
+async def test_another_run_s_address_is_closed_with_4404(
+    asked: WhatIf, session: SessionStore, sockets: Sockets
+) -> None:
+    other = await Run.objects.acreate(name="quiet-fox-1", config={})
+    socket = await sockets.open(f"/ws/runs/{other.pk}/what-ifs/{asked.pk}/", session)
+    assert await socket.close_code() == 4404

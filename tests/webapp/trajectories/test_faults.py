@@ -1,0 +1,89 @@
+"""Kinds of faults in replies: noted with each row, found by, and told in words."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from engine.metrics import GLOSSARY
+from tests.builders.trajectories import record_steps
+from tests.webapp.trajectories.test_over_runs import plan_of
+from tests.webapp.trajectories.test_search import save, turn
+from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.faults import KINDS, as_column, kinds_in, words_of
+from webapp.trajectories.filters import read_filters
+from webapp.trajectories.models import Trajectory
+from webapp.trajectories.paging import NEWEST_OF_ALL, page_of
+
+
+def members(run: Run, kind: str) -> list[int]:
+    rows = read_filters({"parse": kind}, run_id=run.pk).apply(Trajectory.objects.filter(run=run))
+    return sorted(rows.values_list("member", flat=True))
+
+
+def test_a_row_has_the_kinds_of_its_replies_each_once_in_the_parser_s_order(run: Run) -> None:
+    row = save(run, [turn("", parse="unclosed"), turn("", parse="no_think"), turn("", parse="unclosed"), turn("go")])[0]
+    assert (row.faults, row.parse_failures) == (" no_think unclosed ", 3)
+    assert kinds_in(row.faults) == ["no_think", "unclosed"]
+
+
+def test_what_real_play_leaves_is_noted_as_its_shards_have_it(run: Run) -> None:
+    rows = record_steps(run, run.parsed_config().environments[0], steps=range(1, 2), faults=0.5)
+    assert any(row.faults for row in rows)
+    for row in rows:
+        cases = {turn["parse"] for turn in services.record(row)["turns"]}
+        assert set(kinds_in(row.faults)) == cases - {"ok"}
+
+
+def test_each_kind_finds_its_own(run: Run) -> None:
+    save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
+    assert [members(run, kind) for kind in KINDS] == [[place] for place in range(len(KINDS))]
+    fine, too_many = len(KINDS), KINDS.index("too_many_actions")
+    assert members(run, "ok") == [too_many, fine]  # of too many actions the first are taken
+    assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}
+
+
+def test_what_the_parser_does_not_know_is_no_kind(run: Run) -> None:
+    row = save(run, [turn("", parse="<script>")])[0]
+    assert (row.faults, row.parse_failures) == ("", 1)
+    assert read_filters({"parse": "<script>"}).problems[0].startswith("Replies cannot be '<script>'. Choose one of:")
+
+
+def test_all_kinds_at_once_fit_into_their_column() -> None:
+    assert len(as_column(KINDS)) <= Trajectory._meta.get_field("faults").max_length
+    assert not any(kind in other for kind in KINDS for other in KINDS if kind != other)
+
+
+def test_every_kind_has_words_of_the_glossary() -> None:
+    for kind in KINDS:
+        assert f"rollout/parse/{kind}" in GLOSSARY
+        assert words_of(kind) != kind
+
+
+def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run) -> None:
+    save(run, [turn("", parse="no_think"), turn("", parse="too_many_actions")])
+    page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
+    assert 'title="no thought, too many actions">no thought +1</span>' in page
+    assert '<option value="no_think" selected>no thought</option>' in page
+
+
+def test_rows_from_before_kinds_were_noted_are_counted_with_what_to_do(browser: Client, run: Run) -> None:
+    save(run, [turn("", parse="no_think")], [turn("", parse="cut_off")], [turn("fine", "Up")])
+    run.trajectories.exclude(member=1).update(faults=None)
+    place = f"/runs/{run.pk}/trajectories/"
+    page = browser.get(f"{place}?parse=no_think").content.decode()
+    assert "1 trajectory was recorded before kinds of faults were noted" in page
+    assert f"rebuild_run {run.pk}" in page
+    assert "before kinds" not in browser.get(f"{place}?parse=failed").content.decode()
+    assert "1 trajectory was recorded before kinds" in browser.get("/trajectories/?parse=cut_off").content.decode()
+
+
+@pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")
+def test_a_kind_over_all_runs_is_looked_for_among_rows_with_faults_alone(run: Run) -> None:
+    save(run, [turn("", parse="no_think")], [turn("fine", "Up")])
+    with CaptureQueriesContext(connection) as asked:
+        page_of(read_filters({"parse": "no_think"}).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
+    assert "USING INDEX trajectories_with_faults" in plan_of(asked.captured_queries[0]["sql"])
