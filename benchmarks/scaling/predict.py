@@ -117,7 +117,7 @@ def sync_by_host(place: Place) -> float:
     """Gathered, copied to the machine's memory, put into Ray's store, sent from machine to machine, and loaded."""
     size, assumed = FLOAT * place.shape.parameters, place.assumed
     machines = ceil(place.samplers * place.tensor_parallel / PER_MACHINE)
-    copies = 3 * size / assumed.copy  # into the whole model, into the store, and out of it
+    copies = 3 * size / assumed.copy  # into the machine's memory, into the store, and out of it
     hops = ceil(log2(machines + 1)) * size / assumed.transport
     return borrowing(place) + 2 * size / place.gpu.host + copies + hops
 
@@ -199,7 +199,7 @@ def micro_batch(place: Place) -> int:
 
 
 def held(place: Place, tokens: int) -> int:
-    """Bytes of a learner at work, activations recomputed; its loading is left out."""
+    """Bytes of a learner at work, activations recomputed."""
     sampled = round(tokens * REPLY / (GIVEN + REPLY))
     found = learner_memory(
         place.shape, tokens=tokens, sampled=sampled, half=True, checkpointing=True, learners=place.learners, gpu=True
@@ -210,8 +210,6 @@ def held(place: Place, tokens: int) -> int:
 def fits(place: Place) -> str:
     """Why a learner could not be, as the program is; nothing where it could."""
     room = place.gpu.memory * place.assumed.room
-    if (loading := FLOAT * place.shape.parameters) > room:
-        return f"loads {loading / 1e9:,.0f} GB"
     if (size := held(place, place.micro_batch)) > room:
         return f"needs {size / 1e9:,.0f} GB"
     return ""

@@ -138,8 +138,8 @@ def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: 
         found.problems["cluster.learners"] = (
             f"A learner needs at least {in_words(learner.certain)}, and a GPU has {in_words(gpu)}: "
             + (
-                "each loads the whole model, and those that the loss needs beside it, before they are sharded. "
-                "Take a smaller model."
+                "its files cannot be read in parts, so each loads it whole, and those that the loss needs beside it, "
+                "before they are sharded. Save it anew as safetensors, or take a smaller model."
                 if learner.loading == learner.certain
                 else "weights, gradients and the optimiser. Use more learners or LoRA, or take a smaller model."
             )
@@ -165,7 +165,7 @@ def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room
 
 def _check_own_memory(found: Findings, memory: MemoryEstimate, there: int) -> None:
     certain = memory.samplers * memory.sampler.certain + memory.learners * memory.learner.certain
-    total = memory.samplers * memory.sampler.total + memory.learners * (memory.learner.total + memory.learner.host)
+    total = memory.samplers * memory.sampler.total + memory.learners * memory.learner.total + memory.learner.host
     if certain > there:
         found.problems["cluster.learners"] = (
             f"All samplers and learners need at least {in_words(certain)} together, and this machine has "

@@ -13,17 +13,17 @@ from torch import Tensor
 
 from engine.cluster.actor_setup import device, place, set_up
 from engine.cluster.connection import import_ray
-from engine.cluster.policy_weights import PolicyWeights
 from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
-from engine.policies.adapter import merged_state
+from engine.policies.loading import load_model
+from engine.policies.policy_weights import PolicyWeights, whole_state
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import trainable_parameters
-from engine.training.sharding import Alone, Sharded, Share, gathered
+from engine.training.sharding import Alone, Sharded, Share
 from engine.training.step_update import learn
 from engine.training.token_values import sequence_logprobs
 
@@ -65,15 +65,17 @@ class LearnerActor:
             dist.init_process_group(kind, init_method=address, rank=self.rank, world_size=self.size, timeout=limit)
             share = Sharded()
         source = Path(found) if found else None
+        notes: list[str] = []
         self.tokenizer, self.learner, progress = checkpoint.load_learner(
-            self.config, source, device=self.device, share=share
+            self.config, source, device=self.device, share=share, tell=notes.append
         )
         model = self.learner.model
-        self.mold: Any = None  # a whole model on the CPU, which shards are poured into to be saved
-        if self.size > 1 and self.rank == 0:
-            self.mold = checkpoint.load_policy(self.config, source, device="cpu")[0]
+        self.mold: Any = None  # a whole model on the CPU, which shards are poured into where only that can be saved
+        if notes and self.rank == 0:
+            self.mold = load_model(self.config.model.path)[0]
         return {
             "progress": progress,
+            "notes": notes,
             "device": self.device,
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "trainable_parameters": sum(weight.numel() for weight in trainable_parameters(model)),
@@ -113,11 +115,8 @@ class LearnerActor:
 
     def weights(self) -> dict[str, Tensor] | None:
         """All of the policy's weights, an adapter's update added in, for the samplers."""
-        model = self._whole()
-        if model is None:
-            return None
-        state = merged_state(model) if self.config.model.lora.rank else model.state_dict()
-        return {name: weight.detach().cpu() for name, weight in state.items()}
+        held = {name: weight.cpu() for name, weight in whole_state(self.learner.model) if self.rank == 0}
+        return held if self.rank == 0 else None
 
     def manifest(self) -> dict[str, Any]:
         """Of the weights that `send_weights` sends: names, types and shapes."""
@@ -148,18 +147,7 @@ class LearnerActor:
         return PolicyWeights(self.learner.model, getattr(torch, self.config.optimizer.precision))
 
     def save(self, directory: str, progress: Progress) -> str:
-        model = self._whole()
-        state = self.learner.state_dict()
-        if model is None:
-            return ""
-        return str(checkpoint.write(Path(directory), model, self.tokenizer, self.config, state, progress))
-
-    def _whole(self) -> Any:
-        """The policy in one piece, for the first learner alone. All of them call it."""
+        given = (self.tokenizer, self.learner, progress)
         if self.size == 1:
-            return self.learner.model
-        state = gathered(self.learner.model.state_dict())
-        if self.mold is None:
-            return None
-        self.mold.load_state_dict(state)
-        return self.mold
+            return str(checkpoint.save(Path(directory), self.learner.model, *given))
+        return str(checkpoint.save_together(Path(directory), *given, mold=self.mold))

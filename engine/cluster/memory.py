@@ -16,7 +16,7 @@ from math import prod
 
 from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
-from engine.policies.model_shape import ModelShape, Sizes
+from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 FLOAT, HALF = 4, 2  # bytes
 MOMENTS = 2  # of AdamW
@@ -25,12 +25,13 @@ VLLM_BATCH = 2048  # tokens of one of vLLM's forward passes, by its default
 CPU_BLOCK = 32  # tokens of a block of vLLM's cache on a CPU
 CACHE_COLUMNS = 128  # by which our own sampler's cache grows
 PREFILL_TOKENS = 16384
+WHEN_SHARDED = "to save and to hand on what is sharded"
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnerMemory:
-    """Bytes on the device of one learner, but for `host`: of the machine's own memory, beside a GPU."""
+    """Bytes on the device of one learner, but for `host`: of the machine's own memory that the first one takes."""
 
     weights: int
     gradients: int
@@ -116,10 +117,10 @@ class MemoryEstimate:
             f"{self.tokens:,} tokens at once: {_listed(self.learner.parts())}.",
         ]
         if self.learner.loading == self.learner.total:
-            found.append("That is while it loads: the whole model is on each learner before it is sharded.")
+            found.append("That is while it loads: its files cannot be read in parts, so each has it whole first.")
         if self.learner.host:
-            when = "for the whole model" if self.learners == 1 else "to save and to hand on what is sharded"
-            found.append(f"Its machine needs {in_words(self.learner.host)} more for each learner, {when}.")
+            whose, when = ("Its", "for the whole model") if self.learners == 1 else ("The first one's", WHEN_SHARDED)
+            found.append(f"{whose} machine needs {in_words(self.learner.host)} more, {when}.")
         return found
 
 
@@ -155,6 +156,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,
         gpu=gpu,
+        hands_on=_by_object_store(config, gpu=gpu),
     )
     return MemoryEstimate(
         sampler=sampler,
@@ -166,6 +168,13 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         context=context,
         gpu=gpu,
     )
+
+
+def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
+    try:
+        return config.cluster.way_of_weights(gpus=gpu) == "object_store"
+    except ValueError:  # a way that cannot be, which the checks tell
+        return True
 
 
 def sampled_share(config: RunConfig, context: int) -> float:
@@ -188,6 +197,7 @@ def learner_memory(
     checkpointing: bool = False,
     learners: int = 1,
     gpu: bool = False,
+    hands_on: bool = True,
 ) -> LearnerMemory:
     """One of `learners` that puts `tokens` through the model at once, `sampled` of which have a log-probability.
 
@@ -200,9 +210,11 @@ def learner_memory(
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
     - Borrowed are, while a layer computes, its whole weights and gradients and the next layer's, and the embedding's.
-    - Loading comes before sharding: the whole policy, and the whole reference or critic beside it.
-    - In the machine's memory lie, with one learner, the model while it loads; with several also what a checkpoint or a
-      weight sync gathers. Without GPUs the latter lies beside all the rest.
+    - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
+      loads before it shards: the whole policy, and the whole reference or critic beside it.
+    - In the machine's memory lie, with one learner and a GPU, the model while it loads. With several the first has one
+      file's worth of what they save; where Ray's object store hands the weights on (`hands_on`) all of them, once more
+      in the store; and a whole model to save from where the files cannot be read in parts.
     """
     base = dict(shape.weights)
     added = _adapters(shape, lora_rank, lora_targets)
@@ -223,11 +235,14 @@ def learner_memory(
     gathered_state = MOMENTS * FLOAT * _count(trained.values())
     if critic:
         gathered_state += MOMENTS * (FLOAT * _count(trained_body.values()) + value_head) + copied
-    loading = everything + max(
-        everything if reference and not lora_rank else 0, own_reference + copied if critic else 0
-    )
+    several = learners > 1 and shape.in_parts
+    of_all = part({**base, **added})
+    largest = FLOAT * max(map(prod, base.values()), default=0)
+    whole_ones = max(everything if reference and not lora_rank else 0, own_reference + copied if critic else 0)
+    saved = min(max(everything, gathered_state), FILE_BYTES + largest)
+    mold = 0 if shape.in_parts else everything
     return LearnerMemory(
-        weights=part({**base, **added}),
+        weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
         moments=MOMENTS * part(trained),
         reference=own_reference,
@@ -235,8 +250,8 @@ def learner_memory(
         activations=activation_bytes(shape, tokens=tokens, sampled=sampled, half=half, checkpointing=checkpointing),
         gathered=_borrowed(shape) if learners > 1 else 0,
         stepping=part(trained) if gpu else 0,
-        loading=loading,
-        host=(everything if gpu else 0) if learners == 1 else everything + max(everything, gathered_state),
+        loading=of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones,
+        host=(everything if gpu else 0) if learners == 1 else mold + max(saved, 2 * everything * hands_on),
     )
 
 
@@ -264,7 +279,8 @@ def activation_bytes(
     arXiv 2205.14135). Recomputing activations leaves D float32 of each token and layer, and all of one layer (Chen et
     al., arXiv 1604.06174). The head and the loss keep log-probabilities and probabilities of all V tokens of the
     vocabulary for each sampled token, and work on three more of that size on the way back: 5 V float32. In bfloat16
-    autocast also keeps a copy of each matrix, half its size and whole however many learners there are.
+    autograd also keeps a copy of each matrix, half its size and whole however many learners there are; where
+    activations are computed again, of one layer at a time.
     """
     size = HALF if half else FLOAT
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
@@ -276,7 +292,7 @@ def activation_bytes(
     head = 5 * sampled * FLOAT * shape.vocabulary
     copies = HALF * _count(shape.matrices.values()) if half else 0
     if checkpointing:
-        return shape.layers * tokens * FLOAT * shape.hidden + last + max(head, layer, copies)
+        return shape.layers * tokens * FLOAT * shape.hidden + last + max(head, layer + copies // shape.layers)
     return shape.layers * layer + last + head + copies
 
 

@@ -82,6 +82,8 @@ class RayBackend:
         self._note_places("Start", [*self.troupe.learners, *self.troupe.samplers])
         meeting = self._of_learners("Start", "address")[0]
         told = self._of_learners("Start", "open", meeting, str(found or ""), cluster.phase_minutes)[0]
+        for note in told["notes"]:
+            self.voice.tell(note)
         self.device, self.parameters = told["device"], told["parameters"]
         self.trainable_parameters = told["trainable_parameters"]
         self.sync()

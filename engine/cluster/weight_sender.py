@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.cluster.connection import import_ray
-from engine.cluster.policy_weights import PolicyWeights
+from engine.policies.policy_weights import PolicyWeights
 from engine.policies.vllm_installation import check_installation, set_up_environment
 from engine.policies.vllm_start import undoing_what_vllm_changes
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import sqrt
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +39,9 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
             remedy=f"Use all-linear, or names out of {', '.join(sorted(linear))}, separated by commas.",
         ) from error
+    for name, weight in model.named_parameters():
+        if ".lora_A." in name and not weight.is_meta:
+            weight.data.copy_(fresh_weight(name, weight))
 
     head = model.get_output_embeddings()
     if head in adapted(model).values() and head.weight is model.get_input_embeddings().weight:
@@ -44,6 +49,19 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
             f"The head of {type(model).__name__} shares its weights with the embedding, so it can have no update.",
             remedy="Leave it out of model.lora.targets; all-linear does.",
         )
+
+
+def fresh_weight(name: str, weight: Tensor) -> Tensor:
+    """What the weight `name` of an adapter begins as: `lora_A` uniform as peft has it, `lora_B` 0.
+
+    It depends on torch's seed and the name alone, so that learners that hold parts of a model begin as one that holds
+    it all.
+    """
+    if ".lora_A." not in name:
+        return torch.zeros(weight.shape)
+    stream = torch.Generator().manual_seed((torch.initial_seed() + crc32(name.encode())) % 2**63)
+    most = 1 / sqrt(weight.shape[-1])  # He's bound for a slope of sqrt(5), arXiv 1502.01852
+    return torch.empty(weight.shape).uniform_(-most, most, generator=stream)
 
 
 def _peft_config(lora: LoraSection) -> Any:
@@ -109,8 +127,16 @@ class _Update(nn.Module):
         return update
 
 
-def save_adapter(model: nn.Module, lora: LoraSection, directory: Path, *, base: str) -> None:
-    """Writes it as peft does; `base` is the path or id of the model that it belongs to."""
+def adapter_state(model: nn.Module, whole: Callable[[Tensor], Tensor] = torch.detach) -> dict[str, Tensor]:
+    """An adapter's own weights by the model's names; `whole` as for `merged_weight`."""
+    return {name: whole(weight).cpu() for name, weight in model.named_parameters() if ".lora_" in name}
+
+
+def save_adapter(
+    model: nn.Module, lora: LoraSection, directory: Path, *, base: str, state: dict[str, Tensor] | None = None
+) -> None:
+    """Writes it as peft does; `base` is the path or id of the model that it belongs to. `state` is its weights, where
+    the model has shards of them."""
     from peft import get_peft_model_state_dict
     from safetensors.torch import save_file
 
@@ -118,8 +144,8 @@ def save_adapter(model: nn.Module, lora: LoraSection, directory: Path, *, base: 
     config = _peft_config(lora)
     config.base_model_name_or_path, config.inference_mode = base, True
     config.save_pretrained(directory)
-    state = get_peft_model_state_dict(model, adapter_name=NAME)
-    save_file({PREFIX + name: weight.contiguous() for name, weight in state.items()}, directory / WEIGHTS)
+    own = get_peft_model_state_dict(model, state_dict=state, adapter_name=NAME)
+    save_file({PREFIX + name: weight.contiguous() for name, weight in own.items()}, directory / WEIGHTS)
 
 
 def load_adapter(model: nn.Module, directory: Path) -> None:

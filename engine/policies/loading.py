@@ -60,7 +60,8 @@ def run_body(body: LanguageModel, **inputs: Any) -> Any:
     kind = getattr(body, "computes_in", torch.float32)
     if kind == torch.float32:
         return body(**inputs)
-    with torch.autocast(next(body.parameters()).device.type, dtype=kind):
+    # each weight is used once, so a cache of their copies would save nothing and hold all of them at once
+    with torch.autocast(next(body.parameters()).device.type, dtype=kind, cache_enabled=False):
         return body(**inputs)
 
 
@@ -70,10 +71,17 @@ def compute_in(model: LanguageModel, precision: Literal["auto", "float32", "bflo
     Weights, gradients and optimiser stay in float32, and so does the head: log-probabilities of a large vocabulary
     need the digits. The sampler and the learner both go through it, so that they agree.
     """
-    able = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    able = device_of(model).type == "cuda" and torch.cuda.is_bf16_supported()
     chosen = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and able) else torch.float32
     model.base_model.computes_in = chosen
     return chosen
+
+
+def device_of(model: LanguageModel) -> torch.device:
+    """Where its weights are; of a hollow model where they will be."""
+    source = getattr(model.base_model, "filled_from", None)
+    found: torch.device = model.device if source is None else source.device
+    return found
 
 
 def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:

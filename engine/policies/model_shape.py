@@ -22,6 +22,7 @@ Sizes = tuple[int, ...]
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 LARGEST_CONFIG = 1024**2  # bytes
 LARGEST_HEADER = 64 * 1024**2
+FILE_BYTES = 4 * 1024**3  # of one file that several learners write, and so of what is held while they do
 MOST_LAYERS = 10_000
 HUB_ID = r"[\w.-]{1,96}(/[\w.-]{1,96})?"
 HEADS = frozenset({"lm_head", "embed_out"})
@@ -45,6 +46,7 @@ class ModelShape:
     tied: bool
     positions: int  # tokens that it has positions for; 0 where it does not say
     weights: Mapping[str, Sizes]
+    in_parts: bool = True  # whether each of several learners can read its own part of the files, as far as they tell
 
     @property
     def parameters(self) -> int:
@@ -127,12 +129,21 @@ def _read(folder: Path, changed: tuple[tuple[str, int], ...]) -> ModelShape:
     told = json.loads(_start_of(folder / "config.json", LARGEST_CONFIG))
     found = {name: sizes for file in _weights(folder) for name, sizes in _header(file)}
     sizes, tied = _sizes(told), _tied(told)
+    in_parts = _can_be_read_in_parts(folder, found, tied=bool(tied))
     if not found:
         found = dict(gated_decoder(sizes, tied=bool(tied), biased=told.get("model_type") == "qwen2"))
     head = {name for name in found if name.partition(".")[0] in HEADS}
     tied = not head if tied is None else tied
     weights = {name: size for name, size in found.items() if not (tied and name in head)}
-    return ModelShape(**sizes, **_names(told), tied=tied, weights=weights)
+    return ModelShape(**sizes, **_names(told), tied=tied, weights=weights, in_parts=in_parts)
+
+
+def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: bool) -> bool:
+    """Files that are not here yet are taken to be safetensors. Experts are put together as they are loaded, and a head
+    that is stored beside its twin has to be compared with it."""
+    if not found:
+        return not any(folder.glob("pytorch_model*.bin"))
+    return not any(".experts." in name or (tied and name.partition(".")[0] in HEADS) for name in found)
 
 
 def _start_of(file: Path, most: int) -> bytes:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +18,16 @@ import torch
 
 from engine.config import RunConfig
 from engine.errors import CheckpointError
-from engine.policies.adapter import add_adapter, load_adapter, merged_state, save_adapter
-from engine.policies.loading import LanguageModel, load_model
+from engine.policies.adapter import adapter_state, add_adapter, load_adapter, merged_state, save_adapter
+from engine.policies.hollow import OnlyWhole, hollow_model
+from engine.policies.loading import LanguageModel, load_model, load_tokenizer
+from engine.policies.policy_weights import whole, whole_state
+from engine.policies.weight_files import write_tensors
+from engine.training.learned import read_learned, write_together
 from engine.training.learner import Learner
 from engine.training.sharding import Share
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,33 +43,58 @@ class Progress:
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
-    return write(directory, model, tokenizer, learner.config, learner.state_dict(), progress)
-
-
-def write(
-    directory: Path,
-    model: LanguageModel,
-    tokenizer: Any,
-    config: RunConfig,
-    learned: dict[str, Any],
-    progress: Progress,
-) -> Path:
-    """Writes `step_<n>` below `directory`; under that name it is always complete. `learned` is the learner's state.
+    """Writes `step_<n>` below `directory`; under that name it is always complete.
 
     `model` in it is a whole model for any program. With LoRA that is the model with its update added in, and training
     goes on from `adapter` instead, since adding rounds.
     """
-    target = directory / f"step_{progress.step}"
-    part = directory / f".step_{progress.step}.part"
+    config = learner.config
+    with _new(directory, tokenizer, config, progress) as part:
+        if config.model.lora.rank:
+            model.save_pretrained(part / "model", state_dict=merged_state(model))
+            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
+        else:
+            model.save_pretrained(part / "model")
+        torch.save(learner.state_dict(), part / "learner.pt")
+    return _named(directory, progress)
+
+
+def save_together(
+    directory: Path, tokenizer: Any, learner: Learner, progress: Progress, *, mold: LanguageModel | None = None
+) -> Path:
+    """The same of a model in shards. All learners call it and the first one writes; none has more of it whole at a time
+    than a file takes. `mold` is a whole model that the first pours it into, for one whose files are not by the names of
+    its weights."""
+    model, config = learner.model, learner.config
+    first = learner.share.rank == 0
+    with _new(directory, tokenizer, config, progress) if first else nullcontext() as part:
+        state = whole_state(model)
+        if mold is not None and part is not None:
+            places = mold.state_dict()
+            for name, weight in state:
+                places[name].copy_(weight)
+            mold.save_pretrained(part / "model")
+        else:
+            write_tensors(part and part / "model", "model", state)
+        adapter = adapter_state(model, whole)
+        if part is not None and mold is None:
+            model.config.save_pretrained(part / "model")
+            model.generation_config.save_pretrained(part / "model")
+        if part is not None and adapter:
+            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=adapter)
+        write_together(part, learner.state_dict())
+    return _named(directory, progress)
+
+
+@contextmanager
+def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress) -> Iterator[Path]:
+    """A folder that is under its name once all is in it."""
+    target = _named(directory, progress)
+    part = directory / f".{target.name}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    if config.model.lora.rank:
-        model.save_pretrained(part / "model", state_dict=merged_state(model))
-        save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
-    else:
-        model.save_pretrained(part / "model")
+    yield part
     tokenizer.save_pretrained(part / "model")
-    torch.save(learned, part / "learner.pt")
     (part / "made_with.json").write_text(json.dumps(_what_must_match(config)))
     (part / "progress.json").write_text(json.dumps(asdict(progress)))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
@@ -69,7 +104,10 @@ def write(
     shutil.rmtree(target, ignore_errors=True)
     part.replace(target)
     _sync(directory)
-    return target
+
+
+def _named(directory: Path, progress: Progress) -> Path:
+    return directory / f"step_{progress.step}"
 
 
 def prune(directory: Path, *, keep: int) -> None:
@@ -99,30 +137,58 @@ def is_good(path: Path) -> bool:
 
 
 def load_learner(
-    config: RunConfig, found: Path | None, *, device: str, share: Share | None = None
+    config: RunConfig,
+    found: Path | None,
+    *,
+    device: str,
+    share: Share | None = None,
+    tell: Callable[[str], None] = log.warning,
 ) -> tuple[Any, Learner, Progress]:
-    """Tokenizer, learner (and its model) and progress: from the checkpoint `found`, else from `config.model`."""
+    """Tokenizer, learner (and its model) and progress: from the checkpoint `found`, else from `config.model`.
+
+    One of several learners reads its own part of the model; `tell` hears why, where it has to load it whole.
+    """
     if found is not None:
         _check_match(found, config)
-    model, tokenizer = load_policy(config, found, device=device)
+    load = partial(_load_hollow, tell=tell) if share is not None and share.size > 1 else load_policy
+    model, tokenizer = load(config, found, device=device)
     start = None
-    if found is not None and not config.model.lora.rank and config.loss.kl_coefficient > 0:
+    pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
+    if found is not None and not config.model.lora.rank and pulled:
         # the pull is to where the run began, not to where it was interrupted
-        start, _ = load_model(config.model.path, device=device)
+        start, _ = load(config, None, device=device)
     learner = Learner(model, config, start=start, share=share)
     return tokenizer, learner, restore(found, learner) if found is not None else Progress()
 
 
 def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[LanguageModel, Any]:
     """Model, with its adapter where it has one, and tokenizer."""
-    lora = config.model.lora
-    whole = found is not None and not lora.rank
-    model, tokenizer = load_model(str(found / "model") if found and whole else config.model.path, device=device)
-    if lora.rank:
-        add_adapter(model, lora)
-        if found is not None:
-            load_adapter(model, found / "adapter")
+    path, adapter = _model_of(config, found)
+    model, tokenizer = load_model(path, device=device)
+    if config.model.lora.rank:
+        add_adapter(model, config.model.lora)
+        if adapter is not None:
+            load_adapter(model, adapter)
     return model, tokenizer
+
+
+def _load_hollow(
+    config: RunConfig, found: Path | None, *, device: str, tell: Callable[[str], None]
+) -> tuple[LanguageModel, Any]:
+    """The same without weights, which are filled in once it is in shards."""
+    path, adapter = _model_of(config, found)
+    try:
+        return hollow_model(path, device=device, lora=config.model.lora, adapter=adapter), load_tokenizer(path)
+    except OnlyWhole as why:
+        tell(f"each learner loads {path} whole before it is sharded, since {why}")
+        return load_policy(config, found, device=device)
+
+
+def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
+    """Where the model is, and the adapter that was trained beside it."""
+    if found is None:
+        return config.model.path, None
+    return (config.model.path, found / "adapter") if config.model.lora.rank else (str(found / "model"), None)
 
 
 def _what_must_match(config: RunConfig) -> dict[str, str | float]:
@@ -152,7 +218,7 @@ def _check_match(path: Path, config: RunConfig) -> None:
 def restore(path: Path, learner: Learner) -> Progress:
     """Loads the learner's state in place. Its model is loaded before that (`load_learner`)."""
     try:
-        learner.load_state_dict(torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device))
+        learner.load_state_dict(read_learned(path, learner))
         return Progress(**json.loads((path / "progress.json").read_text()))
     except (KeyError, ValueError, RuntimeError, TypeError) as error:
         raise CheckpointError(
@@ -165,7 +231,7 @@ def adopt(path: Path, learner: Learner) -> None:
     """The optimiser's state of another run's checkpoint, and its critic if both have one, under the learner's own
     settings. The learner's weights are that checkpoint's already."""
     mine = learner.state_dict()
-    learned = torch.load(path / "learner.pt", weights_only=True, map_location=learner.model.device)
+    learned = read_learned(path, learner)
     state = {name: learned.get(name, value) for name, value in mine.items()}
     try:
         for name in state.keys() & {"optimizer", "critic_optimizer"}:
@@ -197,7 +263,8 @@ def size_of(path: Path) -> int:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _sync(path: Path) -> None:

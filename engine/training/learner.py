@@ -17,20 +17,20 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.config import RunConfig
 from engine.errors import ModelError
-from engine.policies.loading import LanguageModel, compute_in
+from engine.policies.loading import LanguageModel, compute_in, device_of
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.forward_size import tokens_per_pass
 from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
-from engine.training.sharding import Alone, Share, gathered, scattered, scattered_optimizer
+from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies
 
 
 class Learner:
     """`start` is the model that the run began with, where `model` is no longer that. `share` is what this process has
-    of the update; where there are several, `model` is whole in each of them and is sharded here."""
+    of the update; where there are several, `model` is hollow or whole in each of them, and is sharded here."""
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class Learner:
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         if config.algorithm.has_critic:
-            self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size).to(model.device)
+            self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size)
+            self.critic.head.to(device_of(model))
             self.share.shard_body(self.critic.body)
             self.critic_optimizer = torch.optim.AdamW(
                 trainable_parameters(self.critic),
@@ -257,13 +258,14 @@ class Learner:
         return rate
 
     def state_dict(self) -> dict[str, Any]:
-        """Whole, whoever shares in it; where several do, all of them call this."""
+        """Of what is sharded, this process's shards."""
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
         if self.critic is not None and self.critic_optimizer is not None:
             state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
-        return state if self.share.size == 1 else dict(gathered(state))
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """From a whole state, or from one whose tensors are in files (`engine.training.learned`)."""
         self.optimizer.load_state_dict(scattered_optimizer(state["optimizer"], self.optimizer))
         if self.critic is not None and self.critic_optimizer is not None:
             load_trained_state(self.critic, state["critic"])

@@ -12,9 +12,12 @@ from typing import Any, Protocol
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
 
+from engine.policies.hollow import Source
 from engine.policies.loading import LanguageModel
+from engine.policies.weight_files import StoredTensor
+from engine.training.filling import fill, part_of
 
 
 class Share(Protocol):
@@ -24,9 +27,9 @@ class Share(Protocol):
     size: int
 
     def shard_model(self, model: LanguageModel) -> None:
-        """Its weights are shards from now on. Before an optimiser sees them."""
+        """Its weights are shards from now on; a hollow model is filled. Before an optimiser sees them."""
 
-    def shard_body(self, body: nn.Module) -> None:
+    def shard_body(self, body: LanguageModel) -> None:
         """The same of a model without a head."""
 
     def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
@@ -50,7 +53,7 @@ class Alone:
     def shard_model(self, model: LanguageModel) -> None:
         pass
 
-    def shard_body(self, body: nn.Module) -> None:
+    def shard_body(self, body: LanguageModel) -> None:
         pass
 
     def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
@@ -76,16 +79,16 @@ class Sharded:
         """Layer by layer. A head that is its embedding stays whole in each process: two places use it."""
         head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
         tied = head.weight is embedding.weight
-        self.shard_body(model.base_model, whole={head.weight} if tied else set())
+        _shard_layers(model.base_model, {head.weight} if tied else set())
         if not tied:
             _shard(head)
+        if source := _taken_source(model.base_model):
+            fill(model, source)
 
-    def shard_body(self, body: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
-        for part in body.children():
-            if isinstance(part, nn.ModuleList):
-                for layer in part:
-                    _shard(layer)
-        _shard(body, whole)
+    def shard_body(self, body: LanguageModel) -> None:
+        _shard_layers(body)
+        if source := _taken_source(body):
+            fill(body, source, prefix=source.prefix)
 
     def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
         rounds = -(-len(parts) // self.size)
@@ -119,6 +122,20 @@ class Sharded:
         return float(norm)
 
 
+def _taken_source(body: LanguageModel) -> Source | None:
+    """What a hollow model is to be filled from, which it forgets."""
+    source: Source | None = body.__dict__.pop("filled_from", None)
+    return source
+
+
+def _shard_layers(body: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
+    for part in body.children():
+        if isinstance(part, nn.ModuleList):
+            for layer in part:
+                _shard(layer)
+    _shard(body, whole)
+
+
 def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
     from torch.distributed.fsdp import fully_shard
 
@@ -131,22 +148,11 @@ def _squares(gradients: Sequence[Tensor], *, like: Sequence[Tensor]) -> Tensor:
     return sum((gradient.square().sum() for gradient in gradients), torch.zeros((), device=device))
 
 
-def gathered(state: Any) -> Any:
-    """`state` with every shard made whole and on the CPU. All processes call it, and all have the result."""
-    if isinstance(state, dict):
-        return {key: gathered(value) for key, value in state.items()}
-    if isinstance(state, list):
-        return [gathered(value) for value in state]
-    if isinstance(state, DTensor):
-        return state.full_tensor().cpu()
-    return state.cpu() if isinstance(state, Tensor) else state
-
-
-def scattered(whole: Tensor, like: Tensor) -> Tensor:
-    """This process's shard of `whole`, laid out as `like` is; `whole` itself where that is no shard."""
-    if not isinstance(like, DTensor):
+def scattered(whole: Tensor | StoredTensor, like: Tensor) -> Tensor:
+    """This process's shard of `whole`, laid out as `like` is; all of it where that is no shard."""
+    if isinstance(whole, DTensor) or (isinstance(whole, Tensor) and not isinstance(like, DTensor)):
         return whole
-    return distribute_tensor(whole.to(like.device), like.device_mesh, like.placements)
+    return part_of(whole, like, like.device)
 
 
 def scattered_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:

@@ -149,9 +149,11 @@ def test_large_shapes_have_their_models_parameters_and_as_many_gpus_as_they_need
     assert [tensor_parallel(qwen2(shape), gpu, Assumed()) for shape in LARGE.values()] == [1, 1, 4]
 
 
-def test_a_model_that_no_learner_could_load_is_said_to_be_so() -> None:
+def test_a_model_that_no_learner_has_room_for_is_said_to_be_so() -> None:
     huge = replace(place(), shape=qwen2(LARGE["72B"]), gpu=replace(EVEN, memory=80e9), assumed=Assumed())
-    assert fits(huge) == "loads 291 GB"
+    # weights, gradients, moments and the optimiser's copy: 20 bytes each
+    assert fits(huge) == "needs 1,454 GB"
+    assert fits(replace(huge, learners=48)) == ""
 
 
 @pytest.mark.slow

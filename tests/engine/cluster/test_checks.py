@@ -97,14 +97,27 @@ def test_a_model_that_vllm_has_not_is_refused_unless_our_own_sampler_is_chosen(t
 
 def test_a_model_too_large_for_its_gpus_is_refused_at_the_fields_that_decide_it(tmp_path: Path) -> None:
     found = look_at(run(model=model(tmp_path)), machine())
-    # 72.7 billion parameters, 2 bytes each for the sampler; the learner loads 4 bytes each
+    # 72.7 billion parameters, 2 bytes each for the sampler; the learner has 16 bytes each
     assert "A sampler needs 136 GiB" in found.problems["cluster.memory_share"]
     assert "A learner needs at least 1.1 TiB" in found.problems["cluster.learners"]
-    many = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 4}), machine())
-    assert "cluster.memory_share" not in many.problems
+    few = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 8}), machine())
+    assert "cluster.memory_share" not in few.problems
+    # an eighth of that
+    assert few.problems["cluster.learners"].startswith(
+        "A learner needs at least 135 GiB, and a GPU has 80.0 GiB: weights, gradients and the optimiser."
+    )
+    # each of 32 reads its own part of the model, and has room for it
+    enough = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 32}), machine())
+    assert "cluster.learners" not in enough.problems
+
+
+def test_files_that_learners_cannot_read_in_parts_are_loaded_whole_which_may_be_too_much(tmp_path: Path) -> None:
+    old = model(tmp_path)
+    (tmp_path / "pytorch_model.bin").touch()
+    found = look_at(run(model=old, cluster={"tensor_parallel": 4, "learners": 32}), machine())
     assert (
-        "A learner needs at least 271 GiB, and a GPU has 80.0 GiB: each loads the whole model"
-        in (many.problems["cluster.learners"])
+        "needs at least 271 GiB, and a GPU has 80.0 GiB: its files cannot be read in parts"
+        in (found.problems["cluster.learners"])
     )
 
 

@@ -18,12 +18,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from engine.cluster.checks import Machine, look_at
-from engine.cluster.policy_weights import PolicyWeights
 from engine.cluster.weight_sender import ToldByTheDriver, nccl_link, nccl_worker_link, open_nccl
 from engine.config import ClusterConfig, LoraSection, build_config
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import add_adapter, merged_state
 from engine.policies.loading import load_model
+from engine.policies.policy_weights import PolicyWeights
 from engine.policies.vllm_engine import VllmEngine
 from tests.engine.models import small_model
 from tests.engine.policies.vllm_builders import CONTEXT_TOKENS, logprobs_of, needs_vllm, random_ids

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from vllm.distributed.weight_transfer import WeightTransferEngineFactory
 from vllm.distributed.weight_transfer.nccl_engine import NCCLWeightTransferEngine
 
-from engine.cluster.policy_weights import PolicyWeights
+from engine.policies.policy_weights import PolicyWeights
 from engine.training.sharding import Sharded
 from tests.engine.training.sharded_runs import new_learner
 

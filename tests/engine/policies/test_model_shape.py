@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from engine.errors import ModelError
 from engine.policies.loading import load_model
@@ -78,6 +80,17 @@ def test_a_model_in_parts_is_counted_whole_or_not_at_all(tmp_path: Path) -> None
     assert whole.parameters == sum(weight.numel() for weight in small_model().parameters())
     parts[0].unlink()
     assert model_shape(str(tmp_path)).parameters == whole.parameters  # by its configuration
+
+
+def test_files_tell_whether_several_learners_can_each_read_their_part(tmp_path: Path) -> None:
+    assert model_shape("tiny").in_parts
+    small_model(tied=True).save_pretrained(tmp_path)
+    assert model_shape(str(tmp_path)).in_parts
+    both = {**load_file(tmp_path / "model.safetensors"), "lm_head.weight": torch.zeros(2, 2)}
+    save_file(both, tmp_path / "model.safetensors")  # which of two that should be one is right is seen when it is whole
+    assert not model_shape(str(tmp_path)).in_parts
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    assert not model_shape(str(tmp_path)).in_parts
 
 
 def test_older_names_of_sizes_are_understood(tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ import torch.multiprocessing as processes
 from transformers import AutoModelForCausalLM
 
 from engine.policies.adapter import add_adapter
+from engine.policies.hollow import hollow_model
+from engine.policies.policy_weights import whole
 from engine.training.learner import Learner
-from engine.training.sharding import Alone, Sharded, Share, gathered
+from engine.training.sharding import Alone, Sharded, Share
 from tests.engine.models import small_model
 from tests.engine.training.builders import advantages_of, learner_config, made_up_batch
 
@@ -45,7 +47,11 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
     if before.exists():
         learner.load_state_dict(torch.load(before, weights_only=True))
     metrics = [one_update(learner, step) for step in range(1, STEPS + 1)]
-    result = {"metrics": metrics, "weights": gathered(learner.model.state_dict()), "learner": learner.state_dict()}
+    result = {
+        "metrics": metrics,
+        "weights": gathered(learner.model.state_dict()),
+        "learner": gathered(learner.state_dict()),
+    }
     if rank == 0:
         torch.save(result, folder / f"of_{size}.pt")
     if size > 1:
@@ -54,9 +60,11 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
 
 
 def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:
-    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     config = learner_config(**sections)
     torch.manual_seed(0)  # an adapter begins at random, and as the same in all processes
+    if share.size > 1:
+        return Learner(hollow_model(str(path), device="cpu", lora=config.model.lora), config, share=share)
+    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)
     return Learner(model, config, share=share)
@@ -68,3 +76,12 @@ def one_update(learner: Learner, step: int) -> dict[str, float]:
     returns = advantages_of(batch) if values is not None else None
     shuffle = torch.Generator().manual_seed(step)
     return learner.update(batch, advantages_of(batch), step=step, shuffle=shuffle, values=values, returns=returns)
+
+
+def gathered(state: Any) -> Any:
+    """`state` with every shard made whole. All processes call it, and all have the result."""
+    if isinstance(state, dict):
+        return {key: gathered(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [gathered(value) for value in state]
+    return whole(state) if isinstance(state, torch.Tensor) else state

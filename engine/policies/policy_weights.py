@@ -1,4 +1,4 @@
-"""A learner's weights as samplers take them: whole, one at a time, under the names that the model has in its files.
+"""A learner's weights as samplers and files take them: whole, one at a time, under the names of the model's files.
 
 What `vllm.distributed.weight_transfer` calls a weight source; it asks for no more than this has.
 """
@@ -65,6 +65,13 @@ class PolicyWeights:
                 yield f"{layer}.{rest}", weight, partial(whole, weight)
             elif not any(name.startswith(f"{adapted_layer}.") for adapted_layer in self.layers):
                 yield name, weight, partial(whole, weight)
+
+
+def whole_state(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """All that a file of the model holds, in float32. Every learner that has a shard walks through it."""
+    yield from PolicyWeights(model, torch.float32)
+    kept = model.state_dict().keys()
+    yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 
 
 def whole(weight: Tensor) -> Tensor:
