@@ -4,7 +4,8 @@ WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
 TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
-export PYTHONDONTWRITEBYTECODE ?= 1
+# Engines, actors and tasks are processes of their own: without compiled modules each would start in twice the time.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
 .PHONY: run link test lint bench screenshots clean setup setup-dev setup-cluster

@@ -44,6 +44,9 @@ def ray_address() -> Iterator[str]:
     """Of a Ray on this machine without GPUs. Each run has a namespace of its own there, and gives back what it held."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": PROCESSORS, "include_dashboard": False})
+    from engine.cluster.connection import NO_SPARE_WORKERS
+
+    head = {"num_cpus": PROCESSORS, "include_dashboard": False, "_system_config": NO_SPARE_WORKERS}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     yield cluster.address
     cluster.shutdown()

@@ -14,6 +14,7 @@ from typing import Any
 from engine.cluster.faults import ClusterFault, NoCluster
 
 ANSWER_SECONDS = 5.0
+NO_SPARE_WORKERS = {"prestart_worker_first_driver": False}  # Ray would start an idle process for each processor
 START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
 
 
@@ -37,7 +38,13 @@ def connect(cores: int, *, namespace: str) -> str:
     if not address:
         try:
             with own_signals():
-                ray.init(address="local", num_cpus=max(os.cpu_count() or 1, cores), include_dashboard=False, **common)
+                ray.init(
+                    address="local",
+                    num_cpus=max(os.cpu_count() or 1, cores),
+                    include_dashboard=False,
+                    _system_config=NO_SPARE_WORKERS,
+                    **common,
+                )
         except Exception as error:  # Ray gives its own processes half a minute, which is little on a busy machine
             raise ClusterFault(
                 f"Ray did not start on this machine: {first_words(error)}",

@@ -88,8 +88,7 @@ def model_shape(path: str) -> ModelShape:
             remedy="Give a directory, or download the model into the local Hugging Face cache.",
         )
     try:
-        changed = tuple((file.name, file.stat().st_mtime_ns) for file in (folder / "config.json", *_weights(folder)))
-        return _read(folder, changed)
+        return _read(folder, tuple(_stamp(file) for file in (folder / "config.json", *_weights(folder))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise ModelError(
             f"The files in {folder} tell no shape of a language model.",
@@ -124,8 +123,14 @@ def _weights(folder: Path) -> list[Path]:
     return [whole] if whole.is_file() else []
 
 
+def _stamp(file: Path) -> tuple[str, int, int]:
+    """Tells a file from what it was before; the clock of files alone may stand still between two writes."""
+    status = file.stat()
+    return file.name, status.st_mtime_ns, status.st_size
+
+
 @lru_cache(maxsize=64)
-def _read(folder: Path, changed: tuple[tuple[str, int], ...]) -> ModelShape:
+def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     told = json.loads(_start_of(folder / "config.json", LARGEST_CONFIG))
     found = {name: sizes for file in _weights(folder) for name, sizes in _header(file)}
     sizes, tied = _sizes(told), _tied(told)
