@@ -10,6 +10,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from tests.e2e.chromium import end_shared_browser
+
 TESTS = Path(__file__).parent
 PROCESSORS = 8  # more than any run of these tests has actors on Ray
 # each starts Ray, vLLM or both, which would starve a second of its kind
@@ -37,6 +39,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_unconfigure() -> None:
+    end_shared_browser()
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def shared_browser() -> Iterator[Browser]:
+    """This process's one Chromium: to start it takes longer than most pages. Contexts end with the block."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.connect(_address())
+        yield browser
+        browser.close()
+
+
+@functools.cache
+def _address() -> str:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as settings:
+        json.dump({"executablePath": CHROMIUM, "args": FLAGS}, settings)
+        settings.flush()
+        command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
+        server = subprocess.Popen(
+            [*command, "--config", settings.name], stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        _started.append(server)
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+    assert address.startswith("ws://127.0.0.1:"), address
+    return address
+
+
+_started: list[subprocess.Popen[str]] = []
+
+
+def end_shared_browser() -> None:
+    for server in _started:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(20)

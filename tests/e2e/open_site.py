@@ -9,10 +9,10 @@ import pytest
 from django.conf import settings as site_settings
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pytest_django import Settings
 
-from tests.e2e.chromium import CHROMIUM, FLAGS
+from tests.e2e.chromium import CHROMIUM, shared_browser
 from tests.webapp.security.live_site import live_site
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
@@ -25,13 +25,12 @@ def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
     client.force_login(User.objects.create_user("ada"))
     session = str(client.session.session_key)
     errors: list[str] = []
-    with live_site(settings) as origin, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with live_site(settings) as origin, shared_browser() as browser:
         context = browser.new_context(base_url=origin, viewport={"width": width, "height": 900})
         context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: errors.append(f"{page.url}: {error.stack or error}"))
         yield page
-        browser.close()
+        context.close()
     assert not errors, errors

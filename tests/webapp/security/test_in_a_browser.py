@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings as site_settings
 from django.test import Client
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page
 from pytest_django import Settings
 
-from tests.e2e.chromium import CHROMIUM, FLAGS
+from tests.e2e.chromium import CHROMIUM, shared_browser
 from tests.hostile import STORABLE
 from tests.webapp.security.live_site import live_site
 from tests.webapp.security.roles import HTTP
@@ -56,13 +56,12 @@ def signed_in(origin: str, hostile_world: World) -> Iterator[BrowserContext]:
     client = Client()
     client.force_login(hostile_world.user)
     cookie = {"name": site_settings.SESSION_COOKIE_NAME, "value": str(client.session.session_key), "url": origin}
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with shared_browser() as browser:
         context = browser.new_context()
         context.add_init_script(WATCH)
         context.add_cookies([{**cookie, "sameSite": "Lax"}])  # type: ignore[list-item]
         yield context
-        browser.close()
+        context.close()
 
 
 class Watcher:
