@@ -9,6 +9,7 @@ from webapp import environ
 from webapp.databases import database
 from webapp.secret import secret_key
 from webapp.security.authorities import trusted_hosts, trusted_origins
+from webapp.static_address import static_address
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STARBOARD_DATA_DIR = environ.path("STARBOARD_DATA_DIR", BASE_DIR / "var")
@@ -156,12 +157,13 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
-# Served from the folder itself: nothing to collect, and a changed file is seen at the next request.
-STATIC_URL = "/static/"
+# Served from the folder itself: nothing to collect. With debug pages a changed file is seen at the next request, else
+# at the next start.
+STATIC_URL = "/static/" if DEBUG else static_address(BASE_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 SERVESTATIC_USE_FINDERS = True
-SERVESTATIC_AUTOREFRESH = True
-SERVESTATIC_MAX_AGE = 0
+SERVESTATIC_AUTOREFRESH = DEBUG
+SERVESTATIC_MAX_AGE = 0 if DEBUG else 365 * 24 * 3600  # seconds
 SERVESTATIC_ALLOW_ALL_ORIGINS = False
 
 LANGUAGE_CODE = "en"

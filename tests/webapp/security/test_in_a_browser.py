@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as site_settings
+from django.templatetags.static import static
 from django.test import Client
 from playwright.sync_api import BrowserContext, Page
 from pytest_django import Settings
@@ -124,7 +125,7 @@ async function attempt() {
     const image = new Image();
     image.onload = () => done('loaded');
     image.onerror = () => done('blocked');
-    image.src = '%(origin)s/static/img/favicon.svg';
+    image.src = '%(image)s';
   });
   return got;
 }
@@ -134,7 +135,9 @@ async function attempt() {
 def test_a_page_on_another_port_of_this_machine_gets_nowhere(
     signed_in: BrowserContext, origin: str, hostile_world: World
 ) -> None:
-    html = (FOREIGN_PAGE % {"origin": origin, "run": hostile_world.run.pk}).encode()
+    html = (
+        FOREIGN_PAGE % {"origin": origin, "run": hostile_world.run.pk, "image": origin + static("img/favicon.svg")}
+    ).encode()
 
     class Foreign(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
