@@ -14,6 +14,7 @@ import sys
 STARTER = "engine/configs/starter.toml"
 COMMANDS = {
     "engine_step": ["engine", "bench", STARTER],
+    "step_profile": ["benchmarks.step_profile"],
     "diagnostics_cost": ["benchmarks.diagnostics_cost"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "ingestion": ["benchmarks.ingestion"],
