@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -50,6 +51,25 @@ def test_a_run_on_ray_has_the_numbers_of_the_same_run_without(tmp_path: Path, ra
     assert ours.keys() == theirs.keys() == {1, 2, 3}
     for step, wanted in ours.items():
         assert theirs[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+
+
+def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_path: Path, ray_address: str) -> None:
+    config = ray_config(cluster={"learners": 2}, optimizer={"learning_rate": 1e-3, "updates_per_step": 1})
+    wish = {"request": "run", "settings": {"revision": 1, "changes": {"optimizer.learning_rate": 5e-4}}}
+    with engine(config, tmp_path / "first", RAY_ADDRESS=ray_address) as process:
+        wait_for(tmp_path / "first", rolling_out(1))
+        (tmp_path / "first" / "control.json").write_text(json.dumps(wish))
+        assert process.wait(200) == 0
+    rates = [step["optim/learning_rate"] for step in metrics(tmp_path / "first").values()]
+    assert (rates[0], rates[2]) == (1e-3, 5e-4)
+
+    start = {"path": "tiny", "start_from": {"run": "first", "step": 3}}
+    fork = ray_config(steps=2, cluster={"learners": 2}, model=start)
+    assert train(fork, tmp_path / "ray", RAY_ADDRESS=ray_address) == 0
+    assert train(fork.model_copy(update={"backend": "local"}), tmp_path / "local") == 0
+    ours, theirs = metrics(tmp_path / "local"), metrics(tmp_path / "ray")
+    for step in (1, 2):  # the second plays what the first learned, with the moments that both took over
+        assert theirs[step] == pytest.approx(ours[step], rel=1e-4, abs=1e-5)
 
 
 def test_a_sampler_that_is_killed_in_a_rollout_is_replaced_and_no_trajectory_counts_twice(
