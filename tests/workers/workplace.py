@@ -8,19 +8,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import redis
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
 from engine.config import RunConfig
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
 from workers.app import app
-from workers.process import processes_with_cookie
+from workers.process import processes_with_cookie, read_stat
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STAND_IN = [sys.executable, str(REPOSITORY / "tests/workers/stand_in_engine.py")]
@@ -102,6 +103,16 @@ class Workplace:
         worker.kill()
         worker.wait()
 
+    def suspend_worker(self, worker: subprocess.Popen[bytes]) -> None:
+        """Stops it between its writes: within one it would hold SQLite's only lock against everybody, for good."""
+        while True:
+            worker.send_signal(signal.SIGSTOP)
+            wait_for(lambda: (stat := read_stat(worker.pid)) is not None and stat.state == "T", what="a stop")
+            if takes_writes():
+                return
+            worker.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+
     def flush_redis(self) -> None:
         redis.Redis.from_url(self.redis_url).flushall()
 
@@ -113,6 +124,32 @@ class Workplace:
         for run in Run.objects.all():
             for identity in processes_with_cookie(run.process.get("cookie", "none")):
                 os.kill(identity.pid, signal.SIGKILL)
+
+
+def takes_writes() -> bool:
+    """False while another process is in the middle of a write that keeps others out."""
+    try:
+        with impatient_writes(), transaction.atomic():
+            list(Run.objects.select_for_update(nowait=True))
+    except OperationalError:
+        return False
+    return True
+
+
+@contextmanager
+def impatient_writes() -> Iterator[None]:
+    """SQLite waits for a lock as long as its connection says; PostgreSQL takes the word `nowait`."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        patience = cursor.fetchone()[0]
+        cursor.execute("PRAGMA busy_timeout = 200")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {patience}")
 
 
 def forget_connections() -> None:
