@@ -3,6 +3,11 @@
 const MARGIN = "300px"; // how far out of view a chart is made ready
 const MANY = 100; // charts; in a larger grid those that leave are taken down again
 
+function isInView(chart) {
+  const { top, bottom } = chart.panel.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
 export class ChartGrid {
   // `onNear()` when charts have come into view
   constructor(target, onNear) {
@@ -51,7 +56,11 @@ export class ChartGrid {
     curves.want(keys);
     const { window, axis } = page.view;
     curves.look(keys, window && curves.stepsBetween(axis, window));
-    for (const chart of shown) await chart.draw(page);
+    const looked = shown.filter(isInView);
+    const others = shown.filter((chart) => !looked.includes(chart));
+    for (const chart of looked) await chart.draw(page);
+    if (others.length) await new Promise(requestAnimationFrame); // what is looked at is on the screen first
+    for (const chart of others) await chart.draw(page);
     if (this.place) shown.forEach((chart) => chart.mark(this.place));
   }
 

@@ -12,9 +12,10 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
     zeroline: false,
     linecolor: css("--border"),
     tickfont: { size: 11, color: muted },
+    ticklabeloverflow: "allow", // to measure every label would be a sixth of a drawing; the margins hold them
   };
   return {
-    margin: { l: small ? 48 : 56, r: 8, t: 6, b: 28 },
+    margin: { l: small ? 48 : 56, r: 14, t: 7, b: 28 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: css("--font-text"), size: 11, color: muted },
