@@ -16,12 +16,14 @@ from benchmarks.science.experiment import Experiment
 from engine.metrics import describe
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # Okabe-Ito
-WIDTH, HEIGHT = 4.2, 2.8  # inches a panel
+WIDTH, HEIGHT = 4.2, 3.1  # inches a panel
+LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False}
 
 
 def plot(experiment: Experiment, results: Sequence[dict[str, Any]], path: Path) -> None:
     names = [name for name in experiment.curves if any(result["curves"][name] for result in results)]
-    figure, axes = pyplot.subplots(1, len(names), figsize=(WIDTH * len(names), HEIGHT), squeeze=False)
+    size = (WIDTH * len(names), HEIGHT)
+    figure, axes = pyplot.subplots(1, len(names), figsize=size, squeeze=False, layout="constrained")
     for axis, name in zip(axes[0], names, strict=True):
         for colour, arm in zip(COLOURS, experiment.arms, strict=False):
             curves = [result["curves"][name] for result in results if result["arm"] == arm.label]
@@ -32,8 +34,7 @@ def plot(experiment: Experiment, results: Sequence[dict[str, Any]], path: Path) 
         axis.set_xlabel("step", fontsize=8)
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0][0].legend(fontsize=7, frameon=False)
-    figure.tight_layout()
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, **LEGEND)
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 
