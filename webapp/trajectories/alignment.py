@@ -31,11 +31,11 @@ class Aligned:
 
     @property
     def words(self) -> str:
-        """Where it parts, in words; a difference from the start is of turn 0."""
+        """From where it differs, in words; a difference from the start is of turn 0."""
         if not self.partings:
             return "the same throughout"
         turns = sorted(set(self.partings.values()))
-        return "; ".join(f"{f'turn {turn}' if turn else 'from the start'}: {self._at(turn)}" for turn in turns)
+        return "; ".join(f"{f'from turn {turn}' if turn else 'from the start'}: {self._at(turn)}" for turn in turns)
 
     def _at(self, turn: int) -> str:
         return ", ".join(KINDS[kind] for kind, first in self.partings.items() if first == turn)

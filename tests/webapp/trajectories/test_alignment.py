@@ -23,7 +23,7 @@ def test_words_part_before_actions_and_actions_before_states() -> None:
     assert aligned.partings == {"text": 1, "action": 2, "state": 3}
     assert [cell.parts for cell in aligned.cells] == [["other words"], ["another action"], ["another state"]]
     assert [sorted(cell.same) for cell in aligned.cells] == [["action", "state"], ["state", "text"], ["action", "text"]]
-    assert aligned.words == "turn 1: other words; turn 2: another action; turn 3: another state"
+    assert aligned.words == "from turn 1: other words; from turn 2: another action; from turn 3: another state"
 
 
 def test_the_first_parts_from_nothing_and_claims_no_sameness() -> None:
