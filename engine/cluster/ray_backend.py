@@ -31,6 +31,8 @@ from engine.rollout.types import Trajectory
 from engine.training.backend import Metrics, never
 from engine.training.checkpoint import Progress
 
+# A run may leave within these; an update that was begun, a save or a sync is done to its end.
+LEAVABLE = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
 REPLACEMENTS = 3  # samplers that may die within one rollout
 PROBE_TOKENS = 64
 PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # what sampler and learner may differ by, by the token
@@ -275,12 +277,13 @@ class RayBackend:
     def _results(
         self, what: str, references: list[Any], names: list[str], checkpoint: Callable[[], None] | None = None
     ) -> list[Any]:
+        usual = self.voice.checkpoint if what in LEAVABLE else never
         try:
             return results(
                 references,
                 what=what,
                 minutes=self.config.cluster.phase_minutes,
-                checkpoint=checkpoint or self.voice.checkpoint,
+                checkpoint=checkpoint or usual,
                 names=names,
             )
         except PhaseHangs as hang:

@@ -91,7 +91,11 @@ def wait_for(directory: Path, wanted: Callable[[Event], bool]) -> None:
 
 
 def rolling_out(step: int) -> Callable[[Event], bool]:
-    return lambda event: event.kind == "phase_changed" and event.phase == "rollout" and event.step == step
+    return in_phase("rollout", step)
+
+
+def in_phase(phase: str, step: int) -> Callable[[Event], bool]:
+    return lambda event: event.kind == "phase_changed" and event.phase == phase and event.step == step
 
 
 def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:

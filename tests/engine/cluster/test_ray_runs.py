@@ -10,14 +10,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 
-from engine.events import StepCompleted
+from engine.events import CheckpointSaved, StepCompleted
 from engine.rollout.shards import read_records
 from tests.engine.cluster.runs import (
     actors,
     descendants,
     engine,
     events,
+    in_phase,
     needs_ray,
     ray_config,
     rolling_out,
@@ -110,7 +112,22 @@ def test_a_run_that_is_told_to_leave_saves_and_leaves_no_process(tmp_path: Path)
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(100) == 3
         assert not [one for one in family if one.is_running() and one.status() != "zombie"]
-    assert (tmp_path / "checkpoints").exists()
+    assert [event.kind for event in events(tmp_path)][-1] == "checkpoint_saved"
+
+
+def test_a_run_that_is_told_to_leave_in_an_update_finishes_it_and_saves_the_step_that_its_weights_are_of(
+    tmp_path: Path, ray_address: str
+) -> None:
+    # an update that takes longer than the quarter of a second after which waiting looks whether to leave
+    config = ray_config(steps=1000, rollout={"groups": 16, "group_size": 16}, checkpoint={"every": 0})
+    with engine(config, tmp_path, RAY_ADDRESS=ray_address) as process:
+        wait_for(tmp_path, in_phase("update", 2))
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(100) == 3
+    saved = events(tmp_path)[-1]
+    assert isinstance(saved, CheckpointSaved) and saved.step == 2
+    states = torch.load(tmp_path / saved.path / "learner.pt", weights_only=True)["optimizer"]["state"]
+    assert {float(state["step"]) for state in states.values()} == {2.0}
 
 
 def test_an_address_where_nothing_answers_is_said_at_once(tmp_path: Path) -> None:
