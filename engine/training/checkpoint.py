@@ -37,6 +37,8 @@ class Progress:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    evaluated: int = -1  # the newest step that was played on held-out puzzles
+    ending: dict[str, str] = field(default_factory=dict)  # outcome and reason, where a rule ends the run at this step
     detectors: dict[str, Any] = field(default_factory=dict)
     spreads: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
     settings: dict[str, Any] = field(default_factory=dict)  # revision and changes that held, of `control.json`

@@ -75,7 +75,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     start, name = pin_start(config, directory.path), config.model.path
     if start is not None and found is None and not checkpoint.is_good(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
-    config = with_changes(begun_at(config, start), checkpoint.settings_of(found))
+    begun = begun_at(config, start)
+    config = with_changes(begun, checkpoint.settings_of(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None and adopted:
@@ -93,7 +94,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         trainable_parameters=backend.trainable_parameters,
         versions=_versions(),
     )
-    return Trainer(config, directory, events, control, backend, progress)
+    return Trainer(begun, directory, events, control, backend, progress)
 
 
 def open_local(

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from engine.config import RunConfig
 from engine.config.live import differences, with_changes
-from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.errors import ConfigError
@@ -44,18 +43,23 @@ PHASE = "starboard/"  # before a phase's name in traces of torch's profiler
 
 
 class Trainer:
-    """One attempt at a run: from `progress.step` to `config.steps`."""
+    """One attempt at a run: from `progress.step` to `config.steps`.
+
+    `begun` is the configuration that the run began with; what `progress` knows of changed settings is added to it.
+    """
 
     def __init__(
         self,
-        config: RunConfig,
+        begun: RunConfig,
         directory: RunDirectory,
         events: EventLog,
         control: Control,
         backend: Backend,
         progress: Progress,
     ) -> None:
-        self.config, self.directory, self.events, self.control = config, directory, events, control
+        config = with_changes(begun, progress.settings.get("changes", {}))
+        self.begun, self.config = begun, config
+        self.directory, self.events, self.control = directory, events, control
         self.backend, self.progress = backend, progress
         self.phase = "loading"
         self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
@@ -80,18 +84,13 @@ class Trainer:
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
         try:
-            if self.progress.step == 0 and self.config.evaluation.at_start:
-                self._evaluate(self.config.evaluation.episodes)
-            while self.progress.step < self.config.steps:
+            self._evaluate_if_due()  # an attempt before this one may have left in the middle of it
+            while not self._is_over():
                 self._obey()
-                verdict = self._train_step(self.progress.step + 1)
-                last = self.progress.step == self.config.steps
-                self._evaluate_if_due(last=last or verdict.stop is not None)
+                self._train_step(self.progress.step + 1)
+                self._evaluate_if_due()
                 self._save_if_due()
-                if verdict.stop is not None:
-                    self._finish(verdict.ending, verdict.stop)
-                    return
-            self._finish("completed", f"All {self.config.steps} steps are done.")
+            self._finish(*self._take_ending())
         except Interrupted:
             self._save("final")
             raise
@@ -100,8 +99,19 @@ class Trainer:
         finally:
             self.rollouts.close()
 
-    def _train_step(self, step: int) -> Verdict:
-        """One step of StarPO. Returns what the detectors say of it, and whether the run must end."""
+    def _is_over(self) -> bool:
+        return self.progress.step >= self.config.steps or bool(self.progress.ending)
+
+    def _take_ending(self) -> tuple[str, str]:
+        """Outcome and reason. Once taken it is saved no more: an attempt after this one is to go on."""
+        if not self.progress.ending:
+            return "completed", f"All {self.config.steps} steps are done."
+        ending, self.progress.ending = self.progress.ending, {}
+        self.saved_step = -1
+        return ending["outcome"], ending["reason"]
+
+    def _train_step(self, step: int) -> None:
+        """One step of StarPO, and what the detectors say of it."""
         began = time.monotonic()
         times, self.between = self.between, {}
 
@@ -155,7 +165,7 @@ class Trainer:
         self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept, self.config.filter))
         self._emit_step(step, metrics, skipped)
         self.recorder.tell(recording, self.events)
-        return self._detect(step, metrics)
+        self._detect(step, metrics)
 
     def _roll(self, step: int) -> StepRollout:
         return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
@@ -169,24 +179,28 @@ class Trainer:
             found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
         return found
 
-    def _detect(self, step: int, metrics: Metrics) -> Verdict:
-        """Raises alerts and does what they ask for; ending the run is left to the caller."""
+    def _detect(self, step: int, metrics: Metrics) -> None:
+        """Raises alerts and does what they ask for; a run that has to end is evaluated first."""
         verdict = self.detectors.observe(step, metrics)
         for draft in verdict.alerts:
             self.events.emit("alert_raised", step=step, **draft.fields())
         self.progress.detectors = self.detectors.state_dict()
+        if verdict.stop is not None:
+            self.progress.ending = {"outcome": verdict.ending, "reason": verdict.stop}
         if verdict.asks_for("checkpoint"):
             self._save("alert")
         if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
             self.control.ask_to_pause()
-        return verdict
 
-    def _evaluate_if_due(self, *, last: bool) -> None:
-        every = self.config.evaluation.every
-        if last:
+    def _evaluate_if_due(self) -> None:
+        if self._is_over():
             self._evaluate(self.config.evaluation.final_episodes, final=True)
-        elif every and self.progress.step % every == 0:
+        elif self.progress.step != self.progress.evaluated and self._is_evaluated(self.progress.step):
             self._evaluate(self.config.evaluation.episodes)
+
+    def _is_evaluated(self, step: int) -> bool:
+        asked = self.config.evaluation
+        return asked.at_start if step == 0 else bool(asked.every) and step % asked.every == 0
 
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
@@ -207,6 +221,7 @@ class Trainer:
         self.recorder.tell(self.recorder.held_out(step, played), self.events)
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
+        self.progress.evaluated = step
 
     def _obey(self) -> None:
         """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
@@ -229,7 +244,7 @@ class Trainer:
         """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
         before = self.config
         try:
-            after, refused = with_changes(before, wanted.changes), ""
+            after, refused = with_changes(self.begun, wanted.changes), ""
         except ConfigError as error:
             after, refused = before, str(error)
         held = self.progress.settings.get("changes", {}) if refused else wanted.changes
@@ -250,7 +265,7 @@ class Trainer:
 
     def _save_if_due(self) -> None:
         every = self.config.checkpoint.every
-        if every and self.progress.step % every == 0:
+        if every and self.progress.step % every == 0 and not self.progress.ending:
             self._save("schedule")
 
     def _save(self, reason: str) -> None:

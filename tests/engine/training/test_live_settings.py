@@ -83,6 +83,15 @@ def test_a_resumed_run_takes_up_what_was_asked_for_after_its_checkpoint(model: P
     assert (told.step, told.attempt) == (2, 1)
 
 
+def test_a_setting_that_is_no_longer_asked_for_is_again_what_the_run_began_with(model: Path, tmp_path: Path) -> None:
+    config = run_config(model, evaluation=QUIET)
+    first = asking(tmp_path, after=1, optimizer__learning_rate=0.0005)
+    second = asking(tmp_path, after=2, revision=2, loss__entropy_coefficient=0.5)
+    assert train(config, tmp_path, sinks=[first, second]) == EXIT_DONE
+    rates = [metrics["optim/learning_rate"] for metrics in steps_of(tmp_path).values()]
+    assert rates == [2e-4, 0.0005, 2e-4, 2e-4]  # as in a run that is resumed in between
+
+
 def test_what_cannot_be_is_refused_in_the_record_once_and_changes_nothing(model: Path, tmp_path: Path) -> None:
     config = run_config(model, evaluation=QUIET)
     hear = asking(tmp_path, after=1, optimizer__learning_rate=-1, loss__entropy_coefficient=0.5)
