@@ -25,7 +25,7 @@ from engine.config import RunConfig, read_config
 from engine.cpu_threads import wait_politely
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel, load_model, logits_of, stop_ids
+from engine.policies.loading import LanguageModel, load_model, logits_of, own_stops
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
@@ -82,7 +82,7 @@ def rollout(config: RunConfig) -> tuple[LanguageModel, Pairs, float]:
     """A real batch of trajectories, and the thoughts that a run would score on its first step."""
     model, tokenizer = load_model(config.model.path)
     think = config.rollout.think
-    context = ContextManager(tokenizer, think=think)
+    context = ContextManager(tokenizer, think=think, stops=own_stops(model))
     manager = EnvStateManager(
         config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
     )
@@ -90,7 +90,7 @@ def rollout(config: RunConfig) -> tuple[LanguageModel, Pairs, float]:
     sampler = BatchedSampler(
         model,
         rows=len(specs),
-        stop_ids=stop_ids(model, tokenizer),
+        stop_ids=context.stop_ids,
         temperature=config.rollout.temperature,
         seeds=[config.seed, 1, 1],
     )

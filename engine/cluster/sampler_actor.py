@@ -12,7 +12,7 @@ from torch import Tensor
 from engine.cluster.actor_setup import device, place, set_up
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.policies.loading import context_limit, load_model, load_tokenizer, stop_ids_of
+from engine.policies.loading import context_limit, load_model, load_tokenizer, own_stops_of
 from engine.rollout.agent_proxy import AgentProxy, ReplySampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -90,10 +90,9 @@ class SamplerActor:
         self.host: Host = (
             TorchHost(self.config) if self.config.cluster.sampler == "torch" else VllmHost(self.config, rows, transfer)
         )
-        tokenizer = load_tokenizer(path)
-        self.stops = stop_ids_of(path, tokenizer)
-        context = ContextManager(tokenizer, think=self.config.rollout.think)
-        self.proxy = AgentProxy.of(self.config.rollout, context, max_context_tokens=self.host.context_tokens)
+        think, stops = self.config.rollout.think, own_stops_of(path)
+        self.context = ContextManager(load_tokenizer(path), think=think, stops=stops)
+        self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.host.context_tokens)
 
     def place(self) -> tuple[str, int]:
         """Node and process id."""
@@ -103,7 +102,7 @@ class SamplerActor:
         self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int]
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
         """Trajectories, sampled tokens, and why none of them is of use, if none is."""
-        sampler: Any = self.host.sampler(len(specs), stops=self.stops, temperature=temperature, seeds=seeds)
+        sampler: Any = self.host.sampler(len(specs), stops=self.context.stop_ids, temperature=temperature, seeds=seeds)
         players = self.proxy.players(specs)
         refusal = self.proxy.play_out(sampler, players)
         return [player.trajectory for player in players], sampler.sampled_tokens, refusal

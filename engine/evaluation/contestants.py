@@ -47,17 +47,16 @@ class LocalModel:
 
         import torch
 
-        from engine.policies.loading import compute_in, load_model, stop_ids
+        from engine.policies.loading import compute_in, load_model, own_stops
         from engine.rollout.context_manager import ContextManager
 
         torch.set_num_threads(config.threads or os.cpu_count() or 1)
         self.name, self.address = path, ""
         self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
         compute_in(self.model, config.optimizer.precision)
-        self.stop_ids = stop_ids(self.model, tokenizer)
         self.wanted_context = config.rollout.max_context_tokens
         self.context_tokens = min(self.wanted_context, self._own_limit())
-        context = ContextManager(tokenizer, think=config.rollout.think)
+        context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(self.model))
         self.proxy = AgentProxy.of(config.rollout, context, max_context_tokens=self.context_tokens)
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
@@ -66,7 +65,7 @@ class LocalModel:
         sample = specs[0].member
         seeds = [specs[0].seed, 2, *([sample] if sample else [])]  # of the first sample those of the trainer
         sampler = BatchedSampler(
-            self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=temperature, seeds=seeds
+            self.model, rows=len(specs), stop_ids=self.proxy.context.stop_ids, temperature=temperature, seeds=seeds
         )
         watch = Stopwatch(sampler, rows=len(specs))
         trajectories, failure = play_out(self.proxy, watch, specs)

@@ -97,25 +97,25 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
     return logits
 
 
-def stop_ids(model: LanguageModel, tokenizer: Any) -> set[int]:
-    """Tokens that end a reply: the tokenizer's end of turn and the model's own."""
-    return _stops(model.generation_config, tokenizer)
+def own_stops(model: LanguageModel) -> set[int]:
+    """Tokens that end a reply by the model's own settings, beside those of tokenizer and template."""
+    return _stops(model.generation_config)
 
 
-def stop_ids_of(path: str, tokenizer: Any) -> set[int]:
+def own_stops_of(path: str) -> set[int]:
     """The same without its weights."""
     from transformers import AutoConfig, GenerationConfig
 
     source = model_source(path)
     try:
-        return _stops(GenerationConfig.from_pretrained(source), tokenizer)
+        return _stops(GenerationConfig.from_pretrained(source))
     except OSError:  # a model without generation_config.json
-        return _stops(AutoConfig.from_pretrained(source, trust_remote_code=False), tokenizer)
+        return _stops(AutoConfig.from_pretrained(source, trust_remote_code=False))
 
 
-def _stops(config: Any, tokenizer: Any) -> set[int]:
+def _stops(config: Any) -> set[int]:
     own = config.eos_token_id
-    return {tokenizer.eos_token_id, *([own] if isinstance(own, int) else own or [])}
+    return {own} if isinstance(own, int) else set(own or ())
 
 
 def context_limit(model: LanguageModel, wanted: int) -> int:

@@ -37,7 +37,7 @@ class ChatContext(ContextManager):
     def first(self, system: str, user: str) -> tuple[int, ...]:
         return self._add("system", system), self._add("user", user)
 
-    def following(self, user: str, *, reply_ended: bool) -> tuple[int, ...]:
+    def following(self, user: str, *, reply: Sequence[int]) -> tuple[int, ...]:
         return (self._add("user", user),)
 
     def replied(self, reply: ChatReply) -> int:

@@ -198,7 +198,6 @@ class Player:
             Past(
                 state=played.state,
                 reply=reply.ids,
-                ended=reply.ended,
                 executed=outcome.executed,
                 reward=outcome.reward,
                 understood=outcome.penalty == 0,

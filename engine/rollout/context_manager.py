@@ -6,6 +6,7 @@ encoded, and where a chat template puts its marks is learned from the template i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -30,12 +31,18 @@ class Tokenizer(Protocol):
 
 
 class ContextManager:
-    """Turns prompts into the ids that are appended to a trajectory, and reply ids into text."""
+    """Turns prompts into the ids that are appended to a trajectory, and reply ids into text.
 
-    def __init__(self, tokenizer: Tokenizer, *, think: bool) -> None:
+    `turn_end` is the token that the template closes a reply with. A reply is over at any of `stop_ids`: that one, the
+    tokenizer's end of a text, and `stops`, the model's own.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
         self._after_reply, self._after_user = self._learn_template()
+        self.turn_end, self._after_end = self._learn_turn_end()
+        self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
         self.encode = lru_cache(maxsize=65536)(self._encode)
 
     def first(self, system: str, user: str) -> tuple[int, ...]:
@@ -43,22 +50,21 @@ class ContextManager:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         return self.encode(self._render(messages, generation=True) + self.opener)
 
-    def following(self, user: str, *, reply_ended: bool) -> tuple[int, ...]:
-        """Ids from the end of a reply to the start of the next one.
+    def following(self, user: str, *, reply: Sequence[int]) -> tuple[int, ...]:
+        """Ids from the end of `reply` to the start of the next one.
 
-        A reply that ended has sampled its end-of-turn token already; one that was cut off gets it here, unsampled.
+        A reply that ended its turn has sampled the token for it; one that was cut off gets it here, unsampled.
         """
-        close = self._after_reply
-        if reply_ended:
-            close = close.removeprefix(self.tokenizer.eos_token)
+        closed = bool(reply) and reply[-1] == self.turn_end
+        close = self._after_end if closed else self._after_reply
         return self.encode(close + user + self._after_user + self.opener)
 
     def text(self, ids: list[int]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
     def reply_text(self, ids: list[int]) -> str:
-        """Sampled ids as text, opener first, end-of-turn token left out."""
-        if ids and ids[-1] == self.tokenizer.eos_token_id:
+        """Sampled ids as text, opener first, the token that ended it left out."""
+        if ids and ids[-1] in self.stop_ids:
             ids = ids[:-1]
         return self.opener + self.text(ids)
 
@@ -88,3 +94,15 @@ class ContextManager:
                 remedy="Use a model with a chat template, such as an instruct model.",
             ) from None
         return after_reply, after_user
+
+    def _learn_turn_end(self) -> tuple[int, str]:
+        """The first special token after a reply, and what the template writes after it. Where it writes none, turns
+        end as texts do."""
+        for token in self._encode(self._after_reply):
+            words = self.tokenizer.decode([token], skip_special_tokens=True)
+            if words.strip():
+                break
+            mark = self.text([token])
+            if mark.strip():
+                return token, self._after_reply.partition(mark)[2]
+        return self.tokenizer.eos_token_id, self._after_reply

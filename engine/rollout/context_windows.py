@@ -30,7 +30,6 @@ class Past:
 
     state: State
     reply: list[int]
-    ended: bool
     executed: list[str]
     reward: float
     understood: bool
@@ -121,4 +120,4 @@ def _following(context: ContextManager, last: Past, now: State) -> list[int]:
     user = prompts.next_turn(
         now.observation, reward=last.reward, actions_left=now.actions_left, understood=last.understood
     )
-    return list(context.following(user, reply_ended=last.ended))
+    return list(context.following(user, reply=last.reply))

@@ -15,7 +15,7 @@ from torch import Tensor
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import context_limit, stop_ids
+from engine.policies.loading import context_limit, own_stops
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch
 from engine.rollout.context_manager import ContextManager
@@ -92,11 +92,10 @@ class LocalBackend:
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
         model = self.model = learner.model
-        self.context = ContextManager(tokenizer, think=config.rollout.think)
+        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
         self.device = model.device.type
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.trainable_parameters = sum(weight.numel() for weight in trainable_parameters(model))
-        self.stop_ids = stop_ids(model, tokenizer)
         limit = context_limit(model, config.rollout.max_context_tokens)
         self.proxy = AgentProxy.of(config.rollout, self.context, max_context_tokens=limit)
 
@@ -117,7 +116,7 @@ class LocalBackend:
         checkpoint: Callable[[], None] = never,
     ) -> tuple[list[Trajectory], int]:
         sampler = BatchedSampler(
-            self.model, rows=len(specs), stop_ids=self.stop_ids, temperature=temperature, seeds=seeds
+            self.model, rows=len(specs), stop_ids=self.context.stop_ids, temperature=temperature, seeds=seeds
         )
         return self.proxy.rollout(sampler, list(specs), checkpoint=checkpoint), sampler.sampled_tokens
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig, RunConfig, problems_by_field, read_config
 from engine.errors import ConfigError, StarboardError
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import compute_in, context_limit, stop_ids
+from engine.policies.loading import compute_in, context_limit, own_stops
 from engine.rollout.agent_proxy import AgentProxy, Player
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
@@ -70,9 +70,8 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     torch.set_num_threads(config.threads or os.cpu_count() or 1)
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
-    stops = stop_ids(model, tokenizer)
-    context = ContextManager(tokenizer, think=config.rollout.think)
-    fork = fork_of(record, request, context, stops, room=environment.max_reply_tokens)
+    context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
+    fork = fork_of(record, request, context, room=environment.max_reply_tokens)
 
     limit = context_limit(model, config.rollout.max_context_tokens)
     proxy = AgentProxy.of(config.rollout, context, max_context_tokens=limit)
@@ -90,7 +89,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     inner = HeardSampler(
         model,
         rows=1,
-        stop_ids=stops,
+        stop_ids=context.stop_ids,
         temperature=request.temperature,
         seeds=[request.seed, WHAT_IF_STREAM],
         heard=telling.hear,

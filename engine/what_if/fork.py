@@ -35,7 +35,7 @@ class Fork:
     prompt: list[int] | None  # ids of the edited prompt
 
 
-def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, stops: set[int], *, room: int) -> Fork:
+def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, room: int) -> Fork:
     """`ConfigError` where the record has no such turn or no tokens, or the edit cannot be used.
 
     `room` is the most tokens that a reply may have.
@@ -48,7 +48,7 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, sto
         )
     if request.turn >= len(turns):
         raise ConfigError(f"It has {len(turns)} turns; there is no turn {request.turn + 1}.", remedy="Take one it has.")
-    replies = [_recorded_reply(record, turn, stops) for turn in turns[: request.turn]]
+    replies = [_recorded_reply(record, turn, context.stop_ids) for turn in turns[: request.turn]]
     edited: list[int] | None = None
     if request.edit in ("reply", "action"):
         replies.append(_edited_reply(request, turns[request.turn], context, room=room))
@@ -73,7 +73,7 @@ def _edited_reply(request: WhatIfRequest, turn: Record, context: ContextManager,
     if request.edit == "action":
         thought = f"<think>{turn['thought']}</think>" if context.opener == "<think>" else ""
         text = f"{thought}<answer>{text}</answer>"
-    ids = [*context.encode(text.removeprefix(context.opener)), context.tokenizer.eos_token_id]
+    ids = [*context.encode(text.removeprefix(context.opener)), context.turn_end]
     if len(ids) > room:
         raise ConfigError(
             f"The reply has {len(ids)} tokens, and a reply here has {room} at most.", remedy="Shorten it."

@@ -56,8 +56,9 @@ def _example(context: ContextManager, chance: random.Random) -> Trajectory:
     example = Trajectory(environment="", kind="", group=0, member=0, seed=0)
     example.append(list(context.first(system, user)))
     for _ in range(chance.randint(0, 1)):
-        example.append(list(context.encode(_reply(chance) + words().eos_token)))
-        example.append(list(context.following(f"Reward 0\n{user}", reply_ended=True)))
+        said = list(context.encode(_reply(chance) + words().eos_token))
+        example.append(said)
+        example.append(list(context.following(f"Reward 0\n{user}", reply=said)))
     reply = list(context.encode(_reply(chance) + words().eos_token))
     example.append(reply, logprobs=[0.0] * len(reply), entropies=[0.0] * len(reply))
     return example

@@ -1,13 +1,36 @@
-"""Tokens that end a reply, told with and without a model's weights."""
+"""Tokens that end a reply: the model's own, with and without its weights, and the one that its template writes."""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.policies.loading import load_model, stop_ids, stop_ids_of
-from tests.engine.models import save_small_model
+from engine.policies.loading import load_model, own_stops, own_stops_of
+from engine.rollout.action_parser import parse_reply
+from engine.rollout.context_manager import ContextManager
+from tests.engine.models import save_small_model, words
+
+GEMMA_LIKE = (
+    "{% for one in messages %}<start_of_turn>{{ 'model' if one.role == 'assistant' else one.role }}\n"
+    "{{ one.content }}<end_of_turn>\n{% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}"
+)
+BEFORE_THE_USER = (
+    "{% for one in messages %}{% if one.role == 'user' %}<start_of_turn>user\n{{ one.content }}<model>"
+    "{% else %}{{ one.content }}{% endif %}{% endfor %}"
+)
+BY_WORDS = "{% for one in messages %}{{ one.role }}: {{ one.content }}\n{% endfor %}"
+
+
+def tokenizer_with(template: str) -> Any:
+    """Texts end with `<eos>`, turns by what the template says."""
+    tokenizer = deepcopy(words())
+    marks = ["<end_of_turn>", "<start_of_turn>", "<model>"]
+    tokenizer.add_special_tokens({"additional_special_tokens": marks, "eos_token": "<eos>"})
+    tokenizer.chat_template = template
+    return tokenizer
 
 
 @pytest.mark.parametrize("told_apart", [True, False])
@@ -16,5 +39,49 @@ def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, t
     if not told_apart:
         (path / "generation_config.json").unlink()
     model, tokenizer = load_model(str(path))
-    assert stop_ids_of(str(path), tokenizer) == stop_ids(model, tokenizer)
-    assert tokenizer.eos_token_id in stop_ids_of(str(path), tokenizer)
+    assert own_stops_of(str(path)) == own_stops(model)
+    assert tokenizer.eos_token_id in ContextManager(tokenizer, think=True, stops=own_stops(model)).stop_ids
+
+
+def test_a_reply_may_end_its_turn_by_another_token_than_the_one_that_ends_texts() -> None:
+    tokenizer = tokenizer_with(GEMMA_LIKE)
+    end, over = tokenizer.convert_tokens_to_ids(["<end_of_turn>", "<eos>"])
+    context = ContextManager(tokenizer, think=True)
+    assert (context.turn_end, context.stop_ids) == (end, {end, over})
+    said = [*context.encode("go up</think><answer>Up</answer>"), end]
+    assert context.reply_text(said) == "<think>go up</think><answer>Up</answer>"
+    assert parse_reply(context.reply_text(said), think=True, max_actions=1).well_formed
+    # the mark is there once, whoever wrote it
+    after = "\n<start_of_turn>user\nnext<end_of_turn>\n<start_of_turn>model\n<think>"
+    assert context.text([end, *context.following("next", reply=said)]) == f"<end_of_turn>{after}"
+    assert context.text(list(context.following("next", reply=said[:-1]))) == f"<end_of_turn>{after}"
+
+
+def test_a_reply_that_ended_its_text_gets_the_mark_of_a_turn_all_the_same() -> None:
+    tokenizer = tokenizer_with(GEMMA_LIKE)
+    context = ContextManager(tokenizer, think=True)
+    said = [*context.encode("go up"), tokenizer.eos_token_id]
+    assert context.reply_text(said) == "<think>go up"
+    assert context.text(list(context.following("next", reply=said))).startswith("<end_of_turn>\n<start_of_turn>user")
+
+
+def test_the_mark_of_the_next_speaker_ends_a_turn_where_the_template_has_no_other() -> None:
+    tokenizer = tokenizer_with(BEFORE_THE_USER)
+    context = ContextManager(tokenizer, think=True)
+    assert context.text([context.turn_end]) == "<start_of_turn>"
+    said = [*context.encode("go up"), context.turn_end]
+    assert context.text(list(context.following("next", reply=said))) == "user\nnext<model><think>"
+
+
+def test_a_template_without_marks_ends_turns_as_texts() -> None:
+    tokenizer = tokenizer_with(BY_WORDS)
+    context = ContextManager(tokenizer, think=True)
+    assert context.turn_end == tokenizer.eos_token_id
+    said = [*context.encode("go up"), context.turn_end]
+    assert context.text(list(context.following("next", reply=said))).startswith("\nuser: next\n")
+
+
+def test_a_models_own_stops_are_left_out_of_its_words() -> None:
+    [digit] = words().encode("7", add_special_tokens=False)
+    context = ContextManager(words(), think=True, stops=[digit])
+    assert context.reply_text([*context.encode("go up"), digit]) == "<think>go up"

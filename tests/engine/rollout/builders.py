@@ -7,7 +7,6 @@ from typing import Any
 
 from engine.config import RunConfig, build_config
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
@@ -53,7 +52,7 @@ def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:
     manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
     specs = manager.training_batch(step)
     model = talking_model()
-    stops = stop_ids(model, words())
+    stops = context_manager().stop_ids
     sampler = BatchedSampler(model, rows=len(specs), stop_ids=stops, temperature=1.0, seeds=[1])
     return proxy_of(config).rollout(sampler, specs)
 

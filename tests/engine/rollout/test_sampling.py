@@ -7,7 +7,6 @@ import torch
 
 from engine.config import EnvironmentConfig
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import stop_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import collate
 from engine.rollout.context_manager import ContextManager
@@ -23,9 +22,7 @@ def roll_out(*, seed: int = 1, groups: int = 3, group_size: int = 2, temperature
     context = ContextManager(words(), think=True)
     proxy = AgentProxy(context, think=True, max_context_tokens=500)
     specs = EnvStateManager([lake], groups=groups, group_size=group_size, seed=seed).training_batch(1)
-    sampler = BatchedSampler(
-        model, rows=len(specs), stop_ids=stop_ids(model, words()), temperature=temperature, seeds=[seed]
-    )
+    sampler = BatchedSampler(model, rows=len(specs), stop_ids=context.stop_ids, temperature=temperature, seeds=[seed])
     return proxy.rollout(sampler, specs)
 
 
@@ -106,7 +103,7 @@ def test_an_episode_without_room_for_another_reply_ends_as_context_full() -> Non
     first = len(roll_out()[0].turns[0].prompt)
     assert first > 0
     proxy = AgentProxy(context, think=True, max_context_tokens=140)
-    sampler = BatchedSampler(model, rows=2, stop_ids=stop_ids(model, words()), temperature=1.0, seeds=[1])
+    sampler = BatchedSampler(model, rows=2, stop_ids=context.stop_ids, temperature=1.0, seeds=[1])
     trajectories = proxy.rollout(sampler, specs)
     assert {t.stop for t in trajectories} <= {"context_full", "success", "terminated"}
     assert all(len(t.ids) <= 140 for t in trajectories)
