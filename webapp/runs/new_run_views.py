@@ -103,7 +103,7 @@ def _posted(request: HttpRequest) -> Filled:
         source=source,
         step=None,
         version=_version(request.POST, source),
-        values={key: str(value) for key, value in request.POST.items()},
+        values=config_form.posted(request.POST.dict()),
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
     )

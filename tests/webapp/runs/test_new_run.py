@@ -68,6 +68,18 @@ def test_a_wrong_field_keeps_its_value_beside_its_error_and_launches_nothing(
     assert not Run.objects.exists()
 
 
+def test_a_box_that_was_unticked_stays_so_beside_another_field_s_error(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    form = filled_in(lake, steps="many")
+    del form["rollout.think"]  # a browser sends nothing for it
+    answer = browser.post(NEW, form)
+    assert answer.status_code == 422
+    think, left_ticked = field_of(answer, "rollout.think"), field_of(answer, "evaluation.at_start")
+    assert (think.value, think.changed) == ("false", True)
+    assert (left_ticked.value, left_ticked.changed) == ("true", False)
+
+
 def test_a_model_that_is_not_there_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
     assert "/nowhere/at/all" in field_of(answer, "model.path").error
