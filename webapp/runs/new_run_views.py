@@ -82,7 +82,8 @@ def check(request: HttpRequest) -> HttpResponse:
 
 def _begun(request: HttpRequest) -> Filled:
     """What the address asks for: a preset, or a run to clone, or one to fork at a step."""
-    preset, source = _preset(request.GET), _source(request.GET)
+    source = _source(request.GET)
+    preset = _preset(request.GET, source)
     step = _step(request.GET.get("step", ""))
     return Filled(
         preset=preset,
@@ -96,7 +97,8 @@ def _begun(request: HttpRequest) -> Filled:
 
 
 def _posted(request: HttpRequest) -> Filled:
-    preset, source = _preset(request.POST), _source(request.POST)
+    source = _source(request.POST)
+    preset = _preset(request.POST, source)
     edited = request.POST.get("detectors.rules")
     return Filled(
         preset=preset,
@@ -131,9 +133,14 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
     }
 
 
-def _preset(data: QueryDict) -> RunPreset:
+def _preset(data: QueryDict, source: Run | None) -> RunPreset:
+    """The one that is asked for; else that of the run that is cloned, or that run itself where its label is its own."""
     presets = run_presets()
-    return presets.get(data.get("preset") or "") or presets["starter"]
+    asked = presets.get(data.get("preset") or "")
+    if asked is not None or source is None:
+        return asked or presets["starter"]
+    same = next((one for one in presets.values() if one.title == source.preset), None)
+    return same or RunPreset(key="", title=source.preset, description="", data=source.config)
 
 
 def _source(data: QueryDict) -> Run | None:
