@@ -15,6 +15,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
 from webapp.runs.models import Run
 from webapp.runs.presets import RunPreset, run_presets
+from webapp.whole_numbers import whole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,9 +200,9 @@ def _versions() -> list[EnvironmentVersion]:
 
 def _version(data: QueryDict, source: Run | None) -> EnvironmentVersion | None:
     """The chosen one; else that of the source, else FrozenLake's, else any."""
-    asked = data.get("environment") or ""
-    if asked.isdecimal():
-        return EnvironmentVersion.objects.select_related("definition").filter(pk=int(asked)).first()
+    asked = whole_number(data.get("environment") or "")
+    if asked is not None:
+        return EnvironmentVersion.objects.select_related("definition").filter(pk=asked).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
     versions = _versions()
