@@ -88,6 +88,13 @@ def test_archived_runs_have_their_own_list(browser: Client) -> None:
     assert set(names_on(browser)) == {"gone", "kept"}
 
 
+def test_a_search_stays_among_the_archived_runs(browser: Client) -> None:
+    a_run("kept", RunState.FINISHED)
+    kept = '<input type="hidden" name="archived" value="1">'
+    assert kept in browser.get(LIST + "?archived=1").content.decode()
+    assert kept not in browser.get(LIST).content.decode()
+
+
 def test_ticked_runs_are_stopped_together(browser: Client) -> None:
     waiting, live, done = a_run("a", RunState.QUEUED), a_run("b"), a_run("c", RunState.FINISHED)
     answer = browser.post("/runs/bulk/", {"action": "stop", "run": [waiting.pk, live.pk, done.pk]}, follow=True)
