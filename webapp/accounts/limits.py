@@ -2,7 +2,7 @@
 
 So a stranger keeps neither others nor the owner of an account out: what is refused is their own address. Only the last
 limit is for all, and takes ten addresses to reach. An address is that of the connection, since a proxy's header can be
-forged: behind a proxy everybody has the proxy's, and all limits are for all. Sign-in links, where they are on, have none.
+forged: behind a proxy everybody has the proxy's, and all limits are for all. A sign-in link has no limit.
 """
 
 from __future__ import annotations

@@ -140,8 +140,7 @@ def at(address: str) -> Client:
 
 
 def test_thirty_wrong_passwords_a_minute_from_one_address_lock_that_address_alone(ada: User) -> None:
-    for number in range(30):
-        try_password(at("10.0.0.9"), f"guess{number}", "wrong")
+    FailedSignIn.objects.bulk_create(FailedSignIn(account=f"guess{n}", address="10.0.0.9") for n in range(30))
     assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
     elsewhere = at("10.0.0.1")
     try_password(elsewhere, "ada", PASSWORD)
@@ -149,7 +148,7 @@ def test_thirty_wrong_passwords_a_minute_from_one_address_lock_that_address_alon
 
 
 def test_a_stranger_who_guesses_at_an_account_does_not_lock_its_owner_out(ada: User) -> None:
-    for _ in range(9):
+    for _ in range(5):
         try_password(at("10.0.0.9"), "ada", "wrong")
     assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
     owner = at("10.0.0.1")
@@ -159,8 +158,8 @@ def test_a_stranger_who_guesses_at_an_account_does_not_lock_its_owner_out(ada: U
 
 
 def test_fifty_wrong_passwords_of_an_account_lock_it_wherever_they_come_from(ada: User) -> None:
-    for number in range(50):
-        assert "Too many" not in try_password(at(f"10.0.{number}.1"), "ada", "wrong")
+    FailedSignIn.objects.bulk_create(FailedSignIn(account="ada", address=f"10.0.{n}.1") for n in range(49))
+    assert "Too many" not in try_password(at("10.1.0.1"), "ada", "wrong")
     assert "Too many" in try_password(at("10.1.1.1"), "ada", PASSWORD)
 
 
