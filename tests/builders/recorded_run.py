@@ -33,6 +33,7 @@ class RecordedRun:
         self.tag = config.environments[0].tag
         self.seq = 0
         self.step = 0
+        self.attempt = 1
         self.stream = random.Random(7)
         self.run.directory.mkdir(parents=True)
         self.events = self.run.directory / "events.jsonl"
@@ -42,8 +43,8 @@ class RecordedRun:
 
     def emit(self, kind: str, **values: Any) -> None:
         self.seq += 1
-        base = {"kind": kind, "seq": self.seq, "time": time.time(), "attempt": 1, "epoch": 0, "step": self.step}
-        event = EVENT.validate_python({**base, **values})
+        base = {"kind": kind, "seq": self.seq, "time": time.time(), "epoch": 0}
+        event = EVENT.validate_python({**base, "attempt": self.attempt, "step": self.step, **values})
         with self.events.open("a") as file:
             file.write(event.model_dump_json() + "\n")
 
@@ -58,6 +59,13 @@ class RecordedRun:
     def raise_alert(self, message: str) -> None:
         values = {"rule": "entropy_fall", "severity": "warn", "metric": "policy/entropy", "value": 0.4, "baseline": 1.1}
         self.emit("alert_raised", message=message, **values)
+
+    def resume(self, step: int) -> None:
+        """Another attempt, which goes on from the checkpoint of `step`."""
+        self.attempt, self.step = self.attempt + 1, step
+        Run.objects.filter(pk=self.run.pk).update(attempt=self.attempt, state=RunState.STARTING)
+        values = {"total_steps": self.run.total_steps, "pid": 2, "device": "cpu", "model": "tiny"}
+        self.emit("run_started", parameters=1_900_000, resumed_from=step, **values)
 
     def deliver(self) -> None:
         self.run.refresh_from_db()

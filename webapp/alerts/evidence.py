@@ -14,7 +14,7 @@ from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
 from engine.metrics import describe
 from webapp.runs.forks import last_before
-from webapp.runs.models import Alert, Checkpoint, Run
+from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
 from webapp.trajectories.models import Trajectory
 
 BEFORE, AFTER = 60, 15  # steps that the curve shows
@@ -49,6 +49,9 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
+    """`retaken`: the alert's step is gone, since a later attempt began before it; nothing of that one is shown."""
+
+    retaken: bool
     rule: RuleConfig | None
     config: RunConfig
     curve: Curve | None
@@ -76,14 +79,19 @@ def evidence_of(alert: Alert) -> Evidence:
     run = alert.run
     config = config_at(run, alert.seq)
     rule = next((one for one in config.detectors.rules if one.name == alert.rule), None)
-    compared = _compared(run, alert.step)
+    attempt = alert.payload.get("attempt", 1)
+    retaken = not run.steps.filter(step=alert.step, attempt=attempt).exists()
+    steps = run.steps.filter(attempt__lte=attempt) if retaken else run.steps.all()
+    worst = run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST]
+    compared = [] if retaken else _compared(steps, alert.step)
     return Evidence(
+        retaken=retaken,
         rule=rule,
         config=config,
-        curve=_curve(run, alert, rule),
+        curve=_curve(steps, alert, rule),
         notable=compared[:8],
         others=compared[8:],
-        worst=run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST],
+        worst=run.trajectories.none() if retaken else worst,
         settings=[(name, value_of(config, name)) for name in LIVE_FIELDS if not name.startswith("detectors.")],
         checkpoint=last_before(run, alert.step),
     )
@@ -101,9 +109,9 @@ def config_at(run: Run, seq: int) -> RunConfig:
         return run.parsed_config()  # of an engine that knew other fields
 
 
-def _compared(run: Run, step: int) -> list[Compared]:
+def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
     """Every metric of the step, the most unusual first."""
-    rows = dict(run.steps.filter(step__gte=step - WINDOW, step__lte=step).values_list("step", "metrics"))
+    rows = dict(steps.filter(step__gte=step - WINDOW, step__lte=step).values_list("step", "metrics"))
     now = rows.pop(step, {})
     found = []
     for name, value in now.items():
@@ -116,16 +124,16 @@ def _compared(run: Run, step: int) -> list[Compared]:
     return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))
 
 
-def _curve(run: Run, alert: Alert, rule: RuleConfig | None) -> Curve | None:
+def _curve(steps: QuerySet[StepMetrics], alert: Alert, rule: RuleConfig | None) -> Curve | None:
     metric = alert.payload.get("metric", "")
-    rows = run.steps.filter(step__gte=alert.step - BEFORE, step__lte=alert.step + AFTER).order_by("step")
+    rows = steps.filter(step__gte=alert.step - BEFORE, step__lte=alert.step + AFTER).order_by("step")
     points = [(step, metrics[metric]) for step, metrics in rows.values_list("step", "metrics") if metric in metrics]
     if len(points) < 2:
         return None
     lines = _lines(alert, rule)
     values = [value for _, value in points] + [value for value, _, _ in lines]
     low, high = min(values), max(values)
-    first, last = points[0][0], points[-1][0]
+    first, last = points[0][0], max(points[-1][0], alert.step)
 
     def x(step: int) -> float:
         return round(LEFT + (WIDTH - LEFT - 8) * (step - first) / max(1, last - first), 1)

@@ -22,7 +22,7 @@ class JSONText(forms.CharField):
     def clean(self, value: Any) -> Any:
         try:
             return json.loads(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise forms.ValidationError(f"This is not JSON: {error}. Write it as the default is written.") from None
 
 

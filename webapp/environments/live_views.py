@@ -14,6 +14,7 @@ from webapp.environments import preview as previews
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.play import replay
+from webapp.whole_numbers import whole_number
 
 LARGEST_SEED = 2_000_000_000
 LONGEST_REPLY = 20_000
@@ -52,8 +53,8 @@ def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[
 
 def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, list[str]]]:
     """What the request describes: a stored `version`, or the fields of the form, checked as when saving."""
-    if number := request.POST.get("version", ""):
-        version = EnvironmentVersion.objects.filter(pk=number).first() if number.isdigit() else None
+    if asked := request.POST.get("version", ""):
+        version = EnvironmentVersion.objects.filter(pk=whole_number(asked)).first()
         return (version.parsed(), {}) if version else (None, {"version": ["This environment is gone."]})
     kind = request.POST.get("kind", "")
     if kind not in ENVIRONMENTS:
@@ -64,8 +65,8 @@ def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, l
 
 
 def _seed(request: HttpRequest) -> int | None:
-    text = request.POST.get("seed", "0")
-    return int(text) if text.isascii() and text.isdigit() and int(text) <= LARGEST_SEED else None
+    seed = whole_number(request.POST.get("seed", "0"))
+    return seed if seed is not None and seed <= LARGEST_SEED else None
 
 
 def _refused(errors: dict[str, list[str]]) -> HttpResponse:

@@ -22,6 +22,7 @@ from webapp.live.shared import Shared
 from webapp.runs.judgement import told_state
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
+from webapp.whole_numbers import whole_number
 
 log = logging.getLogger(__name__)
 
@@ -253,7 +254,7 @@ def _parsed(text: str | None) -> dict[str, Any]:
     """A small JSON object of the browser's, or an empty one: nothing else is ever listened to."""
     try:
         message = json.loads(text or "") if len(text or "") <= LONGEST_MESSAGE else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
 
@@ -261,4 +262,4 @@ def _parsed(text: str | None) -> dict[str, Any]:
 def cursor_of(query: bytes) -> int:
     """What `?after=` says; 0 where it says nothing that can be a cursor."""
     text = parse_qs(query.decode("latin-1")).get("after", ["0"])[0]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return whole_number(text) or 0

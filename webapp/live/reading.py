@@ -34,9 +34,13 @@ def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
 
     Steps that a resumed attempt took again are missing: the `run_started` that says so is there. `groups_filtered` is
     left out: what a step's groups were is asked for by step, since few look and it is as large as all the rest.
+
+    Rows are written with the run's `last_seq`: up to that they are whole, whatever is committed between two queries.
     """
-    events = run.events.filter(seq__gt=seq).order_by("seq").values_list("seq", "payload")[:limit]
-    steps = run.steps.filter(seq__gt=seq).order_by("seq").values(*STEP_FIELDS)[:limit]
+    upto = Run.objects.filter(pk=run.pk).values_list("last_seq", flat=True).first() or 0
+    new = {"seq__gt": seq, "seq__lte": upto}
+    events = run.events.filter(**new).order_by("seq").values_list("seq", "payload")[:limit]
+    steps = run.steps.filter(**new).order_by("seq").values(*STEP_FIELDS)[:limit]
     merged = heapq.merge(events, ((row["seq"], {"kind": "step_completed", **row}) for row in steps), key=_seq)
     return [payload for _, payload in merged][:limit]
 

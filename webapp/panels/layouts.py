@@ -52,7 +52,7 @@ def read_form(body: bytes) -> LayoutForm:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise BadLayout(f"{place}: {first['msg']}. A layout has a name and 1 to {MOST_CHARTS} charts.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadLayout('This is no JSON. Send {"name": "…", "charts": [["area/metric"]]}.') from error
 
 

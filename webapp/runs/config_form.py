@@ -107,6 +107,13 @@ def fill(
     return form
 
 
+def posted(data: Mapping[str, str]) -> dict[str, str]:
+    """What a form sent, with a "false" for each box that is not ticked: a browser sends nothing for it."""
+    boxes = (one.name for section in sections() for one in section.fields if one.kind == "bool")
+    ticks = {name: _text(data.get(name) in ("on", "true")) for name in boxes}
+    return {name: str(value) for name, value in data.items()} | ticks
+
+
 def flatten(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """A config as `{dotted path: text}`; environments are left out."""
     flat: dict[str, str] = {}

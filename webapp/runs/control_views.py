@@ -16,6 +16,7 @@ from webapp.evaluations.sameness import compare, twins
 from webapp.runs import live_settings, services
 from webapp.runs.live_settings import Refused
 from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
 
 LONGEST = 256 * 1024
 
@@ -29,10 +30,8 @@ def change_settings(request: HttpRequest, run_id: str) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id)
     try:
         wanted = _wanted(request)
-        revision = request.POST.get("revision", "")
-        changes = live_settings.change(
-            run, wanted, request.user, revision=int(revision) if revision.isdecimal() else None
-        )
+        revision = whole_number(request.POST.get("revision", ""))
+        changes = live_settings.change(run, wanted, request.user, revision=revision)
     except Refused as refusal:
         return JsonResponse({"errors": refusal.errors}, status=409 if refusal.late else 422)
     run.refresh_from_db()

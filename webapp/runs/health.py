@@ -12,6 +12,9 @@ from webapp.runs.states import RESTARTING, RunState
 
 Metrics = dict[str, float]
 RECENT = 10
+ALERT_STEPS = 50  # an alert that is older says nothing of the run as it is
+SUCCESS, SPREAD, PARSE = "rollout/success", "reward/in_group_std", "rollout/parse_ok_rate"
+JUDGED_BY = (SUCCESS, SPREAD, PARSE)
 ICONS = {"converged": "finished", "at-risk": "alert", "dead": "crashed", "broken-format": "alert"}
 
 
@@ -34,6 +37,21 @@ class Number(NamedTuple):
     limit: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What a run is judged by, of all its steps: the first ten, the newest twenty or more, the best mean of ten in a
+    row by metric. Fewer steps are in both."""
+
+    first: list[Metrics]
+    newest: list[Metrics]
+    best: Metrics
+
+    @classmethod
+    def of(cls, steps: list[Metrics]) -> Course:
+        """From all steps, oldest first."""
+        return cls(first=steps[:RECENT], newest=steps, best=best_means(steps))
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """`key` names the style of the chip, `word` is what it says, `sentence` gives the reason."""
@@ -50,16 +68,16 @@ class Health:
 
 def health_of(
     state: str,
-    steps: list[Metrics],
+    course: Course,
     severities: list[str],
     *,
     held_out: Sequence[HeldOut] = (),
     reason: str = "",
     waits_for: str = "",
 ) -> Health:
-    """Judges by state (`Run.shown_as`), then format, then success and open alerts.
+    """Judges by state (`Run.shown_as`), then format, then success and alerts.
 
-    `steps` and `held_out` are oldest first.
+    `severities` are of the alerts that still count; `held_out` is oldest first.
     """
     if state == RESTARTING:
         return Health(RESTARTING, "Restarting", reason)
@@ -69,41 +87,36 @@ def health_of(
         return Health("failed", state.capitalize(), reason or "See the log.")
     if state in (RunState.STALLED, RunState.LOST):
         return Health("stalled", state.capitalize(), reason or "Nothing has been heard for a while.")
-    if not steps:
+    if not course.newest:
         return Health("queued", "Waiting", waits_for or "No step is done yet.")
-    return _judge_metrics(steps, severities, held_out)
+    judged = _verdict(course, severities, held_out)
+    return replace(judged, numbers=numbers_of(course, held_out))
 
 
-def _judge_metrics(steps: list[Metrics], severities: list[str], held_out: Sequence[HeldOut]) -> Health:
-    judged = _verdict(steps, severities, held_out)
-    return replace(judged, numbers=numbers_of(steps, held_out))
-
-
-def _verdict(steps: list[Metrics], severities: list[str], held_out: Sequence[HeldOut]) -> Health:
-    recent = steps[-RECENT:]
-    parse = _mean(recent[-3:], "rollout/parse_ok_rate", 1.0)
-    success = _mean(recent, "rollout/success", 0.0)
-    first = _mean(steps[:RECENT], "rollout/success", 0.0)
-    best = _best(steps, "rollout/success")
-    facts = _facts(steps, first, success, parse, held_out)
+def _verdict(course: Course, severities: list[str], held_out: Sequence[HeldOut]) -> Health:
+    recent, best = course.newest[-RECENT:], course.best.get(SUCCESS, 0.0)
+    parse = _mean(recent[-3:], PARSE, 1.0)
+    success = _mean(recent, SUCCESS, 0.0)
+    facts = _facts(course, parse, held_out)
     if parse < 0.5:
         return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
     if success == 0 and len(recent) >= 5:
         return Health("dead", "Dead", f"No trajectory has succeeded for {len(recent)} steps. {facts}")
-    if len(steps) >= 2 * RECENT and best >= 0.1 and success < 0.5 * best:
+    if len(course.newest) >= 2 * RECENT and best >= 0.1 and success < 0.5 * best:
         return Health("collapsing", "Collapsing", f"Success fell from {best:.2f} to {success:.2f}. {facts}")
-    if "critical" in severities or "warn" in severities:
-        return Health("at-risk", "At risk", f"An alert is open. {facts}")
+    if {"warn", "critical", "dead"} & set(severities):
+        return Health("at-risk", "At risk", f"An alert was raised in the last {ALERT_STEPS} steps. {facts}")
     if success > 0.95:
         return Health("converged", "Converged", facts)
-    if len(steps) < 2 * RECENT:  # the first and the newest steps would overlap
+    if len(course.newest) < 2 * RECENT:  # the first and the newest steps would overlap
         return Health("running", "Under way", facts)
-    return _trend(steps, held_out, facts)
+    return _trend(course, held_out, facts)
 
 
-def _trend(steps: list[Metrics], held_out: Sequence[HeldOut], facts: str) -> Health:
+def _trend(course: Course, held_out: Sequence[HeldOut], facts: str) -> Health:
     """A move counts where it is larger than what one step's success differs from the next's would explain."""
-    rise, margin = rise_of([step["rollout/success"] for step in steps if "rollout/success" in step])
+    compared = [*course.first, *course.newest[-RECENT:]]
+    rise, margin = rise_of([step[SUCCESS] for step in compared if SUCCESS in step])
     if rise > margin or (len(held_out) > 1 and held_out[-1].low > held_out[0].success):
         return Health("learning", "Learning", facts)
     if rise < -margin:
@@ -124,15 +137,14 @@ def rise_of(values: Sequence[float]) -> tuple[float, float]:
     return mean(after) - mean(before), max(0.02, 2 * error)
 
 
-def numbers_of(steps: list[Metrics], held_out: Sequence[HeldOut]) -> tuple[Number, ...]:
+def numbers_of(course: Course, held_out: Sequence[HeldOut]) -> tuple[Number, ...]:
     """What the verdict was made from: means over ten steps, and the limits that they are held against."""
-    success, spread, parse = "rollout/success", "reward/in_group_std", "rollout/parse_ok_rate"
-    early = _mean(steps[:RECENT], spread, 0.0)
-    best = _best(steps, success)
+    early = _mean(course.first, SPREAD, 0.0)
+    best = course.best.get(SUCCESS, 0.0)
     rows = [
-        _number(steps, success, "Training success", f"collapsing below {0.5 * best:.2f}, half of the best"),
-        _number(steps, spread, "In-group spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
-        _number(steps, parse, "Well-formed replies", "broken below 0.50, over three steps"),
+        _number(course, SUCCESS, "Training success", f"collapsing below {0.5 * best:.2f}, half of the best"),
+        _number(course, SPREAD, "In-group spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
+        _number(course, PARSE, "Well-formed replies", "broken below 0.50, over three steps"),
     ]
     if held_out:
         top = max(one.success for one in held_out)
@@ -142,23 +154,24 @@ def numbers_of(steps: list[Metrics], held_out: Sequence[HeldOut]) -> tuple[Numbe
     return tuple(row for row in rows if row is not None)
 
 
-def _number(steps: list[Metrics], name: str, title: str, limit: str) -> Number | None:
-    if not any(name in step for step in steps):
+def _number(course: Course, name: str, title: str, limit: str) -> Number | None:
+    if name not in course.best:
         return None
-    first, now = _mean(steps[:RECENT], name, 0.0), _mean(steps[-RECENT:], name, 0.0)
-    return Number(name, title, f"{first:.2f}", f"{now:.2f}", f"{_best(steps, name):.2f}", limit)
+    first, now = _mean(course.first, name, 0.0), _mean(course.newest[-RECENT:], name, 0.0)
+    return Number(name, title, f"{first:.2f}", f"{now:.2f}", f"{course.best[name]:.2f}", limit)
 
 
-def _best(steps: list[Metrics], name: str) -> float:
-    """The highest mean of ten steps in a row."""
-    return max(_mean(steps[i : i + RECENT], name, 0.0) for i in range(max(1, len(steps) - RECENT + 1)))
+def best_means(steps: list[Metrics]) -> Metrics:
+    """The highest mean of ten steps in a row, of each metric that any step has."""
+    windows = [steps[i : i + RECENT] for i in range(max(1, len(steps) - RECENT + 1))]
+    named = [name for name in JUDGED_BY if any(name in step for step in steps)]
+    return {name: max(_mean(window, name, 0.0) for window in windows) for name in named}
 
 
-def _facts(steps: list[Metrics], first: float, success: float, parse: float, held_out: Sequence[HeldOut]) -> str:
-    spread, early = (
-        _mean(steps[-RECENT:], "reward/in_group_std", 0.0),
-        _mean(steps[:RECENT], "reward/in_group_std", 0.0),
-    )
+def _facts(course: Course, parse: float, held_out: Sequence[HeldOut]) -> str:
+    recent = course.newest[-RECENT:]
+    first, success = _mean(course.first, SUCCESS, 0.0), _mean(recent, SUCCESS, 0.0)
+    early, spread = _mean(course.first, SPREAD, 0.0), _mean(recent, SPREAD, 0.0)
     words = "healthy" if spread > 0.5 * early else "shrinking" if spread > 0.1 * early else "gone"
     return (
         f"Training success {first:.2f} → {success:.2f}{_puzzles(held_out)} · in-group spread {words} ({spread:.2f}) · "

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
 from webapp.audit.services import askers
-from webapp.runs.health import HeldOut, health_of
+from webapp.runs.health import ALERT_STEPS, JUDGED_BY, RECENT, Course, HeldOut, Metrics, best_means, health_of
 from webapp.runs.models import Run
 from webapp.runs.usage import usage
 
-HEALTH_STEPS = 400
-JUDGED_BY = ("rollout/success", "reward/in_group_std", "rollout/parse_ok_rate")
+NEWEST = 2 * RECENT
 KEPT = 256  # runs of this process
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What was read of a run's steps up to `step`: a start of its engine may take steps back, so it is counted."""
+
+    starts: int
+    step: int
+    first: list[Metrics]
+    best: Metrics
+
+
 _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
+_pasts: OrderedDict[str, Past] = OrderedDict()
 
 
 def told_state(run: Run) -> dict[str, Any]:
@@ -37,16 +48,14 @@ def health(run: Run) -> dict[str, Any]:
         return known[1]
     judged = health_of(
         run.shown_as,
-        recent_steps(run),
-        list(run.alerts.values_list("severity", flat=True)[:5]),
+        course(run),
+        open_severities(run),
         held_out=held_out(run),
         reason=run.state_reason,
         waits_for=run.wait_reason,
     )
     told = {**asdict(judged), "icon": judged.icon, "numbers": [number._asdict() for number in judged.numbers]}
-    _judged[run.pk] = (mark, told)
-    while len(_judged) > KEPT:
-        _judged.popitem(last=False)
+    _remember(_judged, run.pk, (mark, told))
     return told
 
 
@@ -57,8 +66,35 @@ def held_out(run: Run) -> list[HeldOut]:
     return [HeldOut(*row) for row in found.values_list("success", "low", "high")]
 
 
-def recent_steps(run: Run) -> list[dict[str, float]]:
-    """What the newest steps are judged by, oldest first. The database picks it: a step may have a thousand metrics."""
-    picked = run.steps.order_by("-step").values_list(*(KeyTransform(name, "metrics") for name in JUDGED_BY))
-    rows = list(picked[:HEALTH_STEPS])[::-1]
-    return [{name: value for name, value in zip(JUDGED_BY, row, strict=True) if value is not None} for row in rows]
+def open_severities(run: Run) -> list[str]:
+    """Of the alerts in the newest steps, without those whose step a later attempt took again."""
+    since = {"step__gt": run.step - ALERT_STEPS}
+    attempts = dict(run.steps.filter(**since).values_list("step", "attempt"))
+    alerts = run.alerts.filter(**since).values_list("severity", "step", KeyTransform("attempt", "payload"))
+    return [severity for severity, step, attempt in alerts if attempts.get(step) == attempt]
+
+
+def course(run: Run) -> Course:
+    """The start and the best of the whole run beside its newest steps; older steps are read once in a process."""
+    starts = run.events.filter(kind="run_started").count()
+    past = _pasts.get(run.pk)
+    if past is None or past.starts != starts:
+        past = Past(starts=starts, step=0, first=[], best={})
+    picked = (KeyTransform(name, "metrics") for name in JUDGED_BY)  # a step may have a thousand metrics
+    rows = list(run.steps.filter(step__gt=past.step - NEWEST).order_by("step").values_list("step", *picked))
+    steps = [_without_gaps(values) for _, *values in rows]
+    first = past.first or steps[:RECENT]
+    best = past.best | {name: max(mean, past.best.get(name, mean)) for name, mean in best_means(steps).items()}
+    if rows and len(first) == RECENT:  # of fewer, no mean of ten is known
+        _remember(_pasts, run.pk, Past(starts=starts, step=rows[-1][0], first=first, best=best))
+    return Course(first=first, newest=steps[-NEWEST:], best=best)
+
+
+def _without_gaps(values: list[float | None]) -> Metrics:
+    return {name: value for name, value in zip(JUDGED_BY, values, strict=True) if value is not None}
+
+
+def _remember(cache: OrderedDict[str, Any], key: str, value: object) -> None:
+    cache[key] = value
+    while len(cache) > KEPT:
+        cache.popitem(last=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KeyTransform
 
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run, StepMetrics
@@ -82,10 +82,12 @@ def _latest_evaluations(runs: list[Run]) -> dict[str, Evaluation]:
 
 def _success_curves(runs: list[Run]) -> dict[str, list[float]]:
     """At most forty points of training success for each run, evenly picked, the newest always among them."""
-    curves: dict[str, list[float]] = {}
+    wanted = Q(pk__in=[])
     for run in runs:
         every = max(1, run.step // SPARK_POINTS)
-        wanted = set(range(run.step, 0, -every))
-        steps: Any = StepMetrics.objects.filter(run=run, step__in=wanted).values_list("metrics", flat=True)
-        curves[run.pk] = [float(metrics.get("rollout/success", 0.0)) for metrics in steps]
+        wanted |= Q(run=run, step__in=range(run.step, 0, -every))
+    curves: dict[str, list[float]] = {}
+    success = KeyTransform("rollout/success", "metrics")
+    for run_id, value in StepMetrics.objects.filter(wanted).order_by("step").values_list("run_id", success):
+        curves.setdefault(run_id, []).append(float(value or 0.0))
     return curves

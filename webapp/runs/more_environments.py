@@ -10,6 +10,7 @@ from django.http import QueryDict
 
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
 
 MOST = 15  # beside the first
 KEPT = "kept-"  # an environment that the run has which is cloned, by its place there
@@ -67,11 +68,9 @@ def configs(rows: list[Row], source: Run | None) -> tuple[list[dict[str, Any]], 
 
 
 def _config(choice: str, source: Run | None) -> dict[str, Any] | None:
-    if choice.isdecimal():
-        version = EnvironmentVersion.objects.filter(pk=int(choice)).first()
+    if (key := whole_number(choice)) is not None:
+        version = EnvironmentVersion.objects.filter(pk=key).first()
         return dict(version.config) if version else None
-    place = choice.removeprefix(KEPT)
+    place = whole_number(choice.removeprefix(KEPT))
     environments = source.config.get("environments", []) if source else []
-    if choice.startswith(KEPT) and place.isdecimal() and int(place) < len(environments):
-        return dict(environments[int(place)])
-    return None
+    return dict(environments[place]) if place is not None and place < len(environments) else None

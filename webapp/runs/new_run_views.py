@@ -15,6 +15,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs import config_form, drafts, forks, more_environments, services
 from webapp.runs.models import Run
 from webapp.runs.presets import RunPreset, run_presets
+from webapp.whole_numbers import whole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,8 @@ def check(request: HttpRequest) -> HttpResponse:
 
 def _begun(request: HttpRequest) -> Filled:
     """What the address asks for: a preset, or a run to clone, or one to fork at a step."""
-    preset, source = _preset(request.GET), _source(request.GET)
+    source = _source(request.GET)
+    preset = _preset(request.GET, source)
     step = _step(request.GET.get("step", ""))
     return Filled(
         preset=preset,
@@ -96,14 +98,15 @@ def _begun(request: HttpRequest) -> Filled:
 
 
 def _posted(request: HttpRequest) -> Filled:
-    preset, source = _preset(request.POST), _source(request.POST)
+    source = _source(request.POST)
+    preset = _preset(request.POST, source)
     edited = request.POST.get("detectors.rules")
     return Filled(
         preset=preset,
         source=source,
         step=None,
         version=_version(request.POST, source),
-        values={key: str(value) for key, value in request.POST.items()},
+        values=config_form.posted(request.POST.dict()),
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
     )
@@ -131,9 +134,14 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
     }
 
 
-def _preset(data: QueryDict) -> RunPreset:
+def _preset(data: QueryDict, source: Run | None) -> RunPreset:
+    """The one that is asked for; else that of the run that is cloned, or that run itself where its label is its own."""
     presets = run_presets()
-    return presets.get(data.get("preset") or "") or presets["starter"]
+    asked = presets.get(data.get("preset") or "")
+    if asked is not None or source is None:
+        return asked or presets["starter"]
+    same = next((one for one in presets.values() if one.title == source.preset), None)
+    return same or RunPreset(key="", title=source.preset, description="", data=source.config)
 
 
 def _source(data: QueryDict) -> Run | None:
@@ -192,9 +200,9 @@ def _versions() -> list[EnvironmentVersion]:
 
 def _version(data: QueryDict, source: Run | None) -> EnvironmentVersion | None:
     """The chosen one; else that of the source, else FrozenLake's, else any."""
-    asked = data.get("environment") or ""
-    if asked.isdecimal():
-        return EnvironmentVersion.objects.select_related("definition").filter(pk=int(asked)).first()
+    asked = whole_number(data.get("environment") or "")
+    if asked is not None:
+        return EnvironmentVersion.objects.select_related("definition").filter(pk=asked).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
     versions = _versions()

@@ -18,6 +18,7 @@ from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 from webapp.runs.page_data import latest_trajectories, run_page
 from webapp.runs.presets import run_presets
+from webapp.whole_numbers import whole_number
 
 ACTIONS = {
     "stop": services.request_stop,
@@ -122,10 +123,11 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
 def log(request: HttpRequest, run_id: str) -> HttpResponse:
     """The engine's log after a byte; without `after`, its last 64 KiB."""
     run = get_object_or_404(Run, pk=run_id)
-    after = request.GET.get("after", "")
-    if after and not after.isdecimal():
+    given = request.GET.get("after", "")
+    after = whole_number(given)
+    if given and after is None:
         return JsonResponse({"error": "after is a number of bytes."}, status=400)
-    text, following = tail(run.directory / "engine.log", int(after) if after else None)
+    text, following = tail(run.directory / "engine.log", after)
     return JsonResponse({"text": text, "next": following})
 
 

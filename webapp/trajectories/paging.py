@@ -175,5 +175,5 @@ def _decode(column: Column, cursor: str) -> tuple[Key, int] | None:
     try:
         key, pk = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         return column.place(key), int(pk)
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None

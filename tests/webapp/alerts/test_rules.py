@@ -103,6 +103,34 @@ def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
     assert first.deviations == pytest.approx(4.0)
 
 
+def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
+    browser: Client, recorded: RecordedRun
+) -> None:
+    recorded.resume(15)
+    recorded.take_steps(10)
+    recorded.deliver()
+    alert = recorded.run.alerts.get()  # of the first attempt's step 20, of which step 16 and on are gone
+    found = evidence_of(alert)
+    assert found.retaken
+    assert (found.notable, found.others, list(found.worst)) == ([], [], [])
+    assert found.curve is not None
+    assert (found.curve.mark, len(found.curve.points.split())) == (None, 15)
+    assert found.curve.ticks[-1] == (712.0, "20")  # where the alert was, at the right edge
+    page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
+    assert "The step's metrics are gone" in page
+    assert "Trajectories of the step" not in page
+
+
+def test_evidence_goes_on_into_an_attempt_that_began_after_the_alert(recorded: RecordedRun) -> None:
+    recorded.resume(20)
+    recorded.take_steps(10)
+    recorded.deliver()
+    found = evidence_of(recorded.run.alerts.get())
+    assert not found.retaken
+    assert found.curve is not None
+    assert len(found.curve.points.split()) == 30
+
+
 def test_the_settings_are_those_that_held_then(db: None) -> None:
     run = a_run()
     for seq, old, new in ((5, 2e-4, 1e-4), (9, 1e-4, 5e-5)):

@@ -39,6 +39,7 @@ def report(run: Run, events: int) -> None:
             StepMetrics.objects.create(
                 run=run, seq=seq, step=seq // 2, time=seq, tokens=10 * seq, seconds=seq, metrics={"reward/mean": seq}
             )
+        Run.objects.filter(pk=run.pk).update(last_seq=seq)
 
 
 def control(api: Client, run: Run, action: object) -> Any:

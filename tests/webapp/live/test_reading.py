@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.db import connection
 
 from engine.events import parse_payload
 from webapp.live.reading import events_after, metric_series
@@ -20,12 +23,14 @@ def add_phase(run: Run, seq: int) -> None:
     head = {"seq": seq, "kind": "phase_changed", "step": 1, "time": float(seq)}
     payload = {**head, "attempt": 1, "epoch": 1, "phase": "rollout", "detail": ""}
     RunEvent.objects.create(run=run, **head, payload=payload)
+    Run.objects.filter(pk=run.pk).update(last_seq=seq)
 
 
 def add_step(run: Run, seq: int, step: int, metrics: dict[str, float]) -> None:
     StepMetrics.objects.create(
         run=run, seq=seq, epoch=1, step=step, time=float(seq), tokens=10 * step, seconds=2.0 * step, metrics=metrics
     )
+    Run.objects.filter(pk=run.pk).update(last_seq=seq)
 
 
 def test_events_and_steps_come_as_one_sequence_of_engine_events(run: Run) -> None:
@@ -51,6 +56,26 @@ def test_a_limit_takes_the_first_ones_so_that_the_next_call_goes_on(run: Run) ->
         seen += [event["seq"] for event in page]
         cursor = seen[-1]
     assert seen == list(range(1, 11))
+
+
+def test_what_is_committed_between_two_queries_is_whole_in_the_next_reading(run: Run) -> None:
+    add_phase(run, 1)
+    committed: list[str] = []
+
+    def commit_after_the_first(execute: Any, sql: str, *rest: Any) -> Any:
+        found = execute(sql, *rest)
+        table = next((one for one in (StepMetrics, RunEvent) if f'FROM "{one._meta.db_table}"' in sql), None)
+        if table is not None and not committed:
+            committed.append(table.__name__)
+            add_step(run, 2, 1, {})
+            add_phase(run, 3)
+            add_step(run, 4, 2, {})
+        return found
+
+    with connection.execute_wrapper(commit_after_the_first):
+        seen = [event["seq"] for event in events_after(run, 0)]
+    assert committed
+    assert seen + [event["seq"] for event in events_after(run, seen[-1])] == [1, 2, 3, 4]
 
 
 def test_series_are_columns_of_equal_length_with_none_where_a_step_has_no_value(run: Run) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.runs.health import Health, HeldOut, Metrics, health_of
+from webapp.runs.health import Course, Health, HeldOut, Metrics, health_of
 from webapp.runs.states import RESTARTING, RunState
 
 
@@ -15,27 +15,27 @@ def steps(*successes: float, spread: float = 0.4, parse: float = 1.0) -> list[Me
 
 
 def running(metrics: list[Metrics], *severities: str) -> Health:
-    return health_of(RunState.RUNNING, metrics, list(severities))
+    return health_of(RunState.RUNNING, Course.of(metrics), list(severities))
 
 
 def test_a_waiting_run_says_for_what() -> None:
-    judged = health_of(RunState.QUEUED, [], [], waits_for="Second in line.")
+    judged = health_of(RunState.QUEUED, Course.of([]), [], waits_for="Second in line.")
     assert (judged.word, judged.sentence) == ("Waiting", "Second in line.")
 
 
 def test_a_run_that_loads_says_what_it_waits_for() -> None:
-    judged = health_of(RunState.RUNNING, [], [], waits_for="needs 4 GPUs, 2 free of 8")
+    judged = health_of(RunState.RUNNING, Course.of([]), [], waits_for="needs 4 GPUs, 2 free of 8")
     assert (judged.word, judged.sentence) == ("Waiting", "needs 4 GPUs, 2 free of 8")
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.CRASHED])
 def test_a_run_that_broke_says_why_whatever_it_had_learned(state: RunState) -> None:
-    judged = health_of(state, steps(*[0.9] * 30), [], reason="The disk is full.")
+    judged = health_of(state, Course.of(steps(*[0.9] * 30)), [], reason="The disk is full.")
     assert (judged.word, judged.sentence) == (state.capitalize(), "The disk is full.")
 
 
 def test_a_run_that_goes_on_after_a_fault_says_what_happened() -> None:
-    judged = health_of(RESTARTING, steps(*[0.9] * 30), [], reason="It was killed.")
+    judged = health_of(RESTARTING, Course.of(steps(*[0.9] * 30)), [], reason="It was killed.")
     assert (judged.word, judged.sentence, judged.icon) == ("Restarting", "It was killed.", "restarting")
 
 
@@ -65,7 +65,7 @@ def test_a_rise_within_the_noise_is_not_called_learning() -> None:
 
 def test_held_out_success_that_is_clearly_up_is_learning_whatever_training_says() -> None:
     evaluations = [HeldOut(0.23, 0.18, 0.29), HeldOut(0.33, 0.27, 0.39)]  # 0.27 is above 0.23
-    assert health_of(RunState.RUNNING, steps(*[0.3] * 30), [], held_out=evaluations).word == "Learning"
+    assert health_of(RunState.RUNNING, Course.of(steps(*[0.3] * 30)), [], held_out=evaluations).word == "Learning"
 
 
 def test_a_clear_fall_is_a_risk_before_it_is_a_collapse() -> None:
@@ -103,15 +103,17 @@ def test_a_spread_that_goes_is_named() -> None:
     assert "spread gone (0.01)" in judged.sentence
 
 
-@pytest.mark.parametrize(("severity", "word"), [("critical", "At risk"), ("warn", "At risk"), ("watch", "Learning")])
-def test_an_open_alert_counts_from_a_warning_on(severity: str, word: str) -> None:
+@pytest.mark.parametrize(
+    ("severity", "word"), [("dead", "At risk"), ("critical", "At risk"), ("warn", "At risk"), ("watch", "Learning")]
+)
+def test_an_alert_counts_from_a_warning_on(severity: str, word: str) -> None:
     assert running(steps(*[0.2] * 10, *[0.5] * 10), severity).word == word
 
 
 def test_held_out_success_stands_beside_that_of_training() -> None:
     # 0.41 to 0.53 is an interval of 0.12, so 0.06 to either side
     evaluations = [HeldOut(0.23, 0.18, 0.29), HeldOut(0.47, 0.41, 0.53)]
-    judged = health_of(RunState.RUNNING, steps(*[0.2] * 10, *[0.5] * 10), [], held_out=evaluations)
+    judged = health_of(RunState.RUNNING, Course.of(steps(*[0.2] * 10, *[0.5] * 10)), [], held_out=evaluations)
     assert "held-out 0.23 → 0.47 ± 0.06" in judged.sentence
 
 

@@ -68,6 +68,18 @@ def test_a_wrong_field_keeps_its_value_beside_its_error_and_launches_nothing(
     assert not Run.objects.exists()
 
 
+def test_a_box_that_was_unticked_stays_so_beside_another_field_s_error(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    form = filled_in(lake, steps="many")
+    del form["rollout.think"]  # a browser sends nothing for it
+    answer = browser.post(NEW, form)
+    assert answer.status_code == 422
+    think, left_ticked = field_of(answer, "rollout.think"), field_of(answer, "evaluation.at_start")
+    assert (think.value, think.changed) == ("false", True)
+    assert (left_ticked.value, left_ticked.changed) == ("true", False)
+
+
 def test_a_model_that_is_not_there_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
     assert "/nowhere/at/all" in field_of(answer, "model.path").error
@@ -106,6 +118,49 @@ def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: Env
     assert page.context["chosen"] == lake
     browser.post(NEW, {**filled_in(lake), "clone": source.pk})
     assert Run.objects.exclude(pk=source.pk).get().cloned_from == source
+
+
+def posted_back(page: Any, **more: str) -> dict[str, str]:
+    """The form as the page has it, as a browser posts it."""
+    fields = [one for section in page.context["sections"] for one in section.fields]
+    values = {one.name: one.value for one in fields if one.kind != "bool" or one.value == "true"}
+    return {**values, "preset": page.context["preset"].key, "environment": str(page.context["chosen"].pk), **more}
+
+
+@pytest.mark.parametrize("way", ["", "&step=40"])
+def test_a_clone_or_fork_is_labelled_and_compared_as_its_source_is(
+    browser: Client, lake: EnvironmentVersion, way: str
+) -> None:
+    config = run_presets()["starpo_s"].config().model_dump(mode="json")
+    config["optimizer"]["learning_rate"] = 0.5
+    source = Run.objects.create(name="source", preset="StarPO-S", config=config)
+    page = browser.get(f"{NEW}?clone={source.pk}{way}")
+    assert page.context["preset"].key == "starpo_s"
+    changed = [one.name for section in page.context["sections"] for one in section.fields if one.changed]
+    start = ["model.start_from.run", "model.start_from.step"] if way else []
+    assert changed == [*start, "optimizer.learning_rate"]
+    without_start = {name: "" if name.endswith(".run") else "0" for name in start}
+    answer = browser.post(NEW, posted_back(page, clone=source.pk, **without_start))
+    assert answer.status_code == 302
+    made = Run.objects.exclude(pk=source.pk).get()
+    assert (made.preset, made.config["preset"]) == ("StarPO-S", "StarPO-S")
+
+
+def test_a_clone_keeps_a_label_that_is_no_preset_and_is_compared_with_its_source(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    config = run_presets()["grpo"].config().model_dump(mode="json")
+    source = Run.objects.create(name="source", preset="my own", config={**config, "preset": "my own"})
+    page = browser.get(f"{NEW}?clone={source.pk}")
+    assert not any(one.changed for section in page.context["sections"] for one in section.fields)
+    browser.post(NEW, {**posted_back(page, clone=source.pk), "steps": "7"})
+    assert (made := Run.objects.exclude(pk=source.pk).get()).preset == made.config["preset"] == "my own"
+
+
+def test_a_preset_that_is_asked_for_goes_before_that_of_the_source(browser: Client, lake: EnvironmentVersion) -> None:
+    source = Run.objects.create(name="source", preset="GRPO", config=run_presets()["grpo"].config().model_dump())
+    page = browser.get(f"{NEW}?clone={source.pk}&preset=ppo")
+    assert page.context["preset"].key == "ppo"
 
 
 def test_a_clone_keeps_the_alert_rules_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp.runs.rows import a_run, report
@@ -86,6 +88,13 @@ def test_archived_runs_have_their_own_list(browser: Client) -> None:
     assert set(names_on(browser)) == {"gone", "kept"}
 
 
+def test_a_search_stays_among_the_archived_runs(browser: Client) -> None:
+    a_run("kept", RunState.FINISHED)
+    kept = '<input type="hidden" name="archived" value="1">'
+    assert kept in browser.get(LIST + "?archived=1").content.decode()
+    assert kept not in browser.get(LIST).content.decode()
+
+
 def test_ticked_runs_are_stopped_together(browser: Client) -> None:
     waiting, live, done = a_run("a", RunState.QUEUED), a_run("b"), a_run("c", RunState.FINISHED)
     answer = browser.post("/runs/bulk/", {"action": "stop", "run": [waiting.pk, live.pk, done.pk]}, follow=True)
@@ -117,6 +126,20 @@ def test_the_rows_alone_answer_the_same_filters(browser: Client) -> None:
     assert "going-on" in page
     assert "long-over" not in page
     assert "<html" not in page
+
+
+def test_a_full_page_of_rows_asks_the_database_no_more_often_than_one_row(browser: Client) -> None:
+    runs = [a_run(f"run {number}", steps=9) for number in range(PAGE)]
+    for number, run in enumerate(runs):
+        report(run, *[0.0, number / PAGE, 1.0][number % 3 :])
+    with CaptureQueriesContext(connection) as of_many:
+        page = browser.get("/runs/rows/").context["rows"]
+    with CaptureQueriesContext(connection) as of_one:
+        browser.get("/runs/rows/?q=run 17")
+    assert len(page) == PAGE
+    assert len(of_many) == len(of_one)
+    # each has the curve of its own steps: the last has two, at 49/50 and 1; the one before it all three
+    assert [row.spark for row in page[:2]] == [spark_path([49 / PAGE, 1.0]), spark_path([0.0, 48 / PAGE, 1.0])]
 
 
 def test_a_preset_starts_with_one_press(browser: Client) -> None:

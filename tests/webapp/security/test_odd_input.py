@@ -1,0 +1,76 @@
+"""What is no number, too long for one, or nested too deeply is an answer of the site's, never a fault of its server."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from engine.config import EnvironmentConfig
+from tests.webapp.runs.rows import a_run
+from webapp.environments.fields import JSONText
+from webapp.environments.services import define
+from webapp.live.consumers import _parsed, cursor_of
+from webapp.whole_numbers import whole_number
+
+pytestmark = pytest.mark.django_db
+
+# more digits than `int` takes, a digit that is none in ASCII, and one more than a column holds
+ODD = ["9" * 5000, "²", "٣", "9" * 19, "-1", "1e3", " 1", ""]
+DEEP = "[" * 3000  # more than the reader of JSON goes into
+
+
+def cursor(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+@pytest.fixture
+def browser(client: Client) -> Client:
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def test_a_whole_number_is_ascii_digits_that_a_column_holds() -> None:
+    assert [whole_number(text) for text in ODD] == [None] * len(ODD)
+    assert [whole_number(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
+
+
+@pytest.mark.parametrize("number", ODD)
+def test_an_odd_number_in_an_address(browser: Client, number: str) -> None:
+    run = a_run()
+    asked = {"environment": number, "more-environment": number, "after": number}
+    assert browser.get("/runs/new/", asked).status_code == 200
+    assert browser.get(f"/runs/{run.pk}/log/", asked).status_code == (400 if number else 200)
+    assert browser.get("/trajectories/", asked).status_code == 200
+
+
+@pytest.mark.parametrize("number", ODD)
+def test_an_odd_number_in_a_form(browser: Client, number: str) -> None:
+    lake = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
+    run, source = a_run(), a_run()
+    preview = "/environments/preview/"
+    assert browser.post(preview, {"version": number}).status_code == 422
+    assert browser.post(preview, {"version": lake.pk, "seed": number}).status_code == 422
+    asked = {"changes": '{"optimizer.learning_rate": 0.5}', "revision": number}
+    assert browser.post(f"/runs/{run.pk}/settings/", asked).status_code == 200
+    for choice in (number, f"kept-{number}"):
+        form = {"environment": lake.pk, "more-environment": choice, "clone": source.pk}
+        errors = browser.post("/runs/check/", form).json()["errors"]
+        assert errors["environments.1"] == "Choose an environment, or remove this one."
+
+
+def test_json_that_is_nested_too_deeply(browser: Client) -> None:
+    run = a_run()
+    for address in ("/trajectories/", f"/runs/{run.pk}/trajectories/"):
+        assert browser.get(address, {"after": cursor(DEEP)}).status_code == 200
+    assert browser.post("/panels/", DEEP, content_type="application/json").status_code == 400
+    with pytest.raises(ValidationError, match="This is not JSON"):
+        JSONText().clean(DEEP)
+
+
+def test_an_odd_message_or_cursor_of_a_socket() -> None:
+    assert _parsed("[" * 1024) == {}
+    assert [cursor_of(f"after={number}".encode()) for number in ODD] == [0] * len(ODD)
