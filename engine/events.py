@@ -117,7 +117,7 @@ class EvaluationCompleted(EventBase):
     first_seed: int
     temperature: float
     seconds: float
-    faults: int = 0  # episodes that ended by a fault of the environment; none of `episodes`
+    faults: int = 0  # episodes without an outcome: a fault of the environment, no room; none of `episodes`
     final: bool = False
 
 

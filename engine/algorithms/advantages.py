@@ -178,13 +178,15 @@ def whiten(x: Tensor, mask: Tensor) -> Tensor:
     """`(x - mean) / sqrt(var + 1e-8)` with mean and unbiased variance over masked entries of the whole batch.
 
     Unmasked entries are shifted and scaled alike and mean nothing. 0 everywhere with fewer than two masked entries.
+    In float64, for the reason that `_group_statistics` gives.
     """
     count = mask.sum()
     if count < 2:
         return torch.zeros_like(x)
-    mean = (x * mask).sum() / count
-    variance = ((x - mean) ** 2 * mask).sum() / (count - 1)
-    return (x - mean) * torch.rsqrt(variance + 1e-8)
+    precise, among = x.double(), mask.double()
+    mean = (precise * among).sum() / count
+    variance = ((precise - mean) ** 2 * among).sum() / (count - 1)
+    return ((precise - mean) * torch.rsqrt(variance + 1e-8)).to(x.dtype)
 
 
 def _group_statistics(returns: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -63,6 +63,19 @@ def group_scores(values: Tensor, groups: Tensor, metric: GroupMetric = "reward_v
     return torch.stack([score(values) for values in members]).to(torch.promote_types(values.dtype, torch.float32))
 
 
+def on_one_scale(returns: Tensor, tags: Tensor) -> Tensor:
+    """Returns (B,) that can be compared between the environments `tags` (B,) of a step.
+
+    Where there are several, each one's are divided by the largest of its own by size: one pays 1 for what another pays
+    10 for, and would else never be kept. As they are where there is one.
+    """
+    names, place = torch.unique(tags, return_inverse=True)
+    if len(names) < 2:
+        return returns
+    largest = torch.stack([returns[place == index].abs().max() for index in range(len(names))])
+    return returns / torch.where(largest > 0, largest, torch.ones_like(largest))[place]
+
+
 def loss_scale(kept_ratio: float, scaling: LossScaling) -> float:
     """What advantages are multiplied by when the share `kept_ratio` of groups trains: 1, the share, or its root."""
     return {"none": 1.0, "linear": kept_ratio, "sqrt": math.sqrt(kept_ratio)}[scaling]

@@ -98,8 +98,8 @@ class LearnerActor:
         found = self.learner.score(batch)
         return (found[0].cpu(), found[1].cpu()) if self.rank == 0 else None
 
-    def gradients(self, batch: Batch) -> dict[str, float] | None:
-        found = gradient_metrics(self.learner, batch, self.config)
+    def gradients(self, batch: Batch, *, scale: float) -> dict[str, float] | None:
+        found = gradient_metrics(self.learner, batch, self.config, scale=scale)
         return found if self.rank == 0 else None
 
     def cross_scores(self, pairs: Pairs) -> Tensor | None:

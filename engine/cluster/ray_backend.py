@@ -176,8 +176,8 @@ class RayBackend:
         found: Tensor = self._of_learners("Diagnostics", "cross_scores", pairs)[0]
         return found
 
-    def gradients(self, batch: Batch) -> Metrics:
-        found: Metrics = self._of_learners("Diagnostics", "gradients", batch)[0]
+    def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
+        found: Metrics = self._of_learners("Diagnostics", "gradients", batch, scale=scale)[0]
         return found
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:

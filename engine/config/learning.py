@@ -53,7 +53,8 @@ class AlgorithmConfig(Section):
     normalize_by: Literal["none", "state", "tag", "batch"] = Field(
         "none",
         description="Scores are normalised before credit, among the trajectories of one puzzle (state), one "
-        "environment (tag) or the step (batch); none leaves them. The filter reads raw returns in any case.",
+        "environment (tag) or the step (batch); none leaves them. The filter reads raw returns in any case, "
+        "on one scale where there are several environments.",
     )
     normalize_method: Literal["mean", "mean_std", "asym_clip"] = Field(
         "mean_std",

@@ -113,8 +113,8 @@ class StopConfig(Section):
         0,
         ge=0,
         le=10_000,
-        description="Stop as collapsed after this many steps with zero training success and no "
-        "in-group spread; 0 never stops.",
+        description="Stop as collapsed after this many steps with zero training success and no spread "
+        "of returns or penalties in any group; 0 never stops.",
     )
     empty_filter_after: int = Field(
         0, ge=0, le=10_000, description="Stop after this many steps in a row in which the filter kept nothing; 0 never."

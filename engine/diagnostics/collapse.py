@@ -55,7 +55,7 @@ class ZeroSignalDetector:
             return None
         well_formed = metrics.get("rollout/parse_ok_rate", 1.0)
         cause = f" The format broke down: {well_formed:.0%} of replies were well-formed." if well_formed < 0.5 else ""
-        return f"No trajectory succeeded and no group's returns differed for {self.steps} steps in a row.{cause}"
+        return f"No trajectory succeeded and all in a group earned the same for {self.steps} steps in a row.{cause}"
 
 
 @dataclass(slots=True)

@@ -15,19 +15,23 @@ FIRING = "firing/"  # how an agreement is told which other rules fire
 
 
 def without_signal(metrics: Metrics) -> bool:
-    """Whether a step had no success and no in-group spread of returns; False where either is unknown."""
-    return metrics.get("rollout/success", 1.0) == 0 and metrics.get("reward/in_group_std", 1.0) < ZERO_SPREAD
+    """Whether a step had no success and nothing in a group differed, neither returns nor scores, which hold penalties.
+
+    False where success or the spread of returns is unknown.
+    """
+    spreads = (metrics.get("reward/in_group_std", 1.0), metrics.get("reward/in_group_score_std", 0.0))
+    return metrics.get("rollout/success", 1.0) == 0 and max(spreads) < ZERO_SPREAD
 
 
 @dataclass(slots=True)
 class NoSignal(Rule):
-    """No trajectory succeeded and no group's returns differed."""
+    """No trajectory succeeded, and in no group did returns or penalties differ."""
 
     def judge(self, value: float, metrics: Metrics) -> bool:
         return without_signal(metrics)
 
     def finding(self, value: float) -> str:
-        return f"has been 0 for {self.config.steps} steps, and within every group all returns are equal"
+        return f"has been 0 for {self.config.steps} steps, and within every group all returns and penalties are equal"
 
 
 @dataclass(slots=True)

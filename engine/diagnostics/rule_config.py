@@ -68,7 +68,7 @@ class RuleConfig(BaseModel):
         "the mean of the first readings. gains: over the baseline plus `limit`. falls_from_best: the mean of the last "
         "`window` readings against `limit` times the best such mean. spike: over `limit` times the median of the "
         "`window` readings before. z_score: further than `limit` standard deviations from their mean. spread_lost: "
-        "falls, but only watched where success holds. no_signal: no success and no in-group spread. "
+        "falls, but only watched where success holds. no_signal: no success, and in no group any spread. "
         "template_collapse: falls while `holding` does not. agreement: at least `limit` of the rules `among` fire."
     )
     metric: str = Field(description="The metric it reads, by its name in the glossary. Steps without it do not count.")

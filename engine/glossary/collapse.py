@@ -12,7 +12,7 @@ ESTIMATES = (
         name="collapse/mi_ratio", section="collapse", title="Mutual information, share of ceiling", unit="share",
         high=1, better="higher",
         meaning="How much a thought depends on its prompt: 1 when each thought fits its own prompt alone, 0 when it "
-        "fits all alike. Comparable between runs.",
+        "fits all alike. Comparable between runs. In a run of several environments, to tell them apart counts as well.",
         formula="I(X; Z) / ln N",
         bad="Near 0 while entropy is high: template collapse, varied words that ignore the state. Slightly under 0 is "
         "noise.",

@@ -20,11 +20,18 @@ REWARD = (
     ),
     Metric(
         name="reward/in_group_std", section="reward", title="In-group reward spread", low=0,
-        meaning="How far returns lie apart among trajectories of the same puzzle, on average over puzzles. "
-        "Group-relative advantages are made of nothing else.",
+        meaning="How far returns lie apart among trajectories of the same puzzle, on average over puzzles: "
+        "what the group filter reads. Group-relative advantages are made of it and of differing penalties.",
         formula="mean over groups of std(returns in the group), unbiased, penalties left out",
         bad="Under a tenth of its first ten steps: there is nothing left to learn from. With high success that is "
         "convergence, without it collapse.",
+    ),
+    Metric(
+        name="reward/in_group_score_std", section="reward", title="In-group score spread", low=0,
+        meaning="How far scores, penalties counted, lie apart among trajectories of the same puzzle, on average over "
+        "puzzles; among all of the step where a puzzle has one trajectory. Group-relative advantages are made of it.",
+        formula="mean over groups of std(scores in the group), unbiased",
+        bad="0: a group-relative update has nothing to go by. Above the spread of returns: penalties teach the format.",
     ),
     Metric(
         name="reward/min", section="reward", title="Lowest reward", meaning="Lowest score of the step.",
@@ -65,6 +72,12 @@ ENV = (
         meaning="Mean sum of the environment's rewards per trajectory, format penalties left out.",
         formula="mean of the sum of rewards",
         bad="Rising while success does not: the reward is earned without solving the puzzle.",
+    ),
+    Metric(
+        name="env/<tag>/kept_ratio", section="env", title="<tag>: kept groups", unit="share", low=0, high=1,
+        meaning="Share of this environment's groups that the filter let train, in a run of several. Returns are first "
+        "divided by the environment's largest of the step, so that one that pays more is not kept for that.",
+        formula="kept groups / groups", bad="0 for many steps: the run no longer learns this environment.",
     ),
     Metric(
         name="env/<tag>/turns", section="env", title="<tag>: turns", low=0, unit="turns",
@@ -230,7 +243,8 @@ ROLLOUT = (
     ),
     Metric(
         name="rollout/zero_variance_share", section="rollout", title="Groups without spread", unit="share", low=0,
-        high=1, meaning="Share of puzzles whose trajectories all earned the same. They teach nothing.",
+        high=1, meaning="Share of puzzles whose trajectories all earned the same. They teach nothing, but for "
+        "differing format penalties.",
         formula="groups with std(returns) = 0 / groups",
         bad="Above 0.6: puzzles are too hard, too easy, or the policy always does the same.",
     ),

@@ -17,6 +17,7 @@ from engine.policies.ragged_cache import RaggedCache
 from engine.rollout.types import Reply
 
 PREFILL_SHARE = 4  # prefill once a quarter of the rows wait for it
+FAR = 1 << 30  # more positions than any model has
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class BatchedSampler:
         self.stop_ids = stop_ids
         self.temperature = temperature
         self.prefill_tokens = prefill_tokens
+        self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
         self.cache = RaggedCache(rows)
         streams = np.random.SeedSequence(seeds).spawn(rows)
@@ -155,6 +157,8 @@ class BatchedSampler:
         positions = starts[:, None] + torch.arange(ids.shape[1])  # (N, Q)
         width = int(positions.max()) + 1
         mask = torch.arange(width) <= positions[:, :, None]  # (N, Q, columns)
+        # what pads a short row may lie past the last position that the model has learned
+        known = positions.clamp(max=self.last_position).to(self.device)
         positions = positions.to(self.device)
         self.cache.aim(
             positions=positions, width=width, slots=None if slots is None else slots.to(self.device), active=len(ids)
@@ -163,7 +167,7 @@ class BatchedSampler:
             self.model.base_model,
             input_ids=ids.to(self.device),
             attention_mask=mask[:, None].to(self.device),
-            position_ids=positions,
+            position_ids=known,
             past_key_values=self.cache,
             use_cache=True,
         )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path, model_source
@@ -116,6 +116,17 @@ def own_stops_of(path: str) -> set[int]:
 def _stops(config: Any) -> set[int]:
     own = config.eos_token_id
     return {own} if isinstance(own, int) else set(own or ())
+
+
+def without_dropout(model: LanguageModel) -> None:
+    """Switches off what a model would drop at random when it learns: a ratio to the policy that sampled, which dropped
+    nothing, would then be noise, and a resumed run another one."""
+    for module in model.modules():
+        if isinstance(module, nn.modules.dropout._DropoutNd):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if "drop" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
 
 
 def context_limit(model: LanguageModel, wanted: int) -> int:

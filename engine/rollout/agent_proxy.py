@@ -177,7 +177,16 @@ class Player:
         try:
             return Played(state=state, text=text, outcome=episode.play(parsed))
         except EnvironmentFault as fault:
-            nothing = TurnOutcome(executed=[], frames=[], reward=0.0, penalty=0.0, parsed=parsed, info={}, stop="fault")
+            nothing = TurnOutcome(
+                executed=[],
+                frames=[],
+                reward=0.0,
+                penalty=0.0,
+                understood=False,
+                parsed=parsed,
+                info={},
+                stop="fault",
+            )
             return Played(state=state, text=text, outcome=nothing, fault=fault)
 
     def follow(self, reply: Reply, played: Played, sampler: ReplySampler) -> None:
@@ -200,7 +209,7 @@ class Player:
                 reply=reply.ids,
                 executed=outcome.executed,
                 reward=outcome.reward,
-                understood=outcome.penalty == 0,
+                understood=outcome.understood,
             )
         )
         self._ask(sampler)

@@ -38,6 +38,7 @@ class TurnOutcome:
     frames: list[Frame]
     reward: float
     penalty: float
+    understood: bool
     parsed: ParsedReply
     info: dict[str, Any]
     stop: StopReason | None  # None while the episode goes on
@@ -89,7 +90,7 @@ class Episode:
         known, unknown = self._resolve(parsed.actions)
         if unknown and parsed.well_formed:
             parsed = ParsedReply(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
-        penalty = 0.0 if parsed.well_formed and known else self.config.format_penalty
+        understood = parsed.well_formed and bool(known)
         frames: list[Frame] = []
         info: dict[str, Any] = {}
         reward, over = 0.0, False
@@ -104,7 +105,8 @@ class Episode:
             executed=[frame.action for frame in frames],
             frames=frames,
             reward=reward,
-            penalty=penalty,
+            penalty=0.0 if understood else self.config.format_penalty,
+            understood=understood,
             parsed=parsed,
             info=_scalars(info),
             stop=self._stop(over),

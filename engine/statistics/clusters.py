@@ -17,6 +17,7 @@ from engine.statistics.student_t import t_quantile
 
 Clusters = Sequence[Sequence[float]]
 Method = Literal["wilson", "t_over_prompts", "wilson_over_prompts"]
+ROUNDING = 1e-12  # what equal rates of several prompts may differ by
 METHODS: dict[Method, str] = {
     "wilson": "Wilson's, one episode a prompt",
     "t_over_prompts": "t over prompts: samples of a prompt count as one cluster",
@@ -72,7 +73,7 @@ def success_interval(clusters: Clusters) -> SuccessInterval:
     if len(scores) == len(clusters):
         return _wilson(rate, len(clusters), "wilson")
     error = cluster_error(clusters)
-    if not error:  # one prompt, or all alike: a width of zero would claim certainty
+    if error < ROUNDING:  # one prompt, or all alike: a width of zero would claim certainty
         return _wilson(rate, len(clusters), "wilson_over_prompts")
     reach = t_quantile(len(clusters) - 1) * error
     return SuccessInterval(rate=rate, low=max(0.0, rate - reach), high=min(1.0, rate + reach), method="t_over_prompts")

@@ -61,7 +61,7 @@ class Backend(Protocol):
     def cross_scores(self, pairs: Pairs) -> Tensor:
         """`(M, N)` log-likelihoods, as `cross_score` has them."""
 
-    def gradients(self, batch: Batch) -> Metrics:
+    def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
         """The gradient by reward variance; nothing is stepped."""
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
@@ -127,8 +127,8 @@ class LocalBackend:
         temperature = self.config.rollout.temperature
         return cross_score(self.model, pairs.prompts, pairs.thoughts, temperature=temperature).cpu()
 
-    def gradients(self, batch: Batch) -> Metrics:
-        return gradient_metrics(self.learner, batch, self.config)
+    def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
+        return gradient_metrics(self.learner, batch, self.config, scale=scale)
 
     def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
         return learn(self.learner, batch, step=step, scale=scale)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import advantages as estimators
+from engine.algorithms.filtering import on_one_scale
 from engine.algorithms.normalization import normalized
 from engine.algorithms.reweighting import length_weights, spread_weights
 from engine.config import AlgorithmConfig
@@ -164,7 +165,7 @@ def _weights(config: AlgorithmConfig, batch: Batch) -> Tensor:
     """What each trajectory's advantages are multiplied by, (B,)."""
     weights = torch.ones_like(batch.scores)
     if config.soft_reweighting:
-        weights = weights * spread_weights(batch.returns, batch.groups)
+        weights = weights * spread_weights(on_one_scale(batch.returns, batch.tags), batch.groups)
     if config.length_weighting:
         weights = weights * length_weights(batch.mask)
     return weights

@@ -24,9 +24,9 @@ class Evaluation:
     seconds: float
 
     def fields(self) -> dict[str, float | int | str]:
-        """The fields of an `evaluation_completed` event. An episode that its environment broke off is no failure of
-        the model; it is counted apart."""
-        played = [trajectory for trajectory in self.trajectories if not trajectory.fault]
+        """The fields of an `evaluation_completed` event. An episode that its environment broke off, or whose first
+        prompt left no room for a reply, is no failure of the model; it is counted apart."""
+        played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
         low, high = wilson_interval(successes, episodes)

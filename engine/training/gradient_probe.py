@@ -15,13 +15,18 @@ from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
 from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner, trainable_parameters
+from engine.training.step_update import weighted_advantages
 from engine.training.token_values import logprobs_and_entropies
 
 
-def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig) -> dict[str, float]:
-    """`gradient/<bucket>/…` of all groups of a step, filtered or not. Nothing is stepped, drawn or left behind."""
+def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale: float = 1.0) -> dict[str, float]:
+    """`gradient/<bucket>/…` of all groups of a step, filtered or not. Nothing is stepped, drawn or left behind.
+
+    Advantages are times `scale`, by which the filter scales the step's loss.
+    """
     values = learner.values(batch) if learner.critic is not None else None
-    advantages = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch)).advantages
+    credit = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch))
+    advantages = weighted_advantages(config, batch, credit.advantages * scale)
     wanted = config.diagnostics
     spreads = group_scores(batch.returns, batch.groups).tolist()
     parameters = trainable_parameters(learner.model)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, select_groups
+from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, on_one_scale, select_groups
 from engine.config import FilterConfig
 from engine.rollout.batching import Batch
 
@@ -59,4 +60,16 @@ def _values(batch: Batch, metric: str) -> Tensor:
     """What the metric is of, for each trajectory (B,)."""
     if metric.startswith("entropy"):
         return batch.entropies
-    return batch.mask.sum(dim=1) if metric == "length" else batch.returns
+    return batch.mask.sum(dim=1) if metric == "length" else on_one_scale(batch.returns, batch.tags)
+
+
+def kept_by_environment(batch: Batch, kept: Kept, names: Sequence[str]) -> dict[str, float]:
+    """Of each environment the share of its groups that train, where there are several; `names` as `batch` numbers
+    them."""
+    if len(names) < 2:
+        return {}
+    shares = {}
+    for tag, name in enumerate(names):
+        own = set(batch.groups[batch.tags == tag].tolist())
+        shares[f"env/{name}/kept_ratio"] = len(own & set(kept.groups)) / len(own) if own else 0.0
+    return shares

@@ -17,7 +17,7 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.config import RunConfig
 from engine.errors import ModelError
-from engine.policies.loading import LanguageModel, compute_in, device_of
+from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.forward_size import tokens_per_pass
@@ -44,6 +44,7 @@ class Learner:
         self.model = model
         self.share = share or Alone()
         optimizer = config.optimizer
+        without_dropout(model)
         compute_in(model, optimizer.precision)
         if optimizer.packing:
             allow_packing(model)

@@ -27,11 +27,27 @@ def rollout_metrics(trajectories: list[Trajectory], *, max_turns: Mapping[str, i
 
 def group_spreads(trajectories: list[Trajectory]) -> dict[int, float]:
     """Unbiased standard deviation of raw returns in each group that has any; 0 for a group of one."""
-    groups: dict[int, list[float]] = {}
+    return {group: _spread([one.raw_return for one in members]) for group, members in _by_group(trajectories).items()}
+
+
+def score_spread(trajectories: list[Trajectory]) -> float:
+    """Mean over groups of the spread of scores in them; over all trajectories where no group has two."""
+    groups = [[one.score for one in members] for members in _by_group(trajectories).values()]
+    if all(len(scores) < 2 for scores in groups):
+        return _spread([score for scores in groups for score in scores])
+    return float(np.mean([_spread(scores) for scores in groups]))
+
+
+def _by_group(trajectories: list[Trajectory]) -> dict[int, list[Trajectory]]:
+    groups: dict[int, list[Trajectory]] = {}
     for trajectory in trajectories:
         if trajectory.has_outcome:
-            groups.setdefault(trajectory.group, []).append(trajectory.raw_return)
-    return {group: float(np.std(returns, ddof=1)) if len(returns) > 1 else 0.0 for group, returns in groups.items()}
+            groups.setdefault(trajectory.group, []).append(trajectory)
+    return groups
+
+
+def _spread(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
@@ -47,6 +63,7 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/penalty": float(np.mean([trajectory.penalty for trajectory in trajectories])),
         "reward/length_penalty": float(np.mean([sum(turn.length_penalty for turn in t.turns) for t in trajectories])),
         "reward/in_group_std": float(np.mean(spreads)),
+        "reward/in_group_score_std": score_spread(trajectories),
         "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),
     }

@@ -123,7 +123,13 @@ def _counts(turns: Sequence[Sequence[ContextAndThought]]) -> dict[str, float]:
 
 
 def thought_ids(reply: list[int], context: TokenText) -> list[int]:
-    """The sampled ids before the closing tag. A token that holds part of the tag is not of the thought."""
+    """The sampled ids before the closing tag; none where they are blank. A token that holds part of the tag is not of
+    the thought."""
+    found = _before_close(reply, context)
+    return found if context.text(found).strip() else []
+
+
+def _before_close(reply: list[int], context: TokenText) -> list[int]:
     close = list(context.encode(CLOSE))
     for start in range(len(reply) - len(close) + 1):
         if reply[start : start + len(close)] == close:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from engine.algorithms.importance import importance_weights
 from engine.algorithms.losses import explained_variance
+from engine.config import RunConfig
 from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
 from engine.training.learner import Learner
@@ -19,7 +20,7 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     kl = learner.kl_in_reward(batch)
     credit = assign_credit(config.algorithm, batch, values, kl)
     advantages = credit.advantages * scale
-    weights = importance_weights(batch.logprobs, batch.sampler_logprobs, batch.mask, cap=config.cluster.importance_cap)
+    weights = _weights(config, batch)
     shuffle = torch.Generator().manual_seed(config.seed * 1_000_003 + step)
     metrics = learner.update(
         batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
@@ -31,6 +32,15 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     if kl is not None:
         metrics["policy/kl_in_reward"] = float(kl.sum() / batch.mask.sum().clamp(min=1))
     return advantages, metrics
+
+
+def weighted_advantages(config: RunConfig, batch: Batch, advantages: Tensor) -> Tensor:
+    """Advantages (B, T) with the weights that correct for whoever sampled."""
+    return advantages * _weights(config, batch)
+
+
+def _weights(config: RunConfig, batch: Batch) -> Tensor:
+    return importance_weights(batch.logprobs, batch.sampler_logprobs, batch.mask, cap=config.cluster.importance_cap)
 
 
 def disagreement(batch: Batch, weights: Tensor, *, cap: float) -> dict[str, float]:

@@ -28,7 +28,7 @@ from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked, Wanted
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
-from engine.training.group_filter import keep_groups
+from engine.training.group_filter import keep_groups, kept_by_environment
 from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
@@ -132,7 +132,8 @@ class Trainer:
         sampled_batch = collate([trajectories[place] for place in sound], baselines=rollout.baselines)
         batch = with_normalized_scores(self.config.algorithm, sampled_batch)
         kept = keep_groups(self.config.filter, batch)
-        metrics |= kept.metrics
+        names = list(dict.fromkeys(trajectories[place].environment for place in sound))
+        metrics |= kept.metrics | kept_by_environment(batch, kept, names)
         rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
 
         # 4. how hard each part of the loss pulls, without stepping
@@ -140,7 +141,7 @@ class Trainer:
         if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
             with self._timed("gradients", times, step, announce=False):
-                metrics |= self.backend.gradients(batch)
+                metrics |= self.backend.gradients(batch, scale=kept.scale)
 
         # 5. credit and update
         advantages: Tensor | None = None

@@ -11,10 +11,10 @@ from engine.metrics import FOREIGN_NAMES, GLOSSARY, OVERVIEW, SECTIONS, Metric, 
 from engine.rollout.action_parser import ParseCase
 
 EMITTED = """
-reward/mean reward/std reward/in_group_std reward/min reward/max reward/penalty
+reward/mean reward/std reward/in_group_std reward/in_group_score_std reward/min reward/max reward/penalty
 env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen Lake/actions
 env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate env/Frozen Lake/turns_used
-env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate rollout/reply_tokens_p95
+env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lake/kept_ratio rollout/reply_tokens_p95
 rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share

@@ -55,7 +55,10 @@ KIND_WORDS: dict[Kind, tuple[str, str]] = {
         "under {limit} × its start",
         "As falls, but only to watch where success holds: the puzzles may simply be solved.",
     ),
-    "no_signal": ("no success and no spread", "No trajectory succeeded and no group's returns differed."),
+    "no_signal": (
+        "no success and no spread",
+        "No trajectory succeeded, and all in a group earned the same.",
+    ),
     "template_collapse": (
         "under {limit} × its start while words stay varied",
         "As falls, while the metric under holding has not fallen.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, select_groups
+from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, on_one_scale, select_groups
 from engine.config import FilterConfig, build_config
 from engine.errors import ConfigError
-from engine.rollout.batching import collate
-from engine.training.group_filter import keep_groups
+from engine.rollout.batching import Batch, collate
+from engine.training.group_filter import keep_groups, kept_by_environment
+from tests.engine.algorithms.test_credit import batch_of
 from tests.engine.rollout.builders import lake_config, roll_out
 
 
@@ -184,6 +186,42 @@ def test_the_group_of_the_largest_or_smallest_mean_is_kept(metric: Any, largest:
     assert kept.groups == [best]
     assert kept.metrics["filter/threshold"] == pytest.approx(means[best], rel=1e-5)
     assert kept.scale == pytest.approx(1 / 3)
+
+
+def half_solved() -> Batch:
+    """Two groups of four of an environment that pays 10.5 or takes 1, and two of one that pays 1 or nothing."""
+    returns = [10.5, -1.0, 10.5, -1.0] * 2 + [1.0, 0.0, 1.0, 0.0] * 2
+    groups = [place // 4 for place in range(16)]
+    batch = batch_of(torch.ones(16, 1), returns, groups=groups)
+    return replace(batch, tags=torch.tensor([0] * 8 + [1] * 8))
+
+
+def test_returns_of_several_environments_are_compared_on_one_scale() -> None:
+    # by 10.5 and by 1; an environment that pays nothing at all keeps its noughts
+    returns = torch.tensor([10.5, -1.0, 1.0, 0.0, 0.0, 0.0])
+    found = on_one_scale(returns, torch.tensor([0, 0, 1, 1, 2, 2]))
+    torch.testing.assert_close(found, torch.tensor([1.0, -1 / 10.5, 1.0, 0.0, 0.0, 0.0]))
+    assert on_one_scale(returns, torch.zeros(6)) is returns
+
+
+@pytest.mark.parametrize(("strategy", "value"), [("top_p", 0.9), ("min_p", 0.2)])
+def test_an_environment_that_pays_less_trains_as_one_that_pays_more(strategy: Any, value: float) -> None:
+    batch = half_solved()
+    kept = keep_groups(FilterConfig(strategy=strategy, value=value), batch)
+    # spreads of 6.64 and 0.58, on one scale 0.63 and 0.58: nobody is left out
+    assert kept.groups == [0, 1, 2, 3]
+    assert kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"]) == {
+        "env/Sokoban/kept_ratio": 1.0,
+        "env/FrozenLake/kept_ratio": 1.0,
+    }
+
+
+def test_the_share_that_each_environment_keeps_is_told_where_there_are_several() -> None:
+    batch = half_solved()
+    kept = keep_groups(FilterConfig(strategy="top_k_absolute", value=3), batch)
+    shares = kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"])
+    assert shares == {"env/Sokoban/kept_ratio": 1.0, "env/FrozenLake/kept_ratio": 0.5}
+    assert kept_by_environment(batch, kept, ["Sokoban"]) == {}
 
 
 @pytest.mark.parametrize(

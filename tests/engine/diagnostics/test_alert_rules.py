@@ -61,6 +61,12 @@ def test_zero_success_with_spread_is_not_dead() -> None:
     assert raised([step_of(success=0.0)] * 30) == []
 
 
+def test_zero_success_and_returns_without_spread_are_not_dead_while_penalties_teach_the_format() -> None:
+    trained = DEAD | {"reward/in_group_score_std": 0.02}
+    assert "no_signal" not in {rule for _, rule, _ in raised([HEALTHY] * 12 + [trained] * 20)}
+    assert stop_of([trained] * 20, collapsed_after=3) == [None] * 20
+
+
 def test_a_format_breakdown_is_critical_after_three_steps() -> None:
     assert raised([HEALTHY, *[step_of(parse_ok_rate=0.49)] * 3]) == [(4, "format_breakdown", "critical")]
     assert raised([HEALTHY, *[step_of(parse_ok_rate=0.49)] * 2, HEALTHY]) == []
@@ -158,7 +164,7 @@ def test_a_dead_run_is_stopped_only_when_asked_for() -> None:
     assert stop_of([DEAD] * 50) == [None] * 50
     assert stop_of([DEAD, DEAD, HEALTHY, DEAD, DEAD, DEAD], collapsed_after=3)[:5] == [None] * 5
     assert stop_of([DEAD] * 3, collapsed_after=3)[2] == (
-        "No trajectory succeeded and no group's returns differed for 3 steps in a row."
+        "No trajectory succeeded and all in a group earned the same for 3 steps in a row."
     )
 
 

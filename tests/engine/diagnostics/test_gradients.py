@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,6 +142,23 @@ def test_a_component_without_a_coefficient_is_0() -> None:
     config = config_of(loss={"entropy_coefficient": 0, "kl_coefficient": 0})
     found = gradient_metrics(learner_of(config), batch_of(RETURNS), config)
     assert found["gradient/all/entropy"] == found["gradient/all/kl"] == 0.0 < found["gradient/all/task"]
+
+
+def test_the_task_gradient_is_scaled_as_the_filter_scales_the_loss_and_the_regularizers_are_not() -> None:
+    config = config_of()
+    learner, batch = learner_of(config), batch_of(RETURNS)
+    whole, quarter = (gradient_metrics(learner, batch, config, scale=scale) for scale in (1.0, 0.25))
+    assert quarter["gradient/all/task"] == pytest.approx(whole["gradient/all/task"] / 4, rel=1e-4)
+    assert quarter["gradient/all/entropy"] == pytest.approx(whole["gradient/all/entropy"], rel=1e-4)
+
+
+def test_tokens_of_another_sampler_weigh_in_the_probe_as_in_the_update() -> None:
+    config = config_of(cluster={"importance_cap": 2.0})
+    learner, batch = learner_of(config), batch_of(RETURNS)
+    twice = replace(batch, sampler_logprobs=batch.logprobs - math.log(2) * batch.mask)
+    found, doubled = (gradient_metrics(learner, one, config) for one in (batch, twice))
+    # the learner finds each token twice as likely as its sampler did: its advantages count twice
+    assert doubled["gradient/all/task"] == pytest.approx(2 * found["gradient/all/task"], rel=1e-4)
 
 
 def test_a_bucket_of_the_same_groups_twice_has_the_same_norms() -> None:

@@ -23,6 +23,7 @@ class Pieces:
 
 
 SPECIAL = Pieces("</think>", "go ", "up", close=(0,))
+BLANK = Pieces("</think>", " ", "\n", "up", close=(0,))
 SPLIT = Pieces("</", "think>", "go ", "up", close=(0, 1))
 JOINED = Pieces("</", "think>", "go ", "up", ".</", close=(0, 1))
 
@@ -34,11 +35,13 @@ JOINED = Pieces("</", "think>", "go ", "up", ".</", close=(0, 1))
         (SPLIT, [2, 3, 0, 1, 2], [2, 3]),
         (JOINED, [2, 3, 4, 1, 2], [2, 3]),  # "go up.</think>go ": the token ".</" is partly the tag's
         (SPECIAL, [0, 1], []),
+        (BLANK, [1, 2, 0], []),
+        (BLANK, [1, 3, 0], [1, 3]),
         (SPECIAL, [1, 2], []),
         (SPLIT, [2, 0, 3], []),
         (JOINED, [], []),
     ],
-    ids=["one token", "two tokens", "joined to the word before", "empty", "unclosed", "half a tag", "nothing"],
+    ids=["one token", "two tokens", "joined", "empty", "blank", "blank at first", "unclosed", "half a tag", "nothing"],
 )
 def test_the_thought_is_what_was_sampled_before_the_closing_tag(
     tokenizer: Pieces, reply: list[int], expected: list[int]

@@ -30,6 +30,12 @@ def test_every_window_of_the_configuration_is_tested() -> None:
     assert {context for context, _ in WINDOWS} == set(KNOWN)
 
 
+def test_a_reply_that_was_not_understood_is_told_so_where_that_costs_nothing() -> None:
+    free = lake_config("full", rollout=PAIR, format_penalty=0.0)
+    trajectory, _ = say(free, ["so it is", LEFT])
+    assert decoded(trajectory.seen(trajectory.turns[1])).count("Not understood.") == 1
+
+
 @every_window
 def test_kept_log_probabilities_are_those_of_the_reply_after_what_the_turn_saw(context: str, turns: int) -> None:
     model = talking_model()

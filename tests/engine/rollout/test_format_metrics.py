@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 from engine.rollout.types import Trajectory
@@ -44,3 +46,24 @@ def test_the_95th_percentile_of_lengths_is_of_replies() -> None:
         turn.reply_end = turn.reply_start + place  # 0 to 23 tokens: 0.95 of 23 is 21.85
     assert len(turns) == 24
     assert rollout_metrics(played)["rollout/reply_tokens_p95"] == pytest.approx(21.85)
+
+
+def test_the_spread_of_scores_in_a_group_has_the_penalties_that_the_spread_of_returns_leaves_out() -> None:
+    played = on("Lake", BROKEN)
+    for trajectory in played:
+        for turn in trajectory.turns:
+            turn.penalty = -0.1 * trajectory.member if turn is trajectory.turns[0] else 0.0
+    members = sorted({trajectory.member for trajectory in played})
+    found = rollout_metrics(played)
+    assert found["reward/in_group_std"] == 0.0
+    expected = statistics.stdev(-0.1 * member for member in members)  # the same in each group
+    assert found["reward/in_group_score_std"] == pytest.approx(expected)
+
+
+def test_where_a_group_is_one_the_spread_of_scores_is_that_of_the_step() -> None:
+    alone = [trajectory for trajectory in on("Lake", BROKEN) if trajectory.member == 0][:2]
+    for trajectory, penalty in zip(alone, (0.0, -0.2), strict=True):
+        for turn in trajectory.turns:
+            turn.penalty = penalty if turn is trajectory.turns[0] else 0.0
+    # means to -0.1, 0.1 from it each: sqrt(0.02)
+    assert rollout_metrics(alone)["reward/in_group_score_std"] == pytest.approx(0.02**0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from engine.config import EnvironmentConfig
 from engine.policies.batched_sampler import BatchedSampler
@@ -36,6 +37,23 @@ def test_kept_log_probabilities_are_those_of_a_full_forward_pass() -> None:
     torch.testing.assert_close(logprobs, batch.logprobs, atol=1e-4, rtol=0)
     kept = torch.tensor([value for t in trajectories for value, on in zip(t.entropies, t.sampled, strict=True) if on])
     torch.testing.assert_close(entropies[batch.mask.bool()], kept, atol=1e-4, rtol=0)
+
+
+def test_padding_beside_a_long_row_never_passes_the_last_position_a_model_has_learned() -> None:
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=100, n_positions=64, n_embd=16, n_layer=1, n_head=2)).eval()
+    sampler = BatchedSampler(model, rows=2, stop_ids=set(), temperature=1.0, seeds=[0])
+    sampler.submit(0, list(range(5, 45)), max_tokens=2)
+    first = sampler.advance()[0]
+    # row 0 goes on from 42 tokens with 4, padded to the 30 of row 1's first prompt: 72 places, of 64
+    sampler.submit(0, [1, 2, 3, 4], max_tokens=2)
+    sampler.submit(1, list(range(5, 35)), max_tokens=2)
+    replies = {reply.row: reply for reply in [*sampler.advance(), *sampler.advance()][:2]}
+    ids = [*range(5, 45), *first.ids, 1, 2, 3, 4, *replies[0].ids]
+    with torch.no_grad():
+        whole = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    expected = [float(whole[place - 1, ids[place]]) for place in (46, 47)]
+    assert replies[0].logprobs == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_mask_covers_replies_and_nothing_else() -> None:

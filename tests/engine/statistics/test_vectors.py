@@ -112,7 +112,7 @@ def test_samples_of_one_prompt_are_no_independent_trials() -> None:
     assert (few.rate, few.low, few.high) == (0.5625, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("cluster", [[0, 0], [1, 1], [1, 0]])
+@pytest.mark.parametrize("cluster", [[0, 0], [1, 1], [1, 0], [1] * 15 + [0] * 7])
 def test_prompts_that_are_all_alike_still_leave_doubt(cluster: list[int]) -> None:
     interval = success_interval([cluster] * 10)
     assert interval.method == "wilson_over_prompts"

@@ -17,6 +17,7 @@ from engine.rollout.shards import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
+from tests.engine.rollout.builders import lake_config, say
 from tests.engine.talker import save_talking_model
 
 LAKE = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_reply_tokens": 12}
@@ -163,9 +164,14 @@ def test_a_trajectory_never_passes_the_positions_that_the_model_has(tmp_path: Pa
     assert step.metrics["rollout/context_full_rate"] == fmean(r["stop"] == "context_full" for r in records) > 0
 
 
-def test_an_evaluation_counts_what_environments_broke_apart_from_failures() -> None:
-    played = [Trajectory(environment="", kind="", group=g, member=0, seed=g, success=g < 2) for g in range(4)]
+def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
+    played = say(lake_config(rollout={"groups": 2, "group_size": 2}), ["so it is"])
+    for place, trajectory in enumerate(played):
+        trajectory.success = place < 2
     played[3].fault = "the ice broke"
-    found = Evaluation(environment="lake", trajectories=played, first_seed=1, temperature=1.0, seconds=1.0).fields()
-    assert (found["episodes"], found["successes"], found["faults"]) == (3, 2, 1)
+    unasked = Trajectory(environment="", kind="", group=4, member=0, seed=4)  # its first prompt left no room
+    found = Evaluation(
+        environment="lake", trajectories=[*played, unasked], first_seed=1, temperature=1.0, seconds=1.0
+    ).fields()
+    assert (found["episodes"], found["successes"], found["faults"]) == (3, 2, 2)
     assert found["success"] == pytest.approx(2 / 3)

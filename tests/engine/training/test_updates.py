@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from engine.algorithms import losses
+from engine.policies.loading import without_dropout
 from engine.rollout.batching import micro_batches
 from engine.training.learner import Learner
 from engine.training.token_values import logprobs_and_entropies
@@ -68,6 +71,25 @@ def test_computing_activations_twice_gives_the_same_weights(estimator: str) -> N
         assert len(computed) == len(bodies) * (2 if twice else 1)
         found[twice] = gradients(learner.optimizer)
     assert_same(found[False], found[True])
+
+
+def test_a_model_that_drops_at_random_when_it_learns_drops_nothing_here() -> None:
+    sizes = {"vocab_size": 300, "n_positions": 64, "n_embd": 16, "n_layer": 1, "n_head": 2}
+    model = GPT2LMHeadModel(GPT2Config(**sizes, resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5)).eval()
+    learner, batch = Learner(model, learner_config()), made_up_batch()
+    found, _ = learner.score(batch)
+    same = replace(batch, logprobs=found, sampler_logprobs=found)
+    metrics = update(learner, same)
+    assert metrics["policy/ratio_max"] == pytest.approx(1.0, abs=1e-5)  # the first update is of the policy that played
+
+
+@pytest.mark.parametrize("kind", ["attention_dropout", "hidden_dropout"])
+def test_dropout_that_is_a_number_of_a_module_is_switched_off_as_well(kind: str) -> None:
+    module = torch.nn.Module()
+    module.inner = torch.nn.Dropout(0.1)
+    setattr(module, kind, 0.1)
+    without_dropout(module)
+    assert (getattr(module, kind), module.inner.p) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
