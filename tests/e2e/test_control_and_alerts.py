@@ -90,11 +90,13 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     rate.fill("0")
     rate.press("Enter")
     expect(page.locator("#live-settings [data-error='optimizer.learning_rate']")).to_contain_text("greater than 0")
+    expect(rate).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#history")).to_contain_text("changed settings")
     expect(page.locator("#history")).to_contain_text("refused")
     rate.fill("1e-5")
     rate.press("Enter")
     expect(status).to_contain_text("hold once the step in progress is done")
+    expect(rate).to_have_attribute("aria-invalid", "false")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
     say("settings_changed", revision=1, changes=changes)

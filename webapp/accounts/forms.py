@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 
 from webapp.accounts.limits import forget, record_failure, too_many
 
-LIMITED = "Too many wrong passwords. Wait five minutes, or get a sign-in link with `make link`."
+
+def limited() -> str:
+    link = ", or get a sign-in link with `make link`" if settings.STARBOARD_SIGN_IN_LINKS else ""
+    return f"Too many wrong passwords. Wait five minutes{link}."
 
 
 class SignInForm(AuthenticationForm):
@@ -17,12 +21,13 @@ class SignInForm(AuthenticationForm):
         account = self.cleaned_data.get("username") or ""
         if not account or not self.cleaned_data.get("password"):
             return self.cleaned_data
-        if too_many(account):
-            raise ValidationError(LIMITED, code="limited")
+        address = (self.request.META.get("REMOTE_ADDR") if self.request else None) or ""
+        if too_many(account, address):
+            raise ValidationError(limited(), code="limited")
         try:
             cleaned = super().clean()
         except ValidationError:
-            record_failure(account)
+            record_failure(account, address)
             raise
-        forget(account)
+        forget(account, address)
         return cleaned

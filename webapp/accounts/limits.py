@@ -1,40 +1,53 @@
-"""How often a wrong password may be tried: per account and over all accounts.
+"""How often a wrong password may be tried: of an account from one address, from an address, and of an account at all.
 
-Not per address: a proxy's header can be forged, and an attacker has many addresses. A locked account still opens with
-a sign-in link, so nobody can be kept out of their own machine.
+So a stranger keeps neither others nor the owner of an account out: what is refused is their own address. Only the last
+limit is for all, and takes ten addresses to reach. An address is that of the connection, since a proxy's header can be
+forged: behind a proxy everybody has the proxy's, and all limits are for all. A sign-in link has no limit.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
+from ipaddress import IPv6Address, ip_address
 
 from django.utils import timezone
 
 from webapp.accounts.models import FailedSignIn
 
-PER_ACCOUNT, ACCOUNT_WINDOW = 5, timedelta(minutes=5)
-OVER_ALL, OVERALL_WINDOW = 30, timedelta(minutes=1)
+OF_ACCOUNT_FROM_ADDRESS, OF_ACCOUNT, ACCOUNT_WINDOW = 5, 50, timedelta(minutes=5)
+FROM_ADDRESS, ADDRESS_WINDOW = 30, timedelta(minutes=1)
 KEPT = timedelta(days=1)
 
 
-def too_many(account: str) -> bool:
+def too_many(account: str, address: str) -> bool:
     now = timezone.now()
-    failed = FailedSignIn.objects
+    of_account = FailedSignIn.objects.filter(account=_key(account), at__gt=now - ACCOUNT_WINDOW)
+    from_address = FailedSignIn.objects.filter(address=_network(address), at__gt=now - ADDRESS_WINDOW)
     return (
-        failed.filter(account=_key(account), at__gt=now - ACCOUNT_WINDOW).count() >= PER_ACCOUNT
-        or failed.filter(at__gt=now - OVERALL_WINDOW).count() >= OVER_ALL
+        of_account.filter(address=_network(address)).count() >= OF_ACCOUNT_FROM_ADDRESS
+        or of_account.count() >= OF_ACCOUNT
+        or from_address.count() >= FROM_ADDRESS
     )
 
 
-def record_failure(account: str) -> None:
+def record_failure(account: str, address: str) -> None:
     FailedSignIn.objects.filter(at__lt=timezone.now() - KEPT).delete()
-    FailedSignIn.objects.create(account=_key(account))
+    FailedSignIn.objects.create(account=_key(account), address=_network(address))
 
 
-def forget(account: str) -> None:
-    """After a right password."""
-    FailedSignIn.objects.filter(account=_key(account)).delete()
+def forget(account: str, address: str) -> None:
+    """After a right password; what others tried elsewhere still counts."""
+    FailedSignIn.objects.filter(account=_key(account), address=_network(address)).delete()
 
 
 def _key(account: str) -> str:
     return account.strip().casefold()[:150]
+
+
+def _network(address: str) -> str:
+    """One machine has many IPv6 addresses, of which the first half is the same."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return ""
+    return parsed.exploded[:19] if isinstance(parsed, IPv6Address) else address

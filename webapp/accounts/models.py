@@ -20,6 +20,7 @@ class FailedSignIn(models.Model):
     """One wrong password. In the database, so that the limits hold over restarts and over several servers."""
 
     account = models.CharField(max_length=150)
+    address = models.CharField(max_length=45, default="")
     at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_not_required
@@ -37,6 +39,9 @@ class PasswordView(LoginView):
     template_name = "accounts/login.html"
     form_class = SignInForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        return super().get_context_data(sign_in_links=settings.STARBOARD_SIGN_IN_LINKS, **context)
 
 
 password = PasswordView.as_view()

@@ -80,7 +80,7 @@ def evidence_of(alert: Alert) -> Evidence:
     config = config_at(run, alert.seq)
     rule = next((one for one in config.detectors.rules if one.name == alert.rule), None)
     attempt = alert.payload.get("attempt", 1)
-    retaken = not run.steps.filter(step=alert.step, attempt=attempt).exists()
+    retaken = alert.step > 0 and not run.steps.filter(step=alert.step, attempt=attempt).exists()
     steps = run.steps.filter(attempt__lte=attempt) if retaken else run.steps.all()
     worst = run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST]
     compared = [] if retaken else _compared(steps, alert.step)

@@ -54,7 +54,8 @@ def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[
 def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, list[str]]]:
     """What the request describes: a stored `version`, or the fields of the form, checked as when saving."""
     if asked := request.POST.get("version", ""):
-        version = EnvironmentVersion.objects.filter(pk=whole_number(asked)).first()
+        number = whole_number(asked)
+        version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
         return (version.parsed(), {}) if version else (None, {"version": ["This environment is gone."]})
     kind = request.POST.get("kind", "")
     if kind not in ENVIRONMENTS:

@@ -76,7 +76,7 @@ export class ControlTab {
     for (const place of this.form.querySelectorAll("[data-error]")) {
       const words = errors[place.dataset.error];
       place.textContent = Array.isArray(words) ? words.join(" ") : (words ?? "");
-      this.form.elements[place.dataset.error]?.toggleAttribute?.("aria-invalid", Boolean(words));
+      this.form.elements[place.dataset.error]?.setAttribute?.("aria-invalid", String(Boolean(words)));
     }
     this.refresh(this.read); // what was refused is on record too
     if (Object.keys(errors).length) return;

@@ -1,4 +1,4 @@
-"""Signing in: a link works once and for ten minutes; wrong passwords are counted per account and over all."""
+"""Signing in: a link works once and for ten minutes; wrong passwords are counted by account and by address."""
 
 from __future__ import annotations
 
@@ -135,9 +135,51 @@ def test_a_locked_account_opens_after_five_minutes_and_by_link_at_once(client: C
     assert signed_in(client)
 
 
-def test_thirty_wrong_passwords_a_minute_over_all_accounts_lock_all(client: Client, ada: User) -> None:
-    FailedSignIn.objects.bulk_create(FailedSignIn(account=f"guess{number}") for number in range(30))
-    assert "Too many" in try_password(client, "ada", PASSWORD)
+def at(address: str) -> Client:
+    return Client(REMOTE_ADDR=address)
+
+
+def test_thirty_wrong_passwords_a_minute_from_one_address_lock_that_address_alone(ada: User) -> None:
+    FailedSignIn.objects.bulk_create(FailedSignIn(account=f"guess{n}", address="10.0.0.9") for n in range(30))
+    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
+    elsewhere = at("10.0.0.1")
+    try_password(elsewhere, "ada", PASSWORD)
+    assert signed_in(elsewhere)
+
+
+def test_a_stranger_who_guesses_at_an_account_does_not_lock_its_owner_out(ada: User) -> None:
+    for _ in range(5):
+        try_password(at("10.0.0.9"), "ada", "wrong")
+    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
+    owner = at("10.0.0.1")
+    try_password(owner, "ada", PASSWORD)
+    assert signed_in(owner)
+    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)  # the owner's password forgave nothing there
+
+
+def test_fifty_wrong_passwords_of_an_account_lock_it_wherever_they_come_from(ada: User) -> None:
+    FailedSignIn.objects.bulk_create(FailedSignIn(account="ada", address=f"10.0.{n}.1") for n in range(49))
+    assert "Too many" not in try_password(at("10.1.0.1"), "ada", "wrong")
+    assert "Too many" in try_password(at("10.1.1.1"), "ada", PASSWORD)
+
+
+def test_the_many_ipv6_addresses_of_one_machine_count_as_one(ada: User) -> None:
+    for number in range(5):
+        try_password(at(f"2001:db8::{number:x}"), "ada", "wrong")
+    assert "Too many" in try_password(at("2001:db8:0:0:ffff::1"), "ada", PASSWORD)
+    assert "Too many" not in try_password(at("2001:db8:0:1::1"), "ada", "wrong")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_locked_account_is_told_of_links_only_where_there_are_some(
+    client: Client, ada: User, settings: Settings, links: bool
+) -> None:
+    settings.STARBOARD_SIGN_IN_LINKS = links
+    assert ("make link" in client.get(LOGIN).content.decode()) == links
+    for _ in range(6):
+        page = try_password(client, "ada", "wrong")
+    assert "Wait five minutes" in page
+    assert ("make link" in page) == links
 
 
 def test_an_unknown_name_and_a_wrong_password_read_the_same(ada: User) -> None:

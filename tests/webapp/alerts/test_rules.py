@@ -121,6 +121,17 @@ def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
     assert "Trajectories of the step" not in page
 
 
+def test_an_alert_that_belongs_to_no_step_blames_no_later_attempt(browser: Client, recorded: RecordedRun) -> None:
+    recorded.step = 0
+    recorded.raise_alert("A sampler was replaced.")
+    recorded.deliver()
+    alert = recorded.run.alerts.get(step=0)
+    assert not evidence_of(alert).retaken
+    page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
+    assert "It belongs to no step, so there are none." in page
+    assert "a later attempt" not in page
+
+
 def test_evidence_goes_on_into_an_attempt_that_began_after_the_alert(recorded: RecordedRun) -> None:
     recorded.resume(20)
     recorded.take_steps(10)
