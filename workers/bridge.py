@@ -58,7 +58,7 @@ class Bridge:
         return advanced
 
     def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
-        """What is remembered changes after the commit only, so that a chunk that was rolled back is read again whole."""
+        """What is remembered changes after the commit only: a chunk that was rolled back is read again whole."""
         fresh = self._news(chunk.events)
         rows = Rows(self.run, spared=self.spared)
         for event in fresh:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -13,6 +17,8 @@ from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.limits import Limits, current_limits
 from workers.process import host, read_stat
+
+log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
@@ -65,9 +71,35 @@ def _take_over(condition: Q, epoch: int, limits: Limits | None) -> int | None:
 
 
 def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
-    """Holds the run for another lease; `Fenced` if it is no longer ours."""
-    if not Run.objects.filter(pk=run_id, epoch=epoch).update(lease_expires=_expiry(limits)):
+    """Holds the run for another lease; `Fenced` if it is no longer ours, or was let go."""
+    ours = Run.objects.filter(pk=run_id, epoch=epoch, lease_expires__isnull=False)
+    if not ours.update(lease_expires=_expiry(limits)):
         raise Fenced(run_id)
+
+
+@contextmanager
+def kept(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
+    """Renews the lease from a thread of its own while the block lasts: a shard may take longer than a lease."""
+    done = threading.Event()
+    keeper = threading.Thread(target=_keep, args=(run_id, epoch, limits, done), name=f"lease {run_id}", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        done.set()
+        keeper.join()
+
+
+def _keep(run_id: str, epoch: int, limits: Limits, done: threading.Event) -> None:
+    while not done.wait(limits.renew):
+        try:
+            renew(run_id, epoch, limits)
+        except Fenced:
+            return  # whoever does the work finds that out at the next write
+        except (OperationalError, InterfaceError) as error:
+            log.warning("The lease of run %s cannot be renewed now: %s", run_id, error)
+        finally:
+            connection.close()
 
 
 def release(run_id: str, epoch: int) -> None:

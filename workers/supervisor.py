@@ -39,7 +39,6 @@ OBEYED = [
     "epoch", "state", "requested", "checkpoints_asked", "stops_asked", "stop_asked_at",
     "settings_revision", "settings_changes",
 ]  # fmt: skip
-SWEEP_SLICE = 5.0
 OUTAGE_PAUSE = 1.0
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
@@ -61,8 +60,10 @@ class Every:
 
 def supervise(run_id: str, epoch: int, shutdown: threading.Event) -> None:
     """Until the run has ended, the lease is lost, or the worker shuts down."""
+    limits = current_limits()
     try:
-        Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, current_limits()).supervise()
+        with lease.kept(run_id, epoch, limits):
+            Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, limits).supervise()
     except Fenced:
         log.warning("Run %s was taken over; epoch %d writes nothing more", run_id, epoch)
 
@@ -77,14 +78,12 @@ class Supervisor:
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
         self.ladder = Ladder(limits)
         self.doubt = Doubt(limits.judge)
-        self.lease_due = Every(limits.renew)
         self.obey_due = Every(limits.obey)
         self.listen_due = Every(min(1.0, limits.judge))
         self.told: tuple[str, int, int] | None = None
         self.last_word_at: float | None = None
 
     def supervise(self) -> None:
-        self.lease_due.due()  # it was taken just now
         self.bridge.drain()
         engine = self._engine()
         if engine is None:
@@ -107,8 +106,6 @@ class Supervisor:
 
     def _round(self, engine: EngineHandle) -> bool:
         """One look at everything; True when the run has ended."""
-        if self.lease_due.due():
-            lease.renew(self.run.pk, self.epoch, self.limits)
         if self.obey_due.due():
             self._obey(engine)
         alive = engine.liveness()  # before reading, so that the last thing a dying engine wrote is read
@@ -137,7 +134,7 @@ class Supervisor:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self._has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
-        self._end(ending, self._sweep(cookie), exit_status=None)
+        self._end(ending, sweep(cookie, seconds=self.limits.sweep), exit_status=None)
         return None
 
     def _start(self, cookie: str) -> EngineHandle | None:
@@ -242,23 +239,12 @@ class Supervisor:
     # --- the end ---
 
     def _conclude(self, engine: EngineHandle, alive: Liveness) -> None:
-        swept = self._sweep(engine.identity.cookie)
+        swept = sweep(engine.identity.cookie, seconds=self.limits.sweep)
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
         self.run.refresh_from_db(fields=["requested", "state"])
         self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
-
-    def _sweep(self, cookie: str) -> Sweep:
-        """In slices, so that the lease stays ours however long a process takes to die."""
-        killed: set[int] = set()
-        deadline = time.monotonic() + self.limits.sweep
-        while True:
-            swept = sweep(cookie, seconds=min(SWEEP_SLICE, self.limits.sweep))
-            killed.update(swept.killed)
-            if not swept.left or time.monotonic() > deadline:
-                return Sweep(killed=sorted(killed), left=swept.left)
-            lease.renew(self.run.pk, self.epoch, self.limits)
 
     def _ending(self, exit_status: int | None) -> Ending:
         last_word = self._last_word()
