@@ -30,7 +30,7 @@ from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
 from workers.reaper import Doubt, Evidence, Judgement, Verdict, judge, progress_limit
 from workers.restarts import after_fault
-from workers.suspension import is_interrupted
+from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, mend
 
 log = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ class Supervisor:
         if identity is None and (identity := find_leader(cookie)) is not None:
             self._write(process=identity.as_row())
         if identity is not None:
-            return EngineHandle(identity=identity)
+            return EngineHandle(identity=identity, lock=lock_of(self.run))
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_word() is None:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self._has_begun()
@@ -157,13 +157,14 @@ class Supervisor:
                 "Make it writable for the worker and see that the disk has room, then resume.",
             )
             return None
-        handle = handle_of_child(child, cookie)
+        handle = handle_of_child(child, cookie, lock_of(self.run))
         self._write(process=handle.identity.as_row())
         return handle
 
     def _prepare_directory(self) -> None:
         config = self.run.parsed_config()
         self.run.directory.mkdir(parents=True, exist_ok=True)
+        lock_of(self.run).touch()
         mend(self.run.directory / "events.jsonl")
         write_json(self.run.directory / "config.json", config.model_dump(mode="json"))
 
