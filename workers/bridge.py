@@ -178,6 +178,7 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
+    Alert.objects.filter(run=run, step__gt=step).delete()
 
 
 def _move_state(run: Run, events: list[Event], epoch: int) -> None:
