@@ -40,6 +40,7 @@ OBEYED = [
     "settings_revision", "settings_changes",
 ]  # fmt: skip
 OUTAGE_PAUSE = 1.0
+FINISHING = frozenset({"update", "checkpoint"})  # phases that an engine which is to stop brings to their end
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
@@ -197,7 +198,12 @@ class Supervisor:
         if self.last_word_at is None and self._last_word() is not None:
             self.last_word_at = time.monotonic()
         said_goodbye = self.last_word_at is not None and time.monotonic() - self.last_word_at > self.limits.exit_grace
-        return said_goodbye or self._stop_age() > self.limits.stop_grace
+        return said_goodbye or self._stop_age() > self._stop_grace()
+
+    def _stop_grace(self) -> float:
+        """Longer for an engine that is heard to finish: ended in the middle of a save it loses what it has done."""
+        finishing = self.pulse.phase() in FINISHING and self.pulse.beat_age() <= self.limits.silent
+        return self.limits.finish_grace if finishing else self.limits.stop_grace
 
     def _stop_age(self) -> float:
         asked = self.run.stop_asked_at
