@@ -45,13 +45,23 @@ def unheld() -> Q:
     return Q(lease_expires=None) | Q(lease_expires__lt=timezone.now())
 
 
-def take(run_id: str, limits: Limits | None = None) -> int | None:
-    """Takes a live run that nobody supervises; its new epoch, or None if it is held or has ended."""
-    run = Run.objects.filter(pk=run_id, state__in=SUPERVISED).first()
+LIVE = Q(state__in=SUPERVISED)
+
+
+def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int | None:
+    """Takes a live run, or one `among` others, that nobody holds; its new epoch, or None if it is held or no such."""
+    run = Run.objects.filter(among, pk=run_id).first()
     if run is None:
         return None
     free = Q() if holder_is_dead(run.lease_holder) else unheld()
-    return _take_over(Q(pk=run_id, state__in=SUPERVISED, epoch=run.epoch) & free, run.epoch, limits)
+    return _take_over(Q(pk=run_id, epoch=run.epoch) & among & free, run.epoch, limits)
+
+
+def free_runs(among: Q = LIVE) -> list[str]:
+    """Those that nobody holds, or whose holder is dead."""
+    unheld_ones = set(Run.objects.filter(among, unheld()).values_list("pk", flat=True))
+    holders = Run.objects.filter(among).values_list("pk", "lease_holder")
+    return [run_id for run_id, holder in holders if run_id in unheld_ones or holder_is_dead(holder)]
 
 
 def seize(run_id: str, limits: Limits | None = None) -> int:
