@@ -76,6 +76,13 @@ def host() -> str:
     return f"{socket.gethostname()}/{(PROC / 'self/ns/pid').readlink()}"
 
 
+def is_of_here(identity: Identity) -> bool:
+    """Of this pid namespace: its number is used again, so it must also have been there when the process started."""
+    first = read_stat(1)
+    here_since = first.start_time if first else 0
+    return (identity.host, identity.boot_id) == (host(), boot_id()) and identity.start_time >= here_since
+
+
 def identify(pid: int, cookie: str) -> Identity | None:
     stat = read_stat(pid)
     if stat is None or stat.state == "Z":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
-from workers.process import Identity, Liveness, boot_id, host, identity_from_row, liveness, send_signal, sweep
+from workers.process import Identity, Liveness, identity_from_row, is_of_here, liveness, send_signal, sweep
 
 SWEEP_SECONDS = 5.0
 MARK = "interrupted"
@@ -46,8 +46,8 @@ def is_interrupted(run: Run) -> bool:
     engine = identity_from_row(run.process)
     if engine is None:
         return False
-    elsewhere = engine.host != host() or engine.boot_id != boot_id()
-    return bool(run.process.get(MARK)) or (elsewhere and liveness(engine, lock_of(run)) is Liveness.GONE)
+    gone_elsewhere = not is_of_here(engine) and liveness(engine, lock_of(run)) is Liveness.GONE
+    return bool(run.process.get(MARK)) or gone_elsewhere
 
 
 def lock_of(run: Run) -> Path:

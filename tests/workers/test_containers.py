@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,16 @@ from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_fo
 from webapp.runs import services
 from webapp.runs.models import Run
 from workers import lease
-from workers.process import Liveness, boot_id, identity_from_row, liveness, processes_with_cookie
+from workers.process import (
+    Liveness,
+    boot_id,
+    host,
+    identify,
+    identity_from_row,
+    is_of_here,
+    liveness,
+    processes_with_cookie,
+)
 from workers.supervisor import supervise
 from workers.suspension import is_interrupted, lock_of
 
@@ -45,6 +55,15 @@ def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) 
         assert not is_interrupted(run)
     assert liveness_of(run) is Liveness.GONE
     assert is_interrupted(run)
+
+
+def test_a_container_that_was_started_again_under_its_name_is_another_one(run: Run) -> None:
+    # the kernel may give its pid namespace the number that the one before it had; its first process is younger
+    run.process |= {"host": host(), "start_time": -1}
+    assert liveness_of(run) is Liveness.GONE
+    assert is_interrupted(run)
+    mine = identify(os.getpid(), "cookie")
+    assert mine is not None and is_of_here(mine)
 
 
 def test_nothing_can_be_told_of_an_engine_on_another_machine(run: Run) -> None:
