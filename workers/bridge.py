@@ -7,6 +7,7 @@ So an event is in the rows exactly if the offset is past it, whoever crashed whe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.db import transaction
 
@@ -57,46 +58,50 @@ class Bridge:
         return advanced
 
     def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
-        fresh = [event for event in chunk.events if self._is_news(event)]
+        """What is remembered changes after the commit only: a chunk that was rolled back is read again whole."""
+        fresh = self._news(chunk.events)
         rows = Rows(self.run, spared=self.spared)
         for event in fresh:
             rows.add(event)
+        fields = {**rows.fields, "event_offset": chunk.end}
+        names = {name for row in rows.steps.values() for name in row.metrics} - self.names
         with transaction.atomic():
-            self._advance(rows, chunk)
+            self._advance(fields)
             _save(rows)
-            self._note_names(rows)
+            _note_names(self.run, names)
             if moves:
                 plan(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
-            transaction.on_commit(lambda: publish_run(self.run.pk, self.run.last_seq))
+            transaction.on_commit(lambda: publish_run(self.run.pk, fields.get("last_seq", self.run.last_seq)))
+        for name, value in fields.items():
+            setattr(self.run, name, value)
+        self.names |= names
+        self.attempt = fresh[-1].attempt if fresh else self.attempt
 
-    def _is_news(self, event: Event) -> bool:
-        """Not seen before, and not of an engine that a newer attempt has replaced."""
-        if event.seq <= self.run.last_seq or event.attempt < self.attempt:
-            return False
-        self.attempt = event.attempt
-        self.run.last_seq = event.seq
-        return True
+    def _news(self, events: list[Event]) -> list[Event]:
+        """Those not seen before, and not of an engine that a newer attempt has replaced."""
+        fresh: list[Event] = []
+        seq, attempt = self.run.last_seq, self.attempt
+        for event in events:
+            if event.seq > seq and event.attempt >= attempt:
+                fresh.append(event)
+                seq, attempt = event.seq, event.attempt
+        return fresh
 
-    def _note_names(self, rows: Rows) -> None:
-        fresh = {name for row in rows.steps.values() for name in row.metrics} - self.names
-        if fresh:
-            named = [MetricName(run=self.run, name=name) for name in sorted(fresh) if len(name) <= LONGEST_NAME]
-            MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
-            self.names |= fresh
-
-    def _advance(self, rows: Rows, chunk: Chunk) -> None:
-        fields = {**rows.fields, "event_offset": chunk.end}
+    def _advance(self, fields: dict[str, Any]) -> None:
         ours = Run.objects.filter(pk=self.run.pk, epoch=self.epoch, event_offset=self.run.event_offset)
         if not ours.update(**fields):
             raise Fenced(self.run.pk)
-        for name, value in fields.items():
-            setattr(self.run, name, value)
 
 
 def _newest_attempt(run: Run) -> int:
     started = run.events.filter(kind="run_started").order_by("-seq").first()
     return int(started.payload["attempt"]) if started else 1
+
+
+def _note_names(run: Run, names: set[str]) -> None:
+    named = [MetricName(run=run, name=name) for name in sorted(names) if len(name) <= LONGEST_NAME]
+    MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
 
 
 def _save(rows: Rows) -> None:
@@ -173,6 +178,7 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
+    Alert.objects.filter(run=run, step__gt=step).delete()
 
 
 def _move_state(run: Run, events: list[Event], epoch: int) -> None:

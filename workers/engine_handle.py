@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from workers.limits import Limits
 from workers.process import Identity, Liveness, identify, liveness, send_signal
@@ -16,21 +17,22 @@ class EngineHandle:
     """`child` is there only in the worker that started the engine: it alone learns the exit status."""
 
     identity: Identity
+    lock: Path
     child: subprocess.Popen[bytes] | None = None
 
     def liveness(self) -> Liveness:
         if self.child is not None:
             return Liveness.ALIVE if self.child.poll() is None else Liveness.GONE
-        return liveness(self.identity)
+        return liveness(self.identity, self.lock)
 
     def exit_status(self) -> int | None:
         return self.child.poll() if self.child is not None else None
 
 
-def handle_of_child(child: subprocess.Popen[bytes], cookie: str) -> EngineHandle:
+def handle_of_child(child: subprocess.Popen[bytes], cookie: str, lock: Path) -> EngineHandle:
     # a child that has ended already is a zombie until `poll`: it keeps its pid but has no other identity
     identity = identify(child.pid, cookie) or Identity(pid=child.pid, start_time=0, boot_id="", host="", cookie=cookie)
-    return EngineHandle(identity=identity, child=child)
+    return EngineHandle(identity=identity, lock=lock, child=child)
 
 
 class Ladder:

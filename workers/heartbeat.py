@@ -43,6 +43,10 @@ class Pulse:
     def note_progress(self) -> None:
         self.progress_seen = time.monotonic()
 
+    def phase(self) -> str:
+        """What the engine was at by its newest beat; empty before the first."""
+        return str((self.beat or {}).get("phase", ""))
+
     def beat_age(self) -> float:
         return time.monotonic() - self.beat_seen
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -13,6 +17,8 @@ from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.limits import Limits, current_limits
 from workers.process import host, read_stat
+
+log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
@@ -39,13 +45,23 @@ def unheld() -> Q:
     return Q(lease_expires=None) | Q(lease_expires__lt=timezone.now())
 
 
-def take(run_id: str, limits: Limits | None = None) -> int | None:
-    """Takes a live run that nobody supervises; its new epoch, or None if it is held or has ended."""
-    run = Run.objects.filter(pk=run_id, state__in=SUPERVISED).first()
+LIVE = Q(state__in=SUPERVISED)
+
+
+def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int | None:
+    """Takes a live run, or one `among` others, that nobody holds; its new epoch, or None if it is held or no such."""
+    run = Run.objects.filter(among, pk=run_id).first()
     if run is None:
         return None
     free = Q() if holder_is_dead(run.lease_holder) else unheld()
-    return _take_over(Q(pk=run_id, state__in=SUPERVISED, epoch=run.epoch) & free, run.epoch, limits)
+    return _take_over(Q(pk=run_id, epoch=run.epoch) & among & free, run.epoch, limits)
+
+
+def free_runs(among: Q = LIVE) -> list[str]:
+    """Those that nobody holds, or whose holder is dead."""
+    unheld_ones = set(Run.objects.filter(among, unheld()).values_list("pk", flat=True))
+    holders = Run.objects.filter(among).values_list("pk", "lease_holder")
+    return [run_id for run_id, holder in holders if run_id in unheld_ones or holder_is_dead(holder)]
 
 
 def seize(run_id: str, limits: Limits | None = None) -> int:
@@ -65,9 +81,35 @@ def _take_over(condition: Q, epoch: int, limits: Limits | None) -> int | None:
 
 
 def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
-    """Holds the run for another lease; `Fenced` if it is no longer ours."""
-    if not Run.objects.filter(pk=run_id, epoch=epoch).update(lease_expires=_expiry(limits)):
+    """Holds the run for another lease; `Fenced` if it is no longer ours, or was let go."""
+    ours = Run.objects.filter(pk=run_id, epoch=epoch, lease_expires__isnull=False)
+    if not ours.update(lease_expires=_expiry(limits)):
         raise Fenced(run_id)
+
+
+@contextmanager
+def kept(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
+    """Renews the lease from a thread of its own while the block lasts: a shard may take longer than a lease."""
+    done = threading.Event()
+    keeper = threading.Thread(target=_keep, args=(run_id, epoch, limits, done), name=f"lease {run_id}", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        done.set()
+        keeper.join()
+
+
+def _keep(run_id: str, epoch: int, limits: Limits, done: threading.Event) -> None:
+    while not done.wait(limits.renew):
+        try:
+            renew(run_id, epoch, limits)
+        except Fenced:
+            return  # whoever does the work finds that out at the next write
+        except (OperationalError, InterfaceError) as error:
+            log.warning("The lease of run %s cannot be renewed now: %s", run_id, error)
+        finally:
+            connection.close()
 
 
 def release(run_id: str, epoch: int) -> None:

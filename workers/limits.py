@@ -22,6 +22,7 @@ class Limits:
     stalled: float = 300.0  # without progress, or ten median steps if that is longer
     starting: float = 600.0  # from start to the first event; loading a large model takes minutes
     stop_grace: float = 120.0  # from asking an engine to stop to SIGTERM
+    finish_grace: float = 1800.0  # the same for one that is heard to be in an update, or to save a large model
     term_grace: float = 15.0  # from SIGTERM to SIGKILL
     exit_grace: float = 30.0  # from an engine's last event to its exit
     sweep: float = 60.0  # until a process that survives SIGKILL is reported

@@ -7,6 +7,7 @@ and the cookie `STARBOARD_RUN` of the environment. Linux only (`/proc`, pidfd).
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -75,6 +76,13 @@ def host() -> str:
     return f"{socket.gethostname()}/{(PROC / 'self/ns/pid').readlink()}"
 
 
+def is_of_here(identity: Identity) -> bool:
+    """Of this pid namespace: its number is used again, so it must also have been there when the process started."""
+    first = read_stat(1)
+    here_since = first.start_time if first else 0
+    return (identity.host, identity.boot_id) == (host(), boot_id()) and identity.start_time >= here_since
+
+
 def identify(pid: int, cookie: str) -> Identity | None:
     stat = read_stat(pid)
     if stat is None or stat.state == "Z":
@@ -93,16 +101,29 @@ def read_stat(pid: int) -> Stat | None:
     return Stat(state=fields[0], parent=int(fields[1]), session=int(fields[3]), start_time=int(fields[19]))
 
 
-def liveness(identity: Identity) -> Liveness:
+def liveness(identity: Identity, lock: Path | None = None) -> Liveness:
+    """`lock` is the file that the process holds locked while it lives: it tells of other containers of this machine."""
     if identity.host != host():
+        if identity.boot_id == boot_id():
+            return Liveness.GONE if lock is not None and _is_free(lock) else Liveness.UNKNOWN
         same_machine = identity.host.split("/")[0] == host().split("/")[0]
-        return Liveness.GONE if same_machine and identity.boot_id != boot_id() else Liveness.UNKNOWN
+        return Liveness.GONE if same_machine else Liveness.UNKNOWN
     if identity.boot_id != boot_id():
         return Liveness.GONE
     stat = read_stat(identity.pid)
     if stat is None or stat.state in "ZX" or stat.start_time != identity.start_time:
         return Liveness.GONE
     return Liveness.ALIVE
+
+
+def _is_free(lock: Path) -> bool:
+    """Whether nobody holds it. One kernel keeps all locks of a file, whichever container they are taken in."""
+    try:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # held; or not there, so that nothing can be told
+        return False
+    return True
 
 
 def send_signal(identity: Identity, number: signal.Signals) -> bool:

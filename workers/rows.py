@@ -79,6 +79,7 @@ def _forget_above(rows: Rows, resumed_from: int | None) -> int:
         for shard in above:
             del by_shard[shard]
     rows.evaluations = {key: row for key, row in rows.evaluations.items() if row.step <= kept and not row.final}
+    rows.alerts = [alert for alert in rows.alerts if alert.step <= kept]
     rows.fields["step"] = max(kept, 0)
     return kept if rows.cut is None else min(kept, rows.cut)
 

@@ -30,7 +30,7 @@ from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
 from workers.reaper import Doubt, Evidence, Judgement, Verdict, judge, progress_limit
 from workers.restarts import after_fault
-from workers.suspension import is_interrupted
+from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, mend
 
 log = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ OBEYED = [
     "epoch", "state", "requested", "checkpoints_asked", "stops_asked", "stop_asked_at",
     "settings_revision", "settings_changes",
 ]  # fmt: skip
-SWEEP_SLICE = 5.0
 OUTAGE_PAUSE = 1.0
+FINISHING = frozenset({"update", "checkpoint"})  # phases that an engine which is to stop brings to their end
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
@@ -61,8 +61,10 @@ class Every:
 
 def supervise(run_id: str, epoch: int, shutdown: threading.Event) -> None:
     """Until the run has ended, the lease is lost, or the worker shuts down."""
+    limits = current_limits()
     try:
-        Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, current_limits()).supervise()
+        with lease.kept(run_id, epoch, limits):
+            Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, limits).supervise()
     except Fenced:
         log.warning("Run %s was taken over; epoch %d writes nothing more", run_id, epoch)
 
@@ -77,14 +79,12 @@ class Supervisor:
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
         self.ladder = Ladder(limits)
         self.doubt = Doubt(limits.judge)
-        self.lease_due = Every(limits.renew)
         self.obey_due = Every(limits.obey)
         self.listen_due = Every(min(1.0, limits.judge))
         self.told: tuple[str, int, int] | None = None
         self.last_word_at: float | None = None
 
     def supervise(self) -> None:
-        self.lease_due.due()  # it was taken just now
         self.bridge.drain()
         engine = self._engine()
         if engine is None:
@@ -107,8 +107,6 @@ class Supervisor:
 
     def _round(self, engine: EngineHandle) -> bool:
         """One look at everything; True when the run has ended."""
-        if self.lease_due.due():
-            lease.renew(self.run.pk, self.epoch, self.limits)
         if self.obey_due.due():
             self._obey(engine)
         alive = engine.liveness()  # before reading, so that the last thing a dying engine wrote is read
@@ -132,12 +130,12 @@ class Supervisor:
         if identity is None and (identity := find_leader(cookie)) is not None:
             self._write(process=identity.as_row())
         if identity is not None:
-            return EngineHandle(identity=identity)
+            return EngineHandle(identity=identity, lock=lock_of(self.run))
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_word() is None:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self._has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
-        self._end(ending, self._sweep(cookie), exit_status=None)
+        self._end(ending, sweep(cookie, seconds=self.limits.sweep), exit_status=None)
         return None
 
     def _start(self, cookie: str) -> EngineHandle | None:
@@ -160,13 +158,14 @@ class Supervisor:
                 "Make it writable for the worker and see that the disk has room, then resume.",
             )
             return None
-        handle = handle_of_child(child, cookie)
+        handle = handle_of_child(child, cookie, lock_of(self.run))
         self._write(process=handle.identity.as_row())
         return handle
 
     def _prepare_directory(self) -> None:
         config = self.run.parsed_config()
         self.run.directory.mkdir(parents=True, exist_ok=True)
+        lock_of(self.run).touch()
         mend(self.run.directory / "events.jsonl")
         write_json(self.run.directory / "config.json", config.model_dump(mode="json"))
 
@@ -199,7 +198,12 @@ class Supervisor:
         if self.last_word_at is None and self._last_word() is not None:
             self.last_word_at = time.monotonic()
         said_goodbye = self.last_word_at is not None and time.monotonic() - self.last_word_at > self.limits.exit_grace
-        return said_goodbye or self._stop_age() > self.limits.stop_grace
+        return said_goodbye or self._stop_age() > self._stop_grace()
+
+    def _stop_grace(self) -> float:
+        """Longer for an engine that is heard to finish: ended in the middle of a save it loses what it has done."""
+        finishing = self.pulse.phase() in FINISHING and self.pulse.beat_age() <= self.limits.silent
+        return self.limits.finish_grace if finishing else self.limits.stop_grace
 
     def _stop_age(self) -> float:
         asked = self.run.stop_asked_at
@@ -242,23 +246,12 @@ class Supervisor:
     # --- the end ---
 
     def _conclude(self, engine: EngineHandle, alive: Liveness) -> None:
-        swept = self._sweep(engine.identity.cookie)
+        swept = sweep(engine.identity.cookie, seconds=self.limits.sweep)
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
         self.run.refresh_from_db(fields=["requested", "state"])
         self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
-
-    def _sweep(self, cookie: str) -> Sweep:
-        """In slices, so that the lease stays ours however long a process takes to die."""
-        killed: set[int] = set()
-        deadline = time.monotonic() + self.limits.sweep
-        while True:
-            swept = sweep(cookie, seconds=min(SWEEP_SLICE, self.limits.sweep))
-            killed.update(swept.killed)
-            if not swept.left or time.monotonic() > deadline:
-                return Sweep(killed=sorted(killed), left=swept.left)
-            lease.renew(self.run.pk, self.epoch, self.limits)
 
     def _ending(self, exit_status: int | None) -> Ending:
         last_word = self._last_word()

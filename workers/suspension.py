@@ -1,4 +1,4 @@
-"""When the machine ends engines: an orderly shutdown of Starboard, or a restart of the machine under it.
+"""When the machine ends engines: an orderly shutdown of Starboard, or a restart of the machine or container under it.
 
 Nobody asked those runs to end, so whoever supervises them next queues them again, as their next attempt.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import signal
 import time
+from pathlib import Path
 
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
-from workers.process import Identity, Liveness, boot_id, host, identity_from_row, liveness, send_signal, sweep
+from workers.process import Identity, Liveness, identity_from_row, is_of_here, liveness, send_signal, sweep
 
 SWEEP_SECONDS = 5.0
 MARK = "interrupted"
@@ -41,9 +42,14 @@ def _interrupt(run: Run) -> Identity | None:
 
 
 def is_interrupted(run: Run) -> bool:
-    """Marked by `suspend_runs`, or started before the machine was restarted."""
+    """Marked by `suspend_runs`; or gone with the container, or the boot of this machine, that it was started in."""
     engine = identity_from_row(run.process)
     if engine is None:
         return False
-    same_machine = engine.host.split("/")[0] == host().split("/")[0]
-    return bool(run.process.get(MARK)) or (same_machine and engine.boot_id != boot_id())
+    gone_elsewhere = not is_of_here(engine) and liveness(engine, lock_of(run)) is Liveness.GONE
+    return bool(run.process.get(MARK)) or gone_elsewhere
+
+
+def lock_of(run: Run) -> Path:
+    """The file that the run's engine locks for as long as it lives."""
+    return run.directory / "lock"

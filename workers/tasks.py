@@ -8,12 +8,11 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
-from webapp.runs.models import Run
+from webapp.runs.importing import UNINDEXED, send_for_index
 from webapp.runs.services import enqueue
-from webapp.runs.states import SUPERVISED
 from workers import housekeeping, lease, turns, what_if
 from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, WHAT_IF, app
-from workers.rebuilding import rebuild
+from workers.indexing import index
 from workers.supervisor import supervise
 
 log = logging.getLogger(__name__)
@@ -37,12 +36,11 @@ def supervise_run(run_id: str) -> None:
 @app.task(name=TEND)
 def tend() -> None:
     """Sends for a supervisor for each live run that has none, and for each queued run whose turn has come."""
-    for run_id, holder, held in _live_runs():
-        if not held or lease.holder_is_dead(holder):
-            enqueue(run_id)
+    for run_id in lease.free_runs():
+        enqueue(run_id)
     turns.call_next()
-    for run_id in Run.objects.exclude(imported_from="").filter(event_offset=0).values_list("pk", flat=True):
-        index_run(run_id)
+    for run_id in lease.free_runs(UNINDEXED):
+        send_for_index(run_id)
     what_if.mend()
     what_if.call_next()
 
@@ -56,15 +54,8 @@ def play_what_if(pk: int) -> None:
 
 @app.task(name=INDEX)
 def index_run(run_id: str) -> None:
-    """Brings an imported run's files into rows; does nothing when they are."""
-    if Run.objects.filter(pk=run_id, event_offset=0).exclude(imported_from="").exists():
-        rebuild(run_id)
-
-
-def _live_runs() -> list[tuple[str, str, bool]]:
-    unheld = set(Run.objects.filter(lease.unheld(), state__in=SUPERVISED).values_list("pk", flat=True))
-    rows = Run.objects.filter(state__in=SUPERVISED).values_list("pk", "lease_holder")
-    return [(run_id, holder, run_id not in unheld) for run_id, holder in rows]
+    """Brings an imported run's files into rows; does nothing when they are, or while another worker does it."""
+    index(run_id)
 
 
 @app.task(name=HOUSEKEEP)

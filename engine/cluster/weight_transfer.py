@@ -37,9 +37,9 @@ class ObjectStore:
         self.newest: Any = None  # a reference; they do not pass through this process
 
     def send(self) -> None:
-        self.newest, *others = [learner.weights.remote() for learner in self.troupe.learners]
-        self.wait(of_samplers(self.troupe, "load", self.newest))
-        self.wait([(f"learner {rank + 1}", reference) for rank, reference in enumerate(others)])
+        """All are waited for at once: where one learner fails the others wait for it, and the samplers for them."""
+        (_, self.newest), *others = of_learners(self.troupe, "weights")
+        self.wait([*of_samplers(self.troupe, "load", self.newest), *others])
 
     def revive(self, place: int) -> None:
         self.wait([(f"sampler {place}", self.troupe.samplers[place].load.remote(self.newest))])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -26,8 +28,21 @@ class AlertDraft:
     ending: Ending = "collapsed"
 
     def fields(self) -> dict[str, Any]:
-        """The event's own fields."""
-        return {name: value for name, value in asdict(self).items() if name != "ending"}
+        """The event's own fields. JSON has numbers only, so words say where one was none."""
+        told = {name: value for name, value in asdict(self).items() if name != "ending"}
+        strange = {name: told[name] for name in ("value", "baseline") if not math.isfinite(told[name] or 0.0)}
+        if strange:
+            words = " and ".join(f"the {name} was {_in_words(number)}" for name, number in strange.items())
+            told["message"] = f"{self.message} ({words[0].upper()}{words[1:]}.)"
+        return told | {name: _finite(number) for name, number in strange.items()}
+
+
+def _finite(number: float) -> float:
+    return 0.0 if math.isnan(number) else math.copysign(sys.float_info.max, number)
+
+
+def _in_words(number: float) -> str:
+    return "not a number" if math.isnan(number) else "infinite" if number > 0 else "infinite, below zero"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from engine.config import RunConfig
 from engine.errors import RunDirectoryError
 from engine.events import EVENT, Event
@@ -84,10 +86,11 @@ class EventLog:
         self.epoch = epoch
         self.sinks = sinks or []
         self.seq = _mend(path)
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
         self._turn = threading.Lock()  # rollouts that are ahead speak from a thread of their own
 
     def emit(self, kind: str, *, step: int, **fields: Any) -> Event:
+        """`OSError` if the event cannot be written, on a full disk say; nothing of it is in the file then."""
         with self._turn:
             event = EVENT.validate_python(
                 {
@@ -100,21 +103,29 @@ class EventLog:
                     **fields,
                 }
             )
-            self._file.write(event.model_dump_json().encode() + b"\n")
-            self._file.flush()
+            self._append(event.model_dump_json().encode() + b"\n")
             self.seq = event.seq
             for sink in self.sinks:
                 sink(event)
             return event
 
+    def _append(self, line: bytes) -> None:
+        """All of it or nothing: the next event must not be glued to a part of this one."""
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]  # what a disk with little room takes may be a part
+        except OSError:
+            self._file.truncate(before)
+            raise
+
     def close(self) -> None:
-        self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
 
 
 def _mend(path: Path) -> int:
-    """Cuts a line that was never finished; returns the last `seq` of the file, 0 if there is none."""
+    """Cuts a line that was never finished; returns the `seq` of the last line that is an event, 0 if none is."""
     if not path.exists():
         return 0
     data = path.read_bytes()
@@ -122,5 +133,12 @@ def _mend(path: Path) -> int:
     if len(whole) < len(data):
         with path.open("r+b") as file:
             file.truncate(len(whole))
-    lines = whole.splitlines()
-    return EVENT.validate_json(lines[-1]).seq if lines else 0
+    return next((seq for line in reversed(whole.splitlines()) if (seq := _seq_of(line)) is not None), 0)
+
+
+def _seq_of(line: bytes) -> int | None:
+    """None for a damaged line, which readers pass over."""
+    try:
+        return EVENT.validate_json(line).seq
+    except ValidationError:
+        return None

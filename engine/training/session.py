@@ -20,7 +20,7 @@ from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted
+from engine.training.control import Control, Interrupted, StopAsked
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
@@ -57,6 +57,10 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
+        except StopAsked:  # the trainer ends itself; this is a backend that waited for its turn on a cluster
+            step = int(progress()["step"])
+            events.emit("run_finished", step=step, outcome="stopped", reason="Stopped before it had loaded.")
+            return EXIT_DONE
         except (Exception, SystemExit) as error:  # an environment may exit, and that is no end without a word
             step = int(progress()["step"])
             events.emit("run_failed", step=step, **_failure(error))

@@ -50,6 +50,7 @@ export class RunStore {
   forgetAfter(step) {
     this.steps = this.steps.filter((one) => one.step <= step);
     this.evaluations = this.evaluations.filter((one) => one.step <= step);
+    this.alerts = this.alerts.filter((one) => one.step <= step);
     this.settings = this.settings.filter((one) => one.step <= step);
   }
 

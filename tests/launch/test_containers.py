@@ -13,6 +13,8 @@ import yaml
 
 from engine.config import build_config
 from engine.config.reading import apply_override
+from workers.launch.in_container import ENGINE_SECONDS, WORKER_SECONDS
+from workers.suspension import SWEEP_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
@@ -84,6 +86,18 @@ def test_every_variable_that_must_be_set_is_in_the_example() -> None:
 
 def test_both_images_leave_the_same_out() -> None:
     assert (DOCKER / "Dockerfile.dockerignore").read_text() == (DOCKER / "Dockerfile.gpu.dockerignore").read_text()
+
+
+def test_no_image_holds_the_secrets_of_the_machine_that_it_is_built_on() -> None:
+    assert "**/.env" in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
+
+
+def test_every_worker_is_given_the_time_to_leave_and_its_engines_the_time_to_save() -> None:
+    workers = {key: service for key, service in compose()["services"].items() if key.startswith("worker")}
+    assert len(workers) == 3
+    for service in workers.values():
+        assert "workers.launch.in_container" in " ".join(service["command"])
+        assert int(service["stop_grace_period"].removesuffix("s")) >= WORKER_SECONDS + ENGINE_SECONDS + SWEEP_SECONDS
 
 
 def test_the_image_is_made_of_requirements_that_are_there() -> None:

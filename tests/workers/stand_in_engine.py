@@ -1,7 +1,8 @@
 """A real process that speaks the run directory's protocol and learns nothing: fast, and told how to misbehave.
 
 Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
-leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3`. It crashes
+leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
+save_seconds=5` (of its last checkpoint). It crashes
 in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many steps (`die_after`). No import
 of the product: what it writes is what the protocol says, independently.
 """
@@ -155,6 +156,9 @@ class StandIn:
             time.sleep(0.05)
 
     def _checkpoint(self, reason: str) -> None:
+        if reason == "final":
+            self._change_phase("checkpoint")
+            time.sleep(self.manners.get("save_seconds", 0))
         path = f"checkpoints/step_{self.step}"
         (self.run_dir / path).mkdir(parents=True, exist_ok=True)
         self.emit("checkpoint_saved", path=path, bytes=1, reason=reason)

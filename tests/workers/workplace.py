@@ -77,8 +77,8 @@ class Workplace:
         name = options.pop("name", "")
         return submit_run(owner=None, config=config(**options), name=name)
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        """A worker process, back when it is ready."""
+    def start_worker(self, module: str = "workers") -> subprocess.Popen[bytes]:
+        """A worker process, or a module that starts one; back when it is ready."""
         given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
         environment = {
             **os.environ,
@@ -88,7 +88,7 @@ class Workplace:
         log = self.directory / f"worker_{len(self.workers)}.log"
         with log.open("wb") as file:
             worker = subprocess.Popen(
-                [sys.executable, "-m", "workers", "-n", f"w{len(self.workers)}@here"],
+                [sys.executable, "-m", module, "-n", f"w{len(self.workers)}@here"],
                 cwd=REPOSITORY,
                 env=environment,
                 stdout=file,

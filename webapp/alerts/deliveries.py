@@ -39,11 +39,24 @@ _one_at_a_time = threading.Lock()
 
 
 def plan(run: Run, alerts: Sequence[Alert]) -> None:
-    """A row for each alert and place that wants to hear of it; the sender is called after commit."""
-    rows = [row for alert in alerts for row in _rows(run, alert)]
+    """A row for each alert and place that wants to hear of it; the sender is called after commit.
+
+    An attempt that makes steps again raises their alerts again: who was told of them is not told twice.
+    """
+    told = _told_of_forgotten(run) if alerts else set()
+    rows = [row for alert in alerts if (alert.step, alert.rule) not in told for row in _rows(run, alert)]
     if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)
         transaction.on_commit(call_sender)
+
+
+def _told_of_forgotten(run: Run) -> set[tuple[int, str]]:
+    """Step and rule of alerts with messages that no longer count. What is said before the first step, of the machines
+    that a run waits for, is news each time."""
+    counting = run.alerts.values("seq")
+    forgotten = run.deliveries.exclude(seq=None).exclude(seq__in=counting).values("seq")
+    told = run.events.filter(kind="alert_raised", step__gt=0, seq__in=forgotten)
+    return {(payload["step"], payload["rule"]) for payload in told.values_list("payload", flat=True)}
 
 
 def _rows(run: Run, alert: Alert) -> list[Delivery]:
@@ -157,8 +170,8 @@ def message_of(delivery: Delivery) -> dict[str, Any]:
     run, seq = delivery.run, delivery.seq
     if run is None or seq is None:
         return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}
-    alert = run.alerts.filter(seq=seq).first()
-    told = alert.payload if alert is not None else {}
+    raised = run.events.filter(kind="alert_raised", seq=seq).first()  # which stays, though the alert may count no more
+    told = raised.payload if raised is not None else {}
     keys = ("seq", "step", "rule", "severity", "message", "metric", "value", "baseline", "action")
     place = f"{site_address()}/runs/{run.pk}/"
     return {

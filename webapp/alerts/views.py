@@ -10,11 +10,20 @@ from webapp.alerts.evidence import evidence_of
 from webapp.alerts.rules import ACTIONS, checked, parsed, trial
 from webapp.runs.models import Alert, Run
 
+ALERT_FIELDS = ("seq", "step", "time", "rule", "severity", "message")
+
 
 @require_safe
 def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
-    alert = get_object_or_404(Alert.objects.select_related("run"), run=run_id, seq=seq)
-    return render(request, "alerts/evidence.html", {"alert": alert, "run": alert.run, "evidence": evidence_of(alert)})
+    """Also of an alert that counts no more, since messages lead to it: its event stays."""
+    run = get_object_or_404(Run, pk=run_id)
+    alert = run.alerts.filter(seq=seq).first()
+    counts = alert is not None
+    if alert is None:
+        payload = get_object_or_404(run.events, kind="alert_raised", seq=seq).payload
+        alert = Alert(run=run, payload=payload, **{name: payload[name] for name in ALERT_FIELDS})
+    context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts}
+    return render(request, "alerts/evidence.html", context)
 
 
 @require_POST

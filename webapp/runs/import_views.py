@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from engine.foreign.run_directory import Report, Source, Split
-from webapp.runs.importing import MOST_FILES, MOST_MEGABYTES, import_run
+from webapp.runs.importing import MOST_FILES, MOST_MEGABYTES, UNINDEXED, import_run
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run
 
@@ -58,7 +58,7 @@ def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
         "run": run,
         "steps": list(steps.order_by("step", "split")[:STEPS_SHOWN]),
         "log": tail(run.directory / "engine.log", 0)[0],
-        "waiting": not run.event_offset,
+        "waiting": Run.objects.filter(UNINDEXED, pk=run.pk).exists(),
     }
     return render(request, "runs/imported.html", context)
 

@@ -40,7 +40,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self.environment},
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=end_with_parent,
             )
 
     def has_ended(self) -> bool:
@@ -66,7 +66,7 @@ class Child:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Linux sends SIGTERM to the child when the launcher dies, however it dies."""
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ import pytest
 from engine.config import StopConfig
 from engine.diagnostics.alerts import AlertDraft
 from engine.diagnostics.collapse import Detectors, build_detectors
+from engine.events import AlertRaised, parse_event
+from engine.training.run_directory import EventLog
 
 HEALTHY = {
     "rollout/success": 0.4,
@@ -184,3 +189,37 @@ def test_a_filter_that_keeps_nothing_stops_the_run_after_so_many_steps() -> None
     assert stop_of([empty, empty, HEALTHY, empty, empty, empty], empty_filter_after=3) == [None] * 5 + [
         "The filter kept no group for 3 steps in a row, so there was nothing to train on."
     ]
+
+
+LARGEST = 1.7976931348623157e308
+
+
+@pytest.mark.parametrize(
+    ("value", "kept", "words"),
+    [
+        (math.inf, LARGEST, "the value was infinite"),
+        (-math.inf, -LARGEST, "the value was infinite, below zero"),
+        (math.nan, 0.0, "the value was not a number"),
+    ],
+)
+def test_an_alert_of_what_is_no_number_is_an_event_that_can_be_read_and_says_so(
+    tmp_path: Path, value: float, kept: float, words: str
+) -> None:
+    draft = AlertDraft(rule="kl", severity="critical", message="KL exploded.", metric="policy/kl", value=value)
+    EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit("alert_raised", step=3, **draft.fields())
+    [line] = (tmp_path / "events.jsonl").read_bytes().splitlines()
+    told = parse_event(line)
+    assert isinstance(told, AlertRaised)
+    assert (told.value, told.baseline) == (kept, None)
+    assert told.message == f"KL exploded. ({words[0].upper()}{words[1:]}.)"
+
+
+def test_an_alert_that_compares_with_what_is_no_number_says_both() -> None:
+    draft = AlertDraft(
+        rule="spike", severity="warn", message="It rose.", metric="x/y", value=math.inf, baseline=math.nan
+    )
+    told = draft.fields()
+    assert (told["value"], told["baseline"]) == (LARGEST, 0.0)
+    assert told["message"] == "It rose. (The value was infinite and the baseline was not a number.)"
+    plain = replace(draft, value=2.0, baseline=1.0).fields()
+    assert (plain["value"], plain["baseline"], plain["message"]) == (2.0, 1.0, "It rose.")

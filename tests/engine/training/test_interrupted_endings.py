@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from engine.config import RunConfig
 from engine.events import Event
-from engine.training.session import EXIT_DONE, EXIT_INTERRUPTED, train
+from engine.training.control import Control
+from engine.training.run_directory import EventLog, RunDirectory, write_json
+from engine.training.session import BACKENDS, EXIT_DONE, EXIT_INTERRUPTED, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import events_of, run_config, steps_of
 
@@ -85,3 +89,21 @@ def test_a_run_that_a_rule_ended_can_be_trained_on(model: Path, tmp_path: Path) 
     assert train(without, tmp_path, resume=True) == EXIT_DONE
     assert sorted(steps_of(tmp_path)) == [1, 2, 3, 4]
     assert events_of(tmp_path)[-1].outcome == "completed"
+
+
+def test_a_stop_while_the_run_waits_to_be_loaded_is_a_stop_and_no_failure(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait_for_room(
+        config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
+    ) -> NoReturn:
+        """As a run on Ray waits for GPUs that others have."""
+        while True:
+            control.check()
+            time.sleep(0.05)
+
+    monkeypatch.setitem(BACKENDS, "local", wait_for_room)
+    write_json(tmp_path / "control.json", {"request": "stop", "checkpoint": 0, "epoch": 0})
+    assert train(run_config(model), tmp_path) == EXIT_DONE
+    [end] = events_of(tmp_path)
+    assert (end.kind, end.outcome, end.reason) == ("run_finished", "stopped", "Stopped before it had loaded.")

@@ -7,18 +7,21 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
 from tests.webapp.alerts.receivers import mail_receiver, webhook_receiver
 from tests.webapp.alerts.test_webhooks import verified
-from webapp.alerts.deliveries import RETRIES, deliver_due
+from webapp.alerts.deliveries import RETRIES, deliver_due, message_of
 from webapp.alerts.models import Delivery, NotificationSettings, State, Webhook
 from webapp.alerts.webhooks import secret_of
 from webapp.runs.models import Run
 from workers.rebuilding import rebuild
 
+ALERT = {"rule": "entropy_fall", "severity": "warn", "message": "Again.", "metric": "policy/entropy", "value": 0.4}
+STARTED = {"total_steps": 60, "pid": 1, "device": "cpu", "model": "tiny", "parameters": 1}
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
@@ -196,3 +199,37 @@ def test_without_a_mail_server_it_says_so(user: User, settings: Settings) -> Non
     alerted()
     deliver_due()
     assert "EMAIL_HOST is empty" in Delivery.objects.get().tries.get().error
+
+
+def test_an_alert_of_a_step_that_is_made_again_is_told_once_and_counts_once(user: User, client: Client) -> None:
+    wants(user, email="ada@example.org", email_on=True)
+    recorded = alerted()
+    first = recorded.run.alerts.get().seq
+    recorded.step = 2
+    recorded.emit(
+        "run_started", attempt=2, resumed_from=2, total_steps=60, pid=1, device="cpu", model="m", parameters=1
+    )
+    recorded.deliver()
+    assert not recorded.run.alerts.exists()
+    recorded.step = 3
+    recorded.emit("alert_raised", attempt=2, **ALERT)
+    recorded.emit("alert_raised", attempt=2, **ALERT | {"rule": "another"})
+    recorded.deliver()
+    again, other = recorded.run.alerts.order_by("seq").values_list("seq", flat=True)
+    assert sorted(Delivery.objects.values_list("seq", flat=True)) == [first, other]
+    # the message that was sent, or is yet to be, leads to what it is about
+    assert message_of(Delivery.objects.get(seq=first))["data"]["alert"]["message"] == "It went wrong."
+    client.force_login(user)
+    pages = {seq: client.get(f"/runs/{recorded.run.pk}/alerts/{seq}/").content.decode() for seq in (first, again)}
+    assert "counts no more" in pages[first] and "It went wrong." in pages[first]
+    assert "counts no more" not in pages[again]
+
+
+def test_what_is_said_before_the_first_step_is_told_each_time(user: User) -> None:
+    wants(user, email="ada@example.org", email_on=True)
+    recorded = RecordedRun(steps=60)
+    for attempt in (1, 2):
+        recorded.emit("alert_raised", attempt=attempt, **ALERT | {"rule": "cluster"})
+        recorded.deliver()
+        recorded.emit("run_started", attempt=2, **STARTED)
+    assert Delivery.objects.count() == 2

@@ -1,0 +1,56 @@
+"""A learner that fails while it gathers its weights ends the weight sync at once, though all others wait for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from engine.cluster.actors import Troupe
+from engine.cluster.connection import connect, disconnect
+from engine.cluster.faults import ClusterFault
+from engine.cluster.waiting import results
+from engine.cluster.weight_transfer import Asked, ObjectStore
+from tests.engine.cluster.runs import needs_ray
+
+pytestmark = [pytest.mark.slow, needs_ray]
+
+
+@pytest.fixture
+def cluster() -> Iterator[None]:
+    connect(3, namespace="failing-sync")
+    yield
+    disconnect()
+
+
+def troupe_whose_second_learner_fails() -> Troupe:
+    import ray
+
+    class Waiting:
+        def weights(self) -> None:
+            time.sleep(600)  # as in a collective that one of its members has left
+
+    class Failing:
+        def weights(self) -> None:
+            raise MemoryError("CUDA out of memory")
+
+    class Sampler:
+        def load(self, weights: Any) -> None: ...
+
+    learners, sampler = [ray.remote(Waiting).remote(), ray.remote(Failing).remote()], ray.remote(Sampler).remote()
+    return cast(Troupe, SimpleNamespace(learners=learners, samplers=[sampler]))
+
+
+def wait(asked: Sequence[Asked]) -> list[Any]:
+    names = [name for name, _ in asked]
+    references = [reference for _, reference in asked]
+    return results(references, what="Weight sync", minutes=1, checkpoint=lambda: None, names=names)
+
+
+def test_the_error_of_one_learner_is_told_and_not_waited_out(cluster: None) -> None:
+    transfer = ObjectStore(troupe_whose_second_learner_fails(), wait)
+    with pytest.raises(ClusterFault, match=r"Weight sync failed in learner 1: .*CUDA out of memory"):
+        transfer.send()

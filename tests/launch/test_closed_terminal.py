@@ -1,0 +1,49 @@
+"""`make run` whose terminal was closed, or whose output nobody reads, is stopped in order all the same."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# the launcher at its end; only the command that saves the engines is replaced, by a note that it was given
+STOPPING = """
+import pathlib, sys
+from workers.launch.__main__ import Launcher
+launcher = Launcher()
+launcher.prepared = True
+launcher._manage = lambda name, command: pathlib.Path(sys.argv[1]).write_text(name) and "1 run was suspended."
+launcher.signals = 1
+launcher._note_signal(1, None)
+launcher._stop()
+"""
+
+
+def pipe_that_nobody_reads() -> int:
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def closed_terminal() -> int:
+    master, terminal = pty.openpty()
+    os.close(master)
+    return terminal
+
+
+@pytest.mark.parametrize("output", [pipe_that_nobody_reads, closed_terminal])
+def test_engines_are_saved_when_nobody_can_be_told(output: Callable[[], int], tmp_path: Path) -> None:
+    descriptor = output()
+    command = [sys.executable, "-c", STOPPING, str(tmp_path / "asked")]
+    try:
+        done = subprocess.run(command, cwd=ROOT, stdout=descriptor, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(descriptor)
+    assert (tmp_path / "asked").exists(), done.stderr
+    assert (tmp_path / "asked").read_text() == "suspend"

@@ -1,0 +1,111 @@
+"""Engines end with their worker's container: with a checkpoint where it is told to stop, and never lost for good."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workers.engine_record import Record
+from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
+from webapp.runs import services
+from webapp.runs.models import Run
+from workers import lease
+from workers.process import (
+    Liveness,
+    boot_id,
+    host,
+    identify,
+    identity_from_row,
+    is_of_here,
+    liveness,
+    processes_with_cookie,
+)
+from workers.supervisor import supervise
+from workers.suspension import is_interrupted, lock_of
+
+IN_ANOTHER_CONTAINER = "0123456789ab/pid:[1]"
+
+
+@pytest.fixture
+def run(tmp_path: Path, settings: Any, db: None) -> Run:
+    """Of an engine in another container of this machine, where its supervisor saw no end."""
+    settings.RUNS_DIR = str(tmp_path)
+    process = {"pid": 7, "start_time": 1, "boot_id": boot_id(), "host": IN_ANOTHER_CONTAINER, "cookie": "nobody's"}
+    run = Run.objects.create(name="calm-otter-12", config={}, state="lost", process=process)
+    Record(run).started()
+    return run
+
+
+def liveness_of(run: Run) -> Liveness:
+    identity = identity_from_row(run.process)
+    assert identity is not None
+    return liveness(identity, lock_of(run))
+
+
+def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) -> None:
+    assert liveness_of(run) is Liveness.UNKNOWN  # no engine locked anything here: its folder may be another one
+    with lock_of(run).open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert liveness_of(run) is Liveness.UNKNOWN
+        assert not is_interrupted(run)
+    assert liveness_of(run) is Liveness.GONE
+    assert is_interrupted(run)
+
+
+def test_a_container_that_was_started_again_under_its_name_is_another_one(run: Run) -> None:
+    # the kernel may give its pid namespace the number that the one before it had; its first process is younger
+    run.process |= {"host": host(), "start_time": -1}
+    assert liveness_of(run) is Liveness.GONE
+    assert is_interrupted(run)
+    mine = identify(os.getpid(), "cookie")
+    assert mine is not None and is_of_here(mine)
+
+
+def test_nothing_can_be_told_of_an_engine_on_another_machine(run: Run) -> None:
+    lock_of(run).touch()
+    run.process["boot_id"] = "of another machine"
+    assert liveness_of(run) is Liveness.UNKNOWN
+
+
+def test_a_run_whose_container_is_gone_is_queued_again_as_its_next_attempt(run: Run) -> None:
+    lock_of(run).touch()
+    epoch = lease.take(run.pk)
+    assert epoch is not None
+    supervise(run.pk, epoch, threading.Event())
+    run.refresh_from_db()
+    assert (run.state, run.attempt, run.restarts) == ("queued", 2, 0)
+    assert "Interrupted with its machine" in run.state_reason
+
+
+def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run) -> None:
+    lock_of(run).touch()
+    assert services.request_stop(run)
+    epoch = lease.take(run.pk)
+    assert epoch is not None
+    supervise(run.pk, epoch, threading.Event())
+    run.refresh_from_db()
+    assert run.state == "stopped"
+
+
+@pytest.mark.slow
+def test_a_container_that_is_told_to_stop_saves_its_runs_and_the_next_one_goes_on(workplace: Workplace) -> None:
+    container = workplace.start_worker("workers.launch.in_container")
+    run = workplace.submit(steps=60, step_seconds=0.1)
+    wait_for(lambda: run.steps.count() >= 3)
+    container.terminate()
+    assert container.wait(timeout=20) == 0
+    run.refresh_from_db()
+    assert processes_with_cookie(run.process["cookie"]) == []
+    saved = max(int(path.name.removeprefix("step_")) for path in run.directory.glob("checkpoints/*"))
+    assert saved >= 3
+    # what comes after it sees other processes under another name
+    Run.objects.filter(pk=run.pk).update(process={**run.process, "host": IN_ANOTHER_CONTAINER})
+    workplace.start_worker("workers.launch.in_container")
+    run = wait_for_state(run, "finished")
+    assert [e["resumed_from"] for e in events_in_file(run) if e["kind"] == "run_started"] == [None, saved]
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 61))

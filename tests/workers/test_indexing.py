@@ -1,0 +1,115 @@
+"""Imported runs into rows: by one worker at a time, which keeps nobody from writing, and is replaced when it dies."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from engine.foreign.run_directory import Source
+from tests.engine.foreign.test_rollouts import verl
+from webapp.runs import importing
+from webapp.runs.models import Run
+from workers import lease, tasks
+from workers.indexing import index
+from workers.shard_rows import ShardRows, read_shard
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Three steps of two trajectories each, that no worker was told of."""
+    settings.RUNS_DIR = str(tmp_path)
+    monkeypatch.setattr(importing, "send_for_index", lambda run_id: True)
+    lines = [verl(step=step, score=score) for step in (1, 2, 3) for score in (0, 1)]
+    run, _ = importing.import_run([Source(name="dump.jsonl", lines=lines)], origin="dump.jsonl")
+    assert run is not None
+    return run
+
+
+def in_a_thread(work: Any) -> None:
+    """As another worker would, with a connection of its own."""
+
+    def do() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=do)
+    thread.start()
+    thread.join()
+
+
+def while_a_shard_is_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    def read(*given: Any) -> ShardRows:
+        act()
+        return read_shard(*given)
+
+    monkeypatch.setattr("workers.rows.read_shard", read)
+
+
+def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    other: list[bool] = []
+    while_a_shard_is_read(monkeypatch, lambda: in_a_thread(lambda: other.append(index(run.pk))))
+    assert index(run.pk)
+    assert other == [False] * 3
+    run.refresh_from_db()
+    assert (run.trajectories.count(), run.epoch, run.lease_holder, run.state) == (6, 1, "", "finished")
+    assert not index(run.pk)
+
+
+def test_others_write_and_read_while_a_run_is_indexed(
+    run: Run, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
+) -> None:
+    client = Client()
+    client.force_login(django_user_model.objects.create_user("ada"))
+    seen: list[int] = []
+    pages: list[str] = []
+
+    def look() -> None:
+        Run.objects.filter(pk=run.pk).update(name=f"seen {len(seen)}")
+        seen.append(run.trajectories.count())
+        pages.append(client.get(f"/runs/{run.pk}/").content.decode())
+
+    while_a_shard_is_read(monkeypatch, lambda: in_a_thread(look))
+    assert index(run.pk)
+    assert seen == [0, 2, 4]
+    assert all("Being read in" in page for page in pages)
+    assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
+
+
+def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards: list[int] = []
+
+    def die_at_the_third() -> None:
+        shards.append(1)
+        if len(shards) == 3:
+            raise KeyboardInterrupt
+
+    while_a_shard_is_read(monkeypatch, die_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        index(run.pk)
+    assert lease.free_runs(importing.UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
+    Run.objects.filter(pk=run.pk).update(lease_holder=f"{lease.this_holder().split(' ')[0]} {2**22} 5 1")
+    assert lease.free_runs(importing.UNINDEXED) == [run.pk]
+    assert index(run.pk)
+    assert run.trajectories.count() == 6
+
+
+def test_the_clock_sends_for_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(tasks, "send_for_index", sent.append)
+    tasks.tend()
+    assert sent == [run.pk]
+    assert not run.trajectories.exists()
+    index(run.pk)
+    tasks.tend()
+    assert sent == [run.pk]

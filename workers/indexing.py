@@ -1,0 +1,28 @@
+"""The files of an imported run into rows: by one worker at a time, in chunks, so that others can write between them."""
+
+from __future__ import annotations
+
+import logging
+
+from webapp.runs.importing import UNINDEXED
+from webapp.runs.models import Run
+from workers import lease
+from workers.bridge import Bridge
+from workers.limits import current_limits
+
+log = logging.getLogger(__name__)
+
+
+def index(run_id: str) -> bool:
+    """False where there is nothing to do, or another worker is at it. What one leaves undone the next goes on with."""
+    epoch = lease.take(run_id, among=UNINDEXED)
+    if epoch is None:
+        return False
+    try:
+        with lease.kept(run_id, epoch, current_limits()):
+            Bridge(Run.objects.get(pk=run_id), epoch).drain(moves=False)
+    except lease.Fenced:
+        log.warning("Run %s was taken over; epoch %d writes nothing more", run_id, epoch)
+        return False
+    lease.release(run_id, epoch)
+    return True
