@@ -73,7 +73,7 @@ def success_interval(clusters: Clusters) -> SuccessInterval:
     if len(scores) == len(clusters):
         return _wilson(rate, len(clusters), "wilson")
     error = cluster_error(clusters)
-    if error < ROUNDING:  # one prompt, or all alike: a width of zero would claim certainty
+    if error is None or error < ROUNDING:  # one prompt, or all alike: a width of zero would claim certainty
         return _wilson(rate, len(clusters), "wilson_over_prompts")
     reach = t_quantile(len(clusters) - 1) * error
     return SuccessInterval(rate=rate, low=max(0.0, rate - reach), high=min(1.0, rate + reach), method="t_over_prompts")
