@@ -49,10 +49,10 @@ function askToDraw() {
     again = false;
     try {
       await tabs[view.tab]?.draw({ store, view, state });
-      showState(state, store);
-      showHealth(state);
     } finally {
       asked = false;
+      showState(state, store); // whatever became of the view
+      showHealth(state);
     }
     requestAnimationFrame(() => times.forEach((time) => lag.drawn(time, socket?.offset ?? 0)));
     if (again) askToDraw();

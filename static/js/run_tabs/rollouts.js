@@ -83,8 +83,8 @@ export class RolloutsTab {
       of("rollout/reply_tokens_p95", "95th percentile", "line-2"),
     ];
     // the limit as a line where replies come near it; elsewhere it would flatten the rest
-    const most = Math.max(0, ...length.flatMap((one) => one.points.map((point) => point.y)));
-    if (limits.length === 1 && most > limits[0] / 2)
+    const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
+    if (limits.length === 1 && near)
       length.push({
         name: "limit",
         kind: "line-limit",
