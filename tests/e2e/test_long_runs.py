@@ -74,6 +74,11 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     expect(page.locator("#step")).to_have_text("6025/12000")
     page.click("#tab-rollouts")
     expect(page.locator("#rollouts-said")).to_have_text(re.compile(r"^First, at step 30\d\d, replies shrank"))
+    sign = page.locator("#rollouts-signs button").first
+    sign.focus()
+    beside(lambda: (recorded.take_steps(1), recorded.deliver()))
+    expect(page.locator("#step")).to_have_text("6026/12000")
+    expect(sign).to_be_focused()
     page.click("#tab-collapse")
     expect(page.locator("#collapse-map .regime-map .regime-dot")).to_have_count(600)
 
