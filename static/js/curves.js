@@ -3,6 +3,7 @@
 
 const SHORT = 2000; // steps of a run that is sent whole
 const BUCKETS = 600; // of a longer one: each with its mean and extremes
+const MOST = 2 * SHORT; // places of a curve that grew by the news, before it is thinned again
 const KEYS_A_REQUEST = 8;
 const FRESH_KEPT = 500;
 const RETRY = 2000;
@@ -11,8 +12,9 @@ export class Curves {
   // `address` of the bands; about how many steps there are; `onNews()` when something asked for has come
   constructor(address, hint, onNews) {
     Object.assign(this, { address, hint, onNews });
-    this.known = new Map(); // key -> {points, thinned, detail, revision, stale, asking}
-    this.places = []; // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends
+    this.known = new Map(); // key -> {points, places, thinned, detail, revision, stale, asking}
+    // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends: those of the newest answer
+    this.places = [];
     this.fresh = []; // step events, for answers that were under way when they came
     this.starts = new Map(); // attempt -> when its engine said that it had started
     this.revision = 0;
@@ -28,31 +30,58 @@ export class Curves {
 
   // Asks for those of `keys` that are not there or no longer right.
   want(keys) {
-    const missing = keys.filter((key) => {
-      const one = this.known.get(key);
-      return !one || (!one.asking && (one.stale || !one.points));
-    });
-    for (let i = 0; i < missing.length; i += KEYS_A_REQUEST) this.load(missing.slice(i, i + KEYS_A_REQUEST));
+    this.loadAll(keys.filter((key) => this.isDue(key)));
   }
 
-  async load(keys) {
+  isDue(key) {
+    const one = this.known.get(key);
+    return !one || (!one.asking && (one.stale || !one.points));
+  }
+
+  // Whether all of `keys` are there in the same places, to be read step by step. Those of a long run that were asked
+  // for at different times have different buckets: then all are asked for again, up to one step.
+  wantTogether(keys) {
+    const ones = keys.map((key) => this.known.get(key));
+    const loaded = ones.every((one) => one?.points);
+    const together = loaded && ones.every((one) => haveSameSteps(one.places, ones[0].places));
+    const due = keys.filter((key) => this.isDue(key));
+    const apart = (loaded && !together) || (due.length && ones.some((one) => one?.thinned));
+    if (!ones.some((one) => one?.asking)) this.loadAll(apart ? keys : due, this.length ? `&to=${this.length}` : "");
+    return together;
+  }
+
+  loadAll(keys, window = "") {
+    for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) this.load(keys.slice(i, i + KEYS_A_REQUEST), window);
+  }
+
+  async load(keys, window) {
     for (const key of keys)
       this.known.set(key, { revision: 0, ...this.known.get(key), asking: true, stale: false, detail: null });
-    const answer = await this.ask(keys, "");
-    if (answer) this.fill(keys, answer);
-    else setTimeout(() => keys.forEach((key) => (this.known.get(key).asking = false)), RETRY);
+    const answer = await this.ask(keys, window);
+    if (!answer) setTimeout(() => this.letAskAgain(keys), RETRY);
+    else if (this.isOvertaken(keys, answer)) this.letAskAgain(keys);
+    else this.fill(keys, answer);
     this.onNews();
+  }
+
+  // An attempt has begun since it was asked for, which the answer does not know of.
+  isOvertaken(keys, { steps, attempts }) {
+    const begun = keys.some((key) => this.known.get(key).stale);
+    return begun && steps.at(-1) > this.begun.from && attempts.at(-1) < this.begun.attempt;
+  }
+
+  letAskAgain(keys) {
+    keys.forEach((key) => Object.assign(this.known.get(key), { asking: false, stale: true }));
   }
 
   // the answer of the server, as `webapp.live.bands` words it
   fill(keys, answer) {
     const places = placesOf(answer);
-    if (places.length >= this.places.length || (places.at(-1)?.step ?? 0) >= this.length) this.places = places;
+    this.places = places;
     for (const key of keys) {
       const known = this.known.get(key) ?? { revision: 0 };
       const points = pointsOf(places, answer.series[key]);
-      const last = places.at(-1) ?? null;
-      this.known.set(key, { ...known, points, last, thinned: answer.thinned, asking: false, count: places.length });
+      this.known.set(key, { ...known, points, places, thinned: answer.thinned, asking: false, stale: false });
       this.touch(key);
     }
     for (const event of this.fresh) this.append(event);
@@ -74,14 +103,21 @@ export class Curves {
 
   append(event) {
     const place = this.placeOf(event);
-    if (place.step > this.length) this.places.push(place);
+    const behind = new Set([...this.allPlaces()].filter((places) => place.step > (places.at(-1)?.step ?? 0)));
+    behind.forEach((places) => places.push(place));
     for (const [key, one] of this.known) {
-      if (!one.points || event.step <= (one.last?.step ?? 0)) continue;
-      one.last = place;
-      one.count += 1;
+      if (!one.points || !behind.has(one.places)) continue;
       if (event.metrics[key] !== undefined) one.points.push({ ...place, y: event.metrics[key] });
       this.touch(key);
+      if (one.asking) continue;
+      if (one.places.length > MOST) one.stale = true;
+      if (one.places.length > 2 * MOST) this.known.delete(key); // nobody has looked at it for long
     }
+  }
+
+  // keys that came in one answer share theirs
+  allPlaces() {
+    return new Set([this.places, ...[...this.known.values()].flatMap((one) => (one.points ? [one.places] : []))]);
   }
 
   // An attempt goes on from `step`: what came after it no longer counts, and is asked for again.
@@ -89,11 +125,12 @@ export class Curves {
     this.starts.set(event.attempt, event.time);
     if (event.attempt === 1) return;
     const from = event.resumed_from ?? 0;
+    this.begun = { attempt: event.attempt, from };
     this.fresh = this.fresh.filter((one) => one.step <= from);
-    this.places = this.places.filter((one) => one.step <= from);
+    for (const places of this.allPlaces()) while (places.at(-1)?.step > from) places.pop();
     for (const [key, one] of this.known) {
+      Object.assign(one, { stale: true, detail: null });
       if (!one.points) continue;
-      Object.assign(one, { stale: true, detail: null, last: this.places.at(-1) ?? null });
       one.points = one.points.filter((point) => point.step <= from);
       this.touch(key);
     }
@@ -150,6 +187,14 @@ export class Curves {
     this.onNews();
   }
 
+  // Every place of `keys`, which have the same, with the values there: {...place, metrics}.
+  table(keys) {
+    const places = this.known.get(keys[0])?.places ?? this.places;
+    const rows = new Map(places.map((place) => [place.step, { ...place, metrics: {} }]));
+    for (const key of keys) for (const { step, y } of this.known.get(key).points) rows.get(step).metrics[key] = y;
+    return [...rows.values()];
+  }
+
   // The points of a metric in order, with the closer look where the reader takes one.
   points(key) {
     const one = this.known.get(key);
@@ -166,7 +211,7 @@ export class Curves {
   // fewer than half of the steps have it: its points are marked, and not smoothed
   isSparse(key) {
     const one = this.known.get(key);
-    return !one?.points || one.points.length < 2 || one.points.length < one.count / 2;
+    return !one?.points || one.points.length < 2 || one.points.length < one.places.length / 2;
   }
 
   revisionOf(keys) {
@@ -204,6 +249,11 @@ export function at(place, axis) {
 /** The same as a number: steps, tokens, seconds, or milliseconds of the clock. */
 export function coordinate(place, axis) {
   return axis === "time" ? 1000 * place.time : place[axis];
+}
+
+function haveSameSteps(places, others) {
+  if (places === others) return true;
+  return places.length === others.length && places.every((place, i) => place.step === others[i].step);
 }
 
 function placesOf(answer) {

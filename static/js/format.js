@@ -36,12 +36,14 @@ export function bytes(count) {
   return `${(count / 1e6).toFixed(1)} MB`;
 }
 
-// keeps every <time data-ago="unix"> fresh
-export function keepTimesFresh(root = document) {
-  const refresh = () =>
-    root.querySelectorAll("time[data-ago]").forEach((time) => {
-      time.textContent = ago(Number(time.dataset.ago));
-    });
-  refresh();
-  return setInterval(refresh, 10000);
+// every <time data-ago="unix">
+export function refreshTimes(root = document) {
+  root.querySelectorAll("time[data-ago]").forEach((time) => {
+    time.textContent = ago(Number(time.dataset.ago));
+  });
+}
+
+export function keepTimesFresh() {
+  refreshTimes();
+  setInterval(refreshTimes, 10000);
 }

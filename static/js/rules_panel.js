@@ -6,6 +6,8 @@ import { RuleEditor } from "./rule_editor.js";
 import { toast } from "./toast.js";
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
+const OVERTAKEN =
+  "Someone else has changed the rules, so yours cannot be applied over theirs. Reload the page to see theirs.";
 
 export class RulesPanel {
   constructor(trajectories) {
@@ -14,6 +16,8 @@ export class RulesPanel {
     this.status = document.getElementById("rules-status");
     this.found = document.getElementById("rules-found");
     this.edited = false;
+    const { settings } = JSON.parse(document.getElementById("live-state").textContent);
+    Object.assign(this, { revision: settings.revision, held: rulesOf(settings) }); // what the page was written with
     this.editor = new RuleEditor(document.getElementById("rule-editor"), () => this.note());
     this.form.addEventListener("change", (event) => {
       if (event.target.dataset.action) this.note();
@@ -28,10 +32,20 @@ export class RulesPanel {
     const live = CHANGEABLE.includes(state.state);
     this.button.disabled = !live;
     this.button.title = live ? "" : "The run has ended.";
-    const { revision, changes } = state.settings;
-    if (this.revision !== undefined && revision > this.revision && changes["detectors.rules"] && !this.edited)
-      this.editor.replace(changes["detectors.rules"]);
-    this.revision = revision;
+    if (this.applying || state.settings.revision <= this.revision) return;
+    if (this.edited && rulesOf(state.settings) !== this.held) this.status.textContent = OVERTAKEN;
+    else this.follow(state.settings);
+  }
+
+  // What is shown becomes what holds; edits stay where only other settings changed.
+  follow(settings) {
+    const held = rulesOf(settings);
+    const { "detectors.rules": rules, ...changes } = settings.changes;
+    if (held !== this.held) {
+      if (rules) this.editor.replace(rules);
+      for (const one of this.actionChoices()) one.value = changes[`detectors.${one.dataset.action}`] ?? one.value;
+    }
+    Object.assign(this, { revision: settings.revision, held });
   }
 
   note() {
@@ -47,9 +61,11 @@ export class RulesPanel {
   }
 
   actions() {
-    return Object.fromEntries(
-      [...this.form.querySelectorAll("[data-action]")].map((one) => [one.dataset.action, one.value]),
-    );
+    return Object.fromEntries(this.actionChoices().map((one) => [one.dataset.action, one.value]));
+  }
+
+  actionChoices() {
+    return [...this.form.querySelectorAll("[data-action]")];
   }
 
   async try() {
@@ -64,9 +80,12 @@ export class RulesPanel {
   async apply() {
     const actions = Object.entries(this.actions()).map(([name, value]) => [`detectors.${name}`, value]);
     const changes = JSON.stringify({ "detectors.rules": this.editor.value(), ...Object.fromEntries(actions) });
+    this.applying = true; // the news of it is not that of somebody else
     const answer = await post(this.form.dataset.apply, this.body({ changes, revision: this.revision }));
+    this.applying = false;
     if (!this.isGood(answer)) return;
     this.edited = false;
+    this.follow(answer.state.settings);
     const count = Object.keys(answer.changes).length;
     this.status.textContent = count ? "Asked for; they watch from the next step on." : "These rules hold already.";
     if (count) toast("The rules were changed.");
@@ -105,4 +124,10 @@ export class RulesPanel {
       element("span", {}, one.message, element("br"), element("small", { class: "muted" }, `${one.rule}${then}${raised}`)),
     );
   }
+}
+
+// the rules and what follows on each severity, as far as they were changed, to be compared
+function rulesOf({ changes }) {
+  const fields = Object.keys(changes).filter((field) => field.startsWith("detectors."));
+  return JSON.stringify(fields.sort().map((field) => [field, changes[field]]));
 }

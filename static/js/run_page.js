@@ -49,10 +49,10 @@ function askToDraw() {
     again = false;
     try {
       await tabs[view.tab]?.draw({ store, view, state });
-      showState(state, store);
-      showHealth(state);
     } finally {
       asked = false;
+      showState(state, store); // whatever became of the view
+      showHealth(state);
     }
     requestAnimationFrame(() => times.forEach((time) => lag.drawn(time, socket?.offset ?? 0)));
     if (again) askToDraw();
@@ -143,10 +143,11 @@ function prepare() {
     one.addEventListener("keydown", turn);
   });
   addEventListener("hashchange", () => choose(location.hash.slice(1)));
-  addEventListener("starboard:theme", () => {
+  const turned = new MutationObserver(() => {
     view.theme += 1;
-    setTimeout(askToDraw, 0);
+    askToDraw();
   });
+  turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   document.addEventListener("visibilitychange", askToDraw);
   const dialog = document.getElementById("rename-dialog");
   document.getElementById("rename").addEventListener("click", () => dialog.showModal());

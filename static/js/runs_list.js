@@ -1,34 +1,29 @@
 // The list of runs moves by itself: news over the socket refreshes the rows, ticks stay ticked.
 
-import { keepTimesFresh } from "./format.js";
+import { refreshTimes } from "./format.js";
 import { LiveSocket } from "./live_socket.js";
+import { refill } from "./refill.js";
 
 const body = document.getElementById("rows");
 const table = document.querySelector(".runs-table");
-let due = 0;
+let due = null;
 
 async function refresh() {
   const ticked = new Set([...body.querySelectorAll("input:checked")].map((box) => box.value));
   const answer = await fetch(table.dataset.rows + location.search).catch(() => null);
   if (!answer?.ok) return false;
   const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
-  body.replaceChildren(...[...page.querySelectorAll("tbody > tr")].map((row) => document.adoptNode(row)));
+  refreshTimes(page);
+  refill(body, [...page.querySelectorAll("tbody > tr")], (row) => row.dataset.run);
   body.querySelectorAll("input[name=run]").forEach((box) => {
     box.checked = ticked.has(box.value);
   });
-  keepFresh();
   return true;
 }
 
-let fresh = 0;
-function keepFresh() {
-  clearInterval(fresh);
-  fresh = keepTimesFresh(body);
-}
-
 function later() {
-  clearTimeout(due);
-  due = setTimeout(() => {
+  due ??= setTimeout(() => {
+    due = null;
     if (!document.hidden) refresh();
   }, 400);
 }

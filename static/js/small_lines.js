@@ -55,8 +55,8 @@ export class SmallLines {
 
   up(series) {
     const values = series.flatMap((one) => one.points.map((point) => point.y));
-    const low = Math.min(this.low ?? Infinity, ...values);
-    const top = Math.max(this.high ?? -Infinity, ...values);
+    const low = values.reduce((least, value) => Math.min(least, value), this.low ?? Infinity);
+    const top = values.reduce((most, value) => Math.max(most, value), this.high ?? -Infinity);
     const high = top > low ? top : low + 1;
     const room = HEIGHT - MARGIN.top - MARGIN.bottom;
     return {

@@ -1,8 +1,10 @@
 // The reader's link to the question what if: of the turn that is shown when it is followed.
 
+import { readPlace } from "./reader_place.js";
+
 const link = document.getElementById("reader-what-if");
 link?.addEventListener("click", () => {
-  const turn = new URLSearchParams(location.search).get("turn");
+  const { turn } = readPlace();
   const address = new URL(link.href);
   if (turn) address.searchParams.set("turn", turn);
   link.href = address.href;

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
@@ -18,6 +19,8 @@ from tests.builders.recorded_run import RecordedRun
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.webapp.alerts.receivers import Inbox, webhook_receiver
 from webapp.environments.services import define
+from webapp.runs import live_settings
+from webapp.runs.models import Run
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -150,6 +153,44 @@ def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedR
         "detectors.rules"
     ]
     assert (rule["name"], rule["limit"]) == ("always", 1.0)
+    assert fits(page)
+
+
+def changed_by_bob(recorded: RecordedRun, changes: dict[str, Any]) -> None:
+    """Another user asks for other settings of the run."""
+
+    def change() -> None:
+        bob, _ = User.objects.get_or_create(username="bob")
+        run = Run.objects.get(pk=recorded.run.pk)
+        live_settings.change(run, changes, bob, revision=run.settings_revision)
+
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit(change).result()
+
+
+def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#alerts")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    action, status = page.locator("[data-action=critical_action]"), page.locator("#rules-status")
+    rules = [{"name": "bobs", "kind": "below", "metric": "rollout/success", "limit": 0.1}]
+    changed_by_bob(recorded, {"detectors.rules": rules, "detectors.critical_action": "stop"})
+    expect(page.locator("#rule-list .rule")).to_have_count(1)
+    expect(action).to_have_value("stop")
+    page.click("#rule-add")
+    changed_by_bob(recorded, {"optimizer.learning_rate": 1e-5})  # no rule: nothing is in the way
+    page.click("#tab-control")
+    expect(page.locator(RATE)).to_have_value("0.00001")
+    page.click("#tab-alerts")
+    page.click("#rules-apply")
+    expect(status).to_contain_text("they watch from the next step on")
+    page.click("#rule-add")
+    changed_by_bob(recorded, {"detectors.rules": [], "detectors.critical_action": "pause"})
+    expect(status).to_contain_text("Someone else has changed the rules")
+    expect(page.locator("#rule-list .rule")).to_have_count(3)
+    page.click("#rules-apply")
+    expect(page.locator("#rules-form .field-error[data-error='']")).to_contain_text("Someone else changed the settings")
+    held = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"]
+    assert (held["detectors.rules"], held["detectors.critical_action"]) == ([], "pause")
     assert fits(page)
 
 

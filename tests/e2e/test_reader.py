@@ -63,6 +63,18 @@ def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Tr
     expect(title).to_have_text(f"Turn 1 of {longest.turns}")
 
 
+def test_what_if_is_asked_of_the_turn_that_is_shown(page: Page, longest: Trajectory) -> None:
+    page.goto(place(longest))
+    title = page.locator("#reader-turn h2")
+    expect(title).to_have_text(f"Turn 1 of {longest.turns}")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(title).to_have_text(f"Turn 3 of {longest.turns}")
+    page.click("#reader-what-if")
+    expect(page).to_have_url(re.compile(r"[?&]turn=3\b"))
+    expect(page.get_by_label("Fork at turn")).to_have_value("3")
+
+
 @pytest.mark.parametrize("turn", ["99", "-4", "x", "1e9"])
 def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
     page.goto(f"{place(longest)}#t={turn}")

@@ -225,6 +225,64 @@ def test_a_stop_is_asked_for_on_the_page(page: Page, recorded: RecordedRun) -> N
     expect(page.get_by_role("button", name="Stop faster")).to_be_visible()
 
 
+def test_charts_take_the_colours_of_a_theme_that_the_system_or_another_page_chose(
+    page: Page, recorded: RecordedRun
+) -> None:
+    page.emulate_media(color_scheme="light")
+    chart = visit(page, recorded)
+    words = chart.locator(".xtick text").first
+    colour = "element => getComputedStyle(element).fill"
+    light = words.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    expect(words).not_to_have_css("fill", light)
+    dark = words.evaluate(colour)
+    other = page.context.new_page()
+    other.goto("/styleguide/")
+    other.evaluate("localStorage.setItem('starboard.theme', 'light')")
+    other.close()
+    expect(words).not_to_have_css("fill", dark)
+    assert words.evaluate(colour) == light
+
+
+def test_a_double_click_on_the_log_shows_its_lines_once(page: Page, recorded: RecordedRun) -> None:
+    visit(page, recorded)
+    page.locator("#tab-log").dblclick()
+    expect(page.locator("#log")).not_to_be_empty()
+    page.wait_for_timeout(500)
+    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+
+
+def test_news_leaves_the_focus_at_a_checkpoint(page: Page, recorded: RecordedRun, train: Callable[[int], None]) -> None:
+    recorded.emit("checkpoint_saved", path="checkpoints/step_20", bytes=10, reason="schedule")
+    train(0)
+    visit(page, recorded)
+    page.click("#tab-checkpoints")
+    fork = page.locator("#checkpoint-list a")
+    fork.focus()
+    for step in (21, 22):
+        train(1)
+        expect(page.locator("#step")).to_have_text(f"{step}/60")
+        expect(fork).to_be_focused()
+
+
+def test_the_newest_trajectories_are_asked_for_while_news_keeps_coming(page: Page, recorded: RecordedRun) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, recorded)
+    path = "trajectories/train/step_{}.jsonl.zst"
+
+    def record() -> None:
+        recorded.take_steps(1)
+        recorded.emit("trajectories_recorded", split="train", path=path.format(recorded.step), count=1)
+        recorded.deliver()
+
+    with ThreadPoolExecutor(1) as writer:
+        for _ in range(6):  # each within the 1.5 s that are waited for quiet
+            writer.submit(record).result()
+            page.wait_for_timeout(700)
+    assert [url for url in asked if "/latest/" in url]
+
+
 def test_on_a_phone_nothing_sticks_out_and_the_menu_opens(recorded: RecordedRun, settings: Settings) -> None:
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)

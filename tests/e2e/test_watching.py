@@ -129,7 +129,7 @@ def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Pag
     expect(view.locator(".template-states pre")).to_contain_text("<img src=x")
     assert page.evaluate("window.broken") is None
     view.get_by_role("link", name="read one").click()
-    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/\?turn=1"))
+    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/(\?turn=1|#t=1)$"))
 
 
 def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, run: Run) -> None:

@@ -3,6 +3,7 @@
 import { element } from "../dom.js";
 import { ago, bytes } from "../format.js";
 import { keptSteps } from "../kept_checkpoints.js";
+import { refill } from "../refill.js";
 
 export class CheckpointsTab {
   constructor() {
@@ -12,7 +13,7 @@ export class CheckpointsTab {
   draw({ store }) {
     const kept = new Set(keptSteps(store.checkpoints, Number(this.rows.dataset.keep)));
     const rows = store.checkpoints.toReversed().map((one) => row(one, kept.has(one.step), this.rows.dataset.fork));
-    this.rows.replaceChildren(...(rows.length ? rows : [none()]));
+    refill(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
   }
 }
 
@@ -20,7 +21,7 @@ function row(one, there, fork) {
   const link = { class: "button button--small", href: `${fork}&step=${one.step}` };
   return element(
     "tr",
-    {},
+    { "data-path": one.path },
     element("td", { class: "num" }, String(one.step)),
     element("td", {}, one.reason),
     element("td", { class: "num" }, bytes(one.bytes)),

@@ -20,7 +20,14 @@ export class LogTab {
     }, EVERY);
   }
 
+  // one answer at a time: two would bring the same lines
   async read() {
+    if (this.reading) return;
+    this.reading = true;
+    await this.readMore().finally(() => (this.reading = false));
+  }
+
+  async readMore() {
     const after = this.next === null ? "" : `?after=${this.next}`;
     const answer = await fetch(this.address + after).catch(() => null);
     if (!answer?.ok) return;

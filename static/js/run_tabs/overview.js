@@ -1,6 +1,7 @@
 // The overview: the curves every run shows first, where its time goes, and its newest trajectories.
 
 import { drawPhases } from "../phase_strip.js";
+import { refill } from "../refill.js";
 
 const QUIET = 1500; // milliseconds of news merged before the list is asked for again
 
@@ -8,7 +9,7 @@ export class OverviewTab {
   constructor(panels) {
     this.panels = panels;
     this.list = document.getElementById("latest");
-    this.timer = 0;
+    this.timer = null;
   }
 
   async draw({ store, view, state }) {
@@ -24,14 +25,16 @@ export class OverviewTab {
   }
 
   refreshSoon() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), QUIET);
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.refresh();
+    }, QUIET);
   }
 
   async refresh() {
     const answer = await fetch(this.list.dataset.latest).catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    this.list.replaceChildren(...[...page.querySelectorAll("li")].map((row) => document.adoptNode(row)));
+    refill(this.list, [...page.querySelectorAll("li")], (row) => row.querySelector("a")?.getAttribute("href"));
   }
 }

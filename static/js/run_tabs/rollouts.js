@@ -4,6 +4,7 @@ import { element } from "../dom.js";
 import { number, percent } from "../format.js";
 import { caseWord, changes, how, story } from "../format_story.js";
 import { label } from "../glossary.js";
+import { refill } from "../refill.js";
 import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
@@ -53,17 +54,18 @@ export class RolloutsTab {
   tell(steps, total) {
     this.how.textContent = how(total);
     this.said.textContent = story(steps, total);
-    this.signs.replaceChildren(...changes(steps, total).map((one) => this.sign(one)));
+    const signs = changes(steps, total).map((one) => this.sign(one));
+    refill(this.signs, signs, (one) => one.dataset.sign);
   }
 
-  sign({ says, step, from, to, now, still, worst }) {
+  sign({ key, says, step, from, to, now, still, worst }) {
     const button = element("button", { class: "button button--small", type: "button" }, `step ${step}`);
     button.addEventListener("click", () => this.scrubber.choose(step));
     const since = still ? `now ${now}` : `since back at ${now}`;
     const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
     return element(
       "li",
-      { class: still ? "is-still" : "" },
+      { class: still ? "is-still" : "", "data-sign": key },
       button,
       element("strong", {}, says),
       element("span", { class: "num" }, detail),
@@ -83,8 +85,8 @@ export class RolloutsTab {
       of("rollout/reply_tokens_p95", "95th percentile", "line-2"),
     ];
     // the limit as a line where replies come near it; elsewhere it would flatten the rest
-    const most = Math.max(0, ...length.flatMap((one) => one.points.map((point) => point.y)));
-    if (limits.length === 1 && most > limits[0] / 2)
+    const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
+    if (limits.length === 1 && near)
       length.push({
         name: "limit",
         kind: "line-limit",

@@ -13,8 +13,7 @@ export class WithHistory {
   async draw(page) {
     const { store } = page;
     const names = [...store.keys].filter((name) => this.wanted.test(name));
-    store.curves.want(names);
-    if (!names.every((name) => store.curves.isLoaded(name))) return; // it is drawn when they have come
+    if (!store.curves.wantTogether(names)) return; // it is drawn when they have come
     if (this.revision !== store.curves.revision || this.from !== store) {
       this.history = historyOf(store, names);
       this.revision = store.curves.revision;
@@ -35,15 +34,8 @@ export class WithHistory {
 // The same store, with steps as {seq, step, tokens, seconds, time, elapsed, metrics} and series(name, axis).
 function historyOf(store, names) {
   const { curves } = store;
-  const byStep = new Map(
-    curves.places.map((place) => [place.step, { ...place, seq: `${place.attempt}-${place.step}`, metrics: {} }]),
-  );
-  for (const name of names)
-    for (const point of curves.points(name)) {
-      const there = byStep.get(point.step);
-      if (there) there.metrics[name] = point.y;
-    }
+  const steps = curves.table(names).map((row) => ({ ...row, seq: `${row.attempt}-${row.step}` }));
   const series = (name, axis) =>
     curves.points(name).map((point) => ({ x: at(point, axis), y: point.y, step: point.step }));
-  return Object.assign(Object.create(store), { steps: [...byStep.values()], series });
+  return Object.assign(Object.create(store), { steps, series });
 }

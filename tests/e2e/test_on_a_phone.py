@@ -1,0 +1,62 @@
+"""Names and texts without a place to break: on a phone no page grows wider than its window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+
+from tests.e2e.open_site import needs_chromium, open_site
+from tests.webapp.world import ALERT_SEQ, World, make_world
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+VIEWS = (
+    "overview", "collapse", "filter", "rollouts", "panels", "metrics", "config", "log", "checkpoints", "control",
+    "alerts",
+)  # fmt: skip
+STICKING_OUT = """() => [...document.querySelectorAll('body *')].filter(one => {
+  for (let at = one.parentElement; at && at !== document.body; at = at.parentElement)
+    if (getComputedStyle(at).overflowX !== 'visible') return false;
+  return one.getBoundingClientRect().right > innerWidth + 1;
+}).map(one => `${one.tagName}.${one.className}#${one.id}`).slice(0, 5)"""
+
+
+@pytest.fixture
+def world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    return make_world(name="W" * 80, text="thought " + "L" * 300)
+
+
+def addresses(world: World) -> list[str]:
+    run, asked = f"/runs/{world.run.pk}", f"/runs/{world.run.pk}/what-ifs"
+    trajectory, environment = world.trajectories[0].pk, f"/environments/{world.environment.pk}"
+    return [
+        "/runs/", "/runs/new/", f"/runs/new/?clone={world.run.pk}", *(f"{run}/#{view}" for view in VIEWS),
+        f"{run}/trajectories/", "/trajectories/", "/trajectories/?q=thought", f"{run}/trajectories/{trajectory}/",
+        f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{asked}/of/{trajectory}/",
+        f"{asked}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/", "/leaderboard/",
+        f"/compare/?runs={world.run.pk}", "/settings/notifications/",
+    ]  # fmt: skip
+
+
+def sticking_out(page: Page, address: str) -> list[str]:
+    page.goto("about:blank")  # an address with another view alone would load nothing
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    if page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+        return []
+    found: list[str] = page.evaluate(STICKING_OUT)
+    return found or ["something"]
+
+
+def test_long_words_break_instead_of_widening_a_page(world: World, settings: Settings) -> None:
+    places = addresses(world)
+    with open_site(settings, width=390) as phone:
+        phone.set_default_timeout(PATIENCE)
+        phone.goto("/runs/")
+        expect(phone.locator("#rows")).to_contain_text("WWW")
+        assert {place: found for place in places if (found := sticking_out(phone, place))} == {}

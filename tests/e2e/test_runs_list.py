@@ -1,0 +1,80 @@
+"""The list of runs in a browser: it follows the runs, and news takes nothing out of the reader's hands."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from pytest_django import Settings
+
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.open_site import needs_chromium, open_site
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+
+
+@pytest.fixture
+def runs(transactional_db: None, settings: Settings, tmp_path: Path) -> list[RecordedRun]:
+    """Two runs of three steps, the newest first, as they are listed."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    made = [RecordedRun(name=name, steps=60) for name in ("calm-otter-1", "still-heron-2")]
+    for recorded in made:
+        recorded.take_steps(3)
+        recorded.deliver()
+    return made[::-1]
+
+
+def apart(work: Any) -> None:
+    """Rows are written in another thread: this one drives the browser."""
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit(work).result()
+
+
+def test_keys_and_focus_go_through_the_rows_whatever_news_comes(runs: list[RecordedRun], settings: Settings) -> None:
+    first, second = runs
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto("/runs/")
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+        links = page.locator("#rows td.run-name a")
+        page.keyboard.press("j")
+        expect(links.nth(0)).to_be_focused()
+        page.keyboard.press("j")
+        expect(links.nth(1)).to_be_focused()
+        apart(lambda: (second.take_steps(2), second.deliver()))
+        expect(page.locator("#rows tr").nth(1)).to_contain_text("5/60")
+        expect(links.nth(1)).to_be_focused()
+        page.keyboard.press("k")
+        expect(links.nth(0)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#run-name")).to_have_text(first.run.name)
+
+
+def test_the_list_follows_runs_whose_steps_keep_coming(runs: list[RecordedRun], settings: Settings) -> None:
+    first, _ = runs
+    asked: list[str] = []
+    ended = Event()
+
+    def train() -> None:
+        while not ended.is_set():
+            first.take_steps(1)
+            first.deliver()
+            ended.wait(0.05)  # less than the 0.4 s in which news is gathered
+
+    with open_site(settings) as page, ThreadPoolExecutor(1) as writer:
+        page.goto("/runs/")
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+        page.on("request", lambda request: asked.append(request.url))
+        training = writer.submit(train)
+        page.wait_for_timeout(3000)
+        while_training = [url for url in asked if "/rows/" in url]
+        ended.set()
+        training.result()
+        assert while_training
