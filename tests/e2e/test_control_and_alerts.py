@@ -109,10 +109,21 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     expect(page.locator("#changed-settings")).to_contain_text("step 21")
     assert fits(page)
     page.click("#tab-overview")
-    page.locator("#charts-overview .annotation").first.hover()
-    said = page.locator("#charts-overview .hoverlayer").first
-    expect(said).to_contain_text("optimizer.learning_rate 0.0002 → 0.00001")
-    expect(said).to_contain_text("asked for by ada")
+    said = what_the_first_mark_says(page)
+    assert "optimizer.learning_rate 0.0002 → 0.00001" in said
+    assert "asked for by ada" in said
+
+
+def what_the_first_mark_says(page: Page) -> str:
+    """As a reader points at it, who moves again where a chart that was drawn anew took the words away."""
+    words = page.locator("#charts-overview .hoverlayer").first
+    for _ in range(40):
+        page.mouse.move(0, 0)
+        page.locator("#charts-overview .annotation").first.hover()
+        page.wait_for_timeout(200)
+        if said := words.text_content():
+            return said
+    return ""
 
 
 def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:

@@ -42,7 +42,8 @@ def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
 
 
 def test_every_group_is_told_with_its_puzzle_its_returns_and_whether_it_trained() -> None:
-    played = [episode(0, 0, 1.0), episode(0, 1, 0.0), episode(1, 0, 0.5, tag="Bandit"), episode(1, 1, 0.5)]
+    bandit = [episode(1, member, 0.5, tag="Bandit") for member in range(2)]
+    played = [episode(0, 0, 1.0), episode(0, 1, 0.0), *bandit]
     event = filtered(played, strategy="top_p")
     assert (event.groups, event.seeds, event.kept) == ([0, 1], [100, 101], [0])
     assert [event.tags[place] for place in event.environments] == ["Lake", "Bandit"]

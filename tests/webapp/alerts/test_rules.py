@@ -106,10 +106,10 @@ def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
 def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
     browser: Client, recorded: RecordedRun
 ) -> None:
+    alert = recorded.run.alerts.get()  # of the first attempt's step 20, of which step 16 and on go
     recorded.resume(15)
     recorded.take_steps(10)
     recorded.deliver()
-    alert = recorded.run.alerts.get()  # of the first attempt's step 20, of which step 16 and on are gone
     found = evidence_of(alert)
     assert found.retaken
     assert (found.notable, found.others, list(found.worst)) == ([], [], [])
