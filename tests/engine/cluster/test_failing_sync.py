@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.slow, needs_ray]
 
 
 @pytest.fixture
-def cluster() -> Iterator[None]:
+def cluster(ray_address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("RAY_ADDRESS", ray_address)  # one of its own would want a token of the whole process
     connect(3, namespace="failing-sync")
     yield
     disconnect()
