@@ -105,6 +105,7 @@ export class Chart {
   async draw(page) {
     if (!page) return;
     this.page = page;
+    this.fit();
     const signature = this.signature(page);
     if (signature === this.shown) return;
     this.shown = signature;
@@ -124,6 +125,12 @@ export class Chart {
     const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small });
     await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
     if (!this.mounted) this.mount();
+  }
+
+  // The window may have changed while the chart was out of sight.
+  fit() {
+    const width = this.plot.clientWidth;
+    if (this.mounted && width && width !== this.plot._fullLayout.width) globalThis.Plotly.Plots.resize(this.plot);
   }
 
   signature({ store, view }) {
