@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from django.db import connection
 from playwright.sync_api import Page, Route, expect
 from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
 from webapp.runs.models import StepMetrics
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-Made = TypeVar("Made")
 PATIENCE = 60_000  # ms; the machine that tests may be busy
 NORM = '[data-chart="optim/grad_norm"]'
 NORM_KEY = "optim%2Fgrad_norm"
@@ -35,19 +33,6 @@ def page(transactional_db: None, settings: Settings, tmp_path: Path) -> Iterator
         opened.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
         yield opened
-
-
-def beside(act: Callable[[], Made]) -> Made:
-    """Does something with rows in another thread: this one drives the browser."""
-
-    def work() -> Made:
-        try:
-            return act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as writer:
-        return writer.submit(work).result()
 
 
 def halved(steps: int, *, after: int) -> RecordedRun:

@@ -5,23 +5,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from django.db import connection
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-Made = TypeVar("Made")
 PATIENCE = 30_000  # ms; the machine that tests may be busy
 NORM, SUCCESS, PLOT = '[data-chart="optim/grad_norm"]', '[data-chart="rollout/success"]', ".chart-plot"
 HIGHEST = "plot => Math.max(...plot.data.flatMap(trace => trace.y))"
@@ -44,19 +42,6 @@ def page(runs: None, settings: Settings) -> Iterator[Page]:
         opened.add_init_script(WATCH)
         yield opened
         assert opened.evaluate("window.violations") == []
-
-
-def beside(act: Callable[[], Made]) -> Made:
-    """Does something with rows in another thread: this one drives the browser."""
-
-    def work() -> Made:
-        try:
-            return act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as writer:
-        return writer.submit(work).result()
 
 
 def recorded_run() -> RecordedRun:
