@@ -1,4 +1,4 @@
-"""What every actor does first: threads, where its stacks go when it hangs, and its devices."""
+"""What every actor does first: where its stacks go when it hangs, and which GPUs it sees. Torch is `actor_device`'s."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import sys
 from pathlib import Path
 from typing import IO
 
-import torch
-
+from engine.cluster.looking import Place
 from engine.cpu_threads import wait_politely
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 _open_files: list[IO[str]] = []  # faulthandler writes to a file that must stay open
 
 
-def set_up(name: str, stacks: Path, *, threads: int) -> None:
+def set_up(name: str, stacks: Path, *, gpu: bool = True) -> None:
     """On SIGUSR1 the stacks of all threads go to `stacks/<name>.txt`, whatever Python is doing."""
+    if not gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # Ray leaves all of a machine's GPUs to who asked it for none
     wait_politely()
     die_with_parent()
-    torch.set_num_threads(max(1, threads))
     stacks.mkdir(parents=True, exist_ok=True)
     file = (stacks / f"{name}.txt").open("w")
     _open_files.append(file)
@@ -36,13 +36,9 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def device() -> str:
-    """The one GPU that Ray gave this actor, or the CPU."""
-    return "cuda" if torch.cuda.is_available() and os.environ.get("CUDA_VISIBLE_DEVICES", "x") != "" else "cpu"
-
-
-def place() -> tuple[str, int]:
-    """This actor's node and process id."""
+def place() -> Place:
+    """Where this actor is."""
     import ray
 
-    return ray.get_runtime_context().get_node_id(), os.getpid()
+    context = ray.get_runtime_context()
+    return Place(node=context.get_node_id(), pid=os.getpid(), name=context.get_actor_name() or "")

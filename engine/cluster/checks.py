@@ -16,6 +16,7 @@ from engine.cluster.needs import needs_of
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
 from engine.policies.model_shape import ModelShape, model_shape
+from engine.policies.vllm_installation import check_installation, is_installed
 from engine.policies.vllm_models import why_vllm_cannot
 
 
@@ -49,6 +50,8 @@ def look_at(config: RunConfig, machine: Machine | None) -> Findings:
     found = Findings()
     gpu = _on_gpus(config, machine)
     _check_weight_transfer(found, config, gpu=gpu)
+    _check_work_for_all(found, config)
+    _check_work_for_environment_actors(found, config)
     if machine is not None and gpu and machine.gpus:
         _check_number_of_gpus(found, config, machine)
     try:
@@ -68,8 +71,19 @@ def look_at(config: RunConfig, machine: Machine | None) -> Findings:
 
 def refuse_what_cannot_work(config: RunConfig) -> None:
     """`ConfigError` for the first problem that is certain."""
-    for name, why in look_at(config, this_machine()).problems.items():
+    machine = this_machine()
+    for name, why in look_at(config, machine).problems.items():
         raise ConfigError(f"{name}: {why}")
+    if config.cluster.sampler == "vllm" and (machine is not None or is_installed()):
+        _refuse_a_vllm_that_cannot_load()
+
+
+def _refuse_a_vllm_that_cannot_load() -> None:
+    """By this machine's own. Only at launch: the site's form is served by processes that need no vLLM."""
+    try:
+        check_installation()
+    except ModelError as error:
+        raise ConfigError(f"cluster.sampler: {error.message}", remedy=error.remedy) from None
 
 
 def _on_gpus(config: RunConfig, machine: Machine | None) -> bool:
@@ -84,6 +98,24 @@ def _check_weight_transfer(found: Findings, config: RunConfig, *, gpu: bool) -> 
         config.cluster.way_of_weights(gpus=gpu)
     except ValueError as error:
         found.problems["cluster.weight_transfer"] = str(error).partition(": ")[2]
+
+
+def _check_work_for_all(found: Findings, config: RunConfig) -> None:
+    samplers, groups = config.cluster.samplers, config.rollout.groups
+    if samplers > groups:
+        found.warnings.append(
+            f"A group stays with one sampler, and a step has {groups} group{'s' if groups != 1 else ''} for {samplers} "
+            f"samplers: {samplers - groups} of them will have nothing to play. Use fewer, or raise rollout.groups."
+        )
+
+
+def _check_work_for_environment_actors(found: Findings, config: RunConfig) -> None:
+    actors, trajectories = config.cluster.environment_actors, config.rollout.groups * config.rollout.group_size
+    if actors > trajectories:
+        found.warnings.append(
+            f"A trajectory stays with one environment actor, and a step has {trajectories} for {actors} of them: "
+            f"{actors - trajectories} will have nothing to play. Use fewer, or raise rollout.groups."
+        )
 
 
 def _check_number_of_gpus(found: Findings, config: RunConfig, machine: Machine) -> None:

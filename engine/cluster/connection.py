@@ -7,13 +7,17 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any
 
-from engine.cluster.faults import ClusterFault, NoCluster
+from engine.cluster.faults import ClusterFault, NoCluster, Unanswered
 
 ANSWER_SECONDS = 5.0
+LOOK_SECONDS = 1.0
+REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
 NO_SPARE_WORKERS = {"prestart_worker_first_driver": False}  # Ray would start an idle process for each processor
 START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
 
@@ -57,10 +61,32 @@ def connect(cores: int, *, namespace: str) -> str:
         with own_signals():
             ray.init(address=address, **common)
     except Exception as error:
-        raise NoCluster(
+        raise Unanswered(
             f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START
         ) from error
     return f"the Ray cluster at {address}"
+
+
+def connect_again(
+    cores: int, *, namespace: str, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]
+) -> str:
+    """As `connect`, to a cluster that was there before and may have to be started anew: waits for it up to `minutes`
+    (0: for ever). `tell` hears so, and `checkpoint` raises to leave."""
+    began, told_at = time.monotonic(), float("-inf")
+    while True:
+        try:
+            return connect(cores, namespace=namespace)
+        except Unanswered as error:
+            if minutes and time.monotonic() - began > 60 * minutes:
+                raise NoCluster(
+                    f"{error.message} It did not come back within {minutes:g} minutes.",
+                    remedy="Start it again and resume the run, or raise cluster.wait_minutes.",
+                ) from error
+            if time.monotonic() - told_at > REPEAT_SECONDS:
+                told_at = time.monotonic()
+                tell(f"waiting for Ray to come back. {error.message}")
+        checkpoint()
+        time.sleep(LOOK_SECONDS)
 
 
 def disconnect() -> None:
@@ -88,6 +114,8 @@ def ask_for_a_token() -> None:
 
 
 def import_ray() -> Any:
+    # once shut down, any late question would start another cluster; Ray reads this when it is imported
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
     try:
         import ray
     except ImportError:
@@ -108,12 +136,30 @@ def check_answers(address: str) -> None:
             f"RAY_ADDRESS is {address!r}, which is no address of a cluster.",
             remedy="Give host:port of the head node, such as 10.0.0.1:6379, or auto.",
         )
+    check_token(address, host.strip("[]"))
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
     except OSError as error:
-        raise NoCluster(
+        raise Unanswered(
             f"RAY_ADDRESS is {address!r}, and nothing answers there: {error.strerror or error}.", remedy=START
         ) from None
+
+
+def check_token(address: str, host: str) -> None:
+    """Over a network only with one: whoever reaches a Ray that asks for none runs programs on its machines."""
+    if not is_loopback(host) and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        raise NoCluster(
+            f"RAY_ADDRESS is {address!r}, which is reached over a network, and RAY_AUTH_MODE is not token.",
+            remedy="Start Ray on all of its machines with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or a file that "
+            "RAY_AUTH_TOKEN_PATH names, and set the same for the run.",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def first_words(error: Exception) -> str:

@@ -1,28 +1,90 @@
-"""What is known when a phase hangs: where each process is, what Ray shows, and the log's last words."""
+"""What is known when a phase hangs: what each process does on its node, what Ray shows, and the logs' last words."""
 
 from __future__ import annotations
 
+import faulthandler
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from engine.cluster.connection import import_ray
+from engine.cluster.looking import Place, Seen, last_lines, look
 
-LOG_LINES = 5
+NODE_SECONDS = 30.0  # that other nodes have to look; a process is started there for it
+DRIVER = "driver"  # this process
+FRAME = re.compile(r'^\s+(?:File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)|(?P<spied>\S.*\(.+\)))$')
 
 
-def evidence(stacks: Path, log: Path) -> str:
-    """One text for an alert; the whole stacks stay in `stacks`."""
-    parts = [*(f"{file.stem}: {innermost(file)}." for file in sorted(stacks.glob("*.txt"))), cluster_in_words()]
-    if log.is_file():
-        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-        parts.append("The log ends with: " + " / ".join(line.strip() for line in lines if line.strip()))
+def evidence(places: Sequence[Place], directory: Path) -> str:
+    """One text for an alert; the whole stacks, this process's too, stay in `directory / "stacks"`."""
+    folder = directory / "stacks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{DRIVER}.txt").open("w") as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+    parts = []
+    for seen in look_everywhere(places, folder):
+        keep(seen, folder)
+        parts.append(in_words(seen))
+    parts.append(cluster_in_words())
+    if words := last_lines(directory / "engine.log"):
+        parts.append(f"The engine's log ends with: {words}")
     return " ".join(parts)
 
 
-def innermost(file: Path) -> str:
-    """The newest frame of the newest stack in `file`, as `function in file:line`."""
-    dumps = file.read_text(errors="replace").split("Current thread")
-    frames = [line.strip() for line in dumps[-1].splitlines() if line.strip().startswith("File ")]
-    return frames[0].replace('"', "") if len(dumps) > 1 and frames else "no stack"
+def look_everywhere(places: Sequence[Place], folder: Path) -> list[Seen]:
+    """In the order of `places`. A node that does not answer in time is told as such."""
+    ray = import_ray()
+    here = ray.get_runtime_context().get_node_id()
+    nodes = {node: [place for place in places if place.node == node] for node in {place.node for place in places}}
+    asked = {node: _asked(ray, node, there, folder) for node, there in nodes.items() if node != here}
+    found = {seen.name: seen for seen in look(nodes.get(here, []), str(folder))}
+    if asked:
+        ray.wait(list(asked.values()), num_returns=len(asked), timeout=NODE_SECONDS)
+    for node, reference in asked.items():
+        for seen in _answer(ray, reference, nodes[node]):
+            found[seen.name] = seen
+    return [found[place.name] for place in places]
+
+
+def _asked(ray: Any, node: str, places: Sequence[Place], folder: Path) -> Any:
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    there = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+    return ray.remote(look).options(num_cpus=0, max_retries=0, scheduling_strategy=there).remote(places, str(folder))
+
+
+def _answer(ray: Any, reference: Any, places: Sequence[Place]) -> list[Seen]:
+    try:
+        found: list[Seen] = ray.get(reference, timeout=0)
+    except ray.exceptions.RayError:  # gone, or too late
+        return [Seen(name=place.name, stack="", state="on a node that does not answer", log="") for place in places]
+    return found
+
+
+def keep(seen: Seen, folder: Path) -> None:
+    """Beside what Python wrote down by itself, where the process is on this node."""
+    file = folder / f"{seen.name}.txt"
+    known = file.read_text(errors="replace") if file.is_file() else ""
+    if seen.stack and seen.stack not in known:
+        file.write_text(known + seen.stack)
+
+
+def in_words(seen: Seen) -> str:
+    state = f" ({seen.state})" if seen.state else ""
+    log = f" Its log ends with: {seen.log}." if seen.log else ""
+    return f"{seen.name}{state}: {innermost(seen.stack)}.{log}"
+
+
+def innermost(stack: str) -> str:
+    """The newest frame of the thread that does the work, of Python's own account or of py-spy's."""
+    newest = re.split(r'^Current thread.*$|^Thread.*"MainThread"$', stack, flags=re.MULTILINE)
+    if len(newest) < 2:
+        return "no stack"
+    frame = next((found for line in newest[-1].splitlines() if (found := FRAME.match(line))), None)
+    if frame is None:
+        return "no stack"
+    return frame["spied"] or f"{frame['function']} in {frame['file']}:{frame['line']}"
 
 
 def cluster_in_words() -> str:

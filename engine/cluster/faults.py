@@ -11,3 +11,7 @@ class ClusterFault(MendableFault):
 
 class NoCluster(ConfigError):
     """There is no cluster at the address that was given, or not one that could ever do."""
+
+
+class Unanswered(NoCluster):
+    """Nothing answers there, or Ray cannot join it: true of a cluster that is being started, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from datetime import timedelta
 from pathlib import Path
@@ -11,13 +12,17 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from engine.cluster.actor_setup import device, place, set_up
+from engine.cluster.actor_device import device, use_threads
+from engine.cluster.actor_setup import place, set_up
 from engine.cluster.connection import import_ray
+from engine.cluster.gpu_use import gpu_use
+from engine.cluster.looking import Place
 from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.loading import load_model
 from engine.policies.policy_weights import PolicyWeights, whole_state
+from engine.policies.weight_sums import WeightSum, WeightSums
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
@@ -31,16 +36,21 @@ from engine.training.token_values import sequence_logprobs
 class LearnerActor:
     """All of them get the same calls; what they return is the first one's, and nothing of the others."""
 
-    def __init__(self, config: str, rank: int, size: int, *, name: str, stacks: str, threads: int) -> None:
-        set_up(name, Path(stacks), threads=threads)
+    def __init__(self, config: str, rank: int, size: int, *, name: str, stacks: str, threads: int, gpu: bool) -> None:
+        set_up(name, Path(stacks), gpu=gpu)
+        use_threads(threads)
         self.config = RunConfig.model_validate_json(config)
         self.rank, self.size = rank, size
         self.device = device()
         self.sender: Any = None  # this end of vLLM's weight transfer, where that is used
+        self.sums = WeightSums()  # of what was sent last
 
-    def place(self) -> tuple[str, int]:
-        """Node and process id."""
+    def place(self) -> Place:
         return place()
+
+    def gpus(self) -> dict[str, float]:
+        """What it used of its GPU since it was asked before."""
+        return gpu_use()
 
     def address(self) -> str:
         """Where the other learners meet this one."""
@@ -108,6 +118,13 @@ class LearnerActor:
         )
         return found.cpu() if self.rank == 0 else None
 
+    def rest(self) -> None:
+        """Gives back GPU memory that nothing is in: torch would keep all that an update once took, and a sampler that
+        wakes on the same GPU needs it."""
+        if self.device == "cuda":
+            gc.collect()
+            torch.cuda.empty_cache()
+
     def probe(self, sequences: list[list[int]]) -> list[list[float]] | None:
         """What a sampler that holds these weights must find as well."""
         found = [sequence_logprobs(self.learner.model, ids) for ids in sequences]
@@ -115,8 +132,18 @@ class LearnerActor:
 
     def weights(self) -> dict[str, Tensor] | None:
         """All of the policy's weights, an adapter's update added in, for the samplers."""
-        held = {name: weight.cpu() for name, weight in whole_state(self.learner.model) if self.rank == 0}
+        self.sums = WeightSums()
+        state = whole_state(self.learner.model, self._count)
+        held = {name: weight.cpu() for name, weight in state if self.rank == 0}
         return held if self.rank == 0 else None
+
+    def sent(self) -> dict[str, WeightSum] | None:
+        """What the samplers must hold since weights were last sent."""
+        return self.sums.total() if self.rank == 0 else None
+
+    def _count(self, name: str, weight: Tensor) -> None:
+        if self.rank == 0:
+            self.sums.add(name, weight)
 
     def manifest(self) -> dict[str, Any]:
         """Of the weights that `send_weights` sends: names, types and shapes."""
@@ -140,11 +167,13 @@ class LearnerActor:
         """To samplers that have joined; all learners call it."""
         if self.device == "cuda":
             torch.cuda.synchronize()  # vLLM packs on streams of its own, which do not wait for the last update
+        self.sums = WeightSums()
         with torch.no_grad():
             self.sender.send_weights()
 
     def _outgoing(self) -> PolicyWeights:
-        return PolicyWeights(self.learner.model, getattr(torch, self.config.optimizer.precision))
+        """In what the policy computes in, which is what vLLM chose for its own."""
+        return PolicyWeights(self.learner.model, self.learner.model.base_model.computes_in, self._count)
 
     def save(self, directory: str, progress: Progress) -> str:
         given = (self.tokenizer, self.learner, progress)

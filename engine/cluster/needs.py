@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.config import ClusterConfig
@@ -11,11 +12,12 @@ Bundle = dict[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """`samplers` and `learners` are places in `bundles`; colocated they are the same places."""
+    """Each role's are places in `bundles`; those of samplers and learners are the same when colocated."""
 
     bundles: list[Bundle]
     samplers: list[int]
     learners: list[int]
+    environments: list[int]
     sampler_gpus: float
     learner_gpus: float
 
@@ -39,24 +41,33 @@ class Needs:
 
 
 def needs_of(config: ClusterConfig, *, gpus: bool) -> Needs:
-    """One bundle a sampler and a learner; colocated each pair of them shares one and its GPU."""
+    """One bundle a sampler and a learner; colocated each pair of them shares one and its GPU. Environment actors have a
+    processor each, and never a GPU."""
+    stages: list[Bundle] = [{"CPU": 1} for _ in range(config.environment_actors)]
     unit: Bundle = {"CPU": 1, "GPU": 1} if gpus else {"CPU": 1}
     if config.placement == "colocated":
         shared: Bundle = {**unit, "CPU": 2}
         places = list(range(config.learners))
         half = 0.5 if gpus else 0.0
         return Needs(
-            bundles=[dict(shared) for _ in places],
+            bundles=[dict(shared) for _ in places] + stages,
             samplers=places,
             learners=places,
+            environments=_after(places, stages),
             sampler_gpus=half,
             learner_gpus=half,
         )
     wide: Bundle = {"CPU": 1, "GPU": config.tensor_parallel} if gpus else {"CPU": 1}
+    models = range(config.samplers + config.learners)
     return Needs(
-        bundles=[dict(wide) for _ in range(config.samplers)] + [dict(unit) for _ in range(config.learners)],
-        samplers=list(range(config.samplers)),
-        learners=list(range(config.samplers, config.samplers + config.learners)),
+        bundles=[dict(wide if place < config.samplers else unit) for place in models] + stages,
+        samplers=list(models[: config.samplers]),
+        learners=list(models[config.samplers :]),
+        environments=_after(models, stages),
         sampler_gpus=config.tensor_parallel if gpus else 0.0,
         learner_gpus=1.0 if gpus else 0.0,
     )
+
+
+def _after(places: Sequence[int], more: Sequence[Bundle]) -> list[int]:
+    return list(range(len(places), len(places) + len(more)))

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.cluster.connection import import_ray
-from engine.cluster.faults import NoCluster
+from engine.cluster.faults import ClusterFault, NoCluster
 from engine.cluster.needs import Needs
 
 LOOK_SECONDS = 1.0
+LOST_SECONDS = 30.0
 REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
 
 
@@ -41,3 +42,21 @@ def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkp
         remove_placement_group(group)
         raise
     return group
+
+
+def unless_lost(group: Any, checkpoint: Callable[[], None]) -> Callable[[], None]:
+    """`checkpoint`, which raises a `ClusterFault` too when `group` is not whole after half a minute: its node is gone,
+    and Ray would wait for another without a word."""
+    from ray.util.placement_group import placement_group_table
+
+    began = time.monotonic()
+
+    def look() -> None:
+        checkpoint()
+        if time.monotonic() - began > LOST_SECONDS and placement_group_table(group)["state"] != "CREATED":
+            raise ClusterFault(
+                "A machine of the run has left the cluster, and no other has room for what it held.",
+                remedy="The run goes on from its last checkpoint when the cluster has what it needs.",
+            )
+
+    return look

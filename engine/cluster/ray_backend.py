@@ -1,29 +1,36 @@
-"""A run on a Ray cluster: samplers and learners are actors, this process is their driver and holds no model."""
+"""A run on a Ray cluster: samplers, learners and environments are actors. This process drives them, with no model."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from engine.cluster.actors import Troupe
-from engine.cluster.connection import connect, disconnect, import_ray
+from engine.cluster.actor_crew import Stages
+from engine.cluster.actors import Asked, Troupe, of_environments, of_learners, of_samplers
+from engine.cluster.connection import connect, connect_again, disconnect, import_ray
+from engine.cluster.earlier import worked_on_gpus
+from engine.cluster.environment_actor import Rollout
 from engine.cluster.evidence import evidence
 from engine.cluster.faults import ClusterFault
+from engine.cluster.gpu_use import by_role
 from engine.cluster.needs import needs_of
-from engine.cluster.placement import reserve
+from engine.cluster.placement import reserve, unless_lost
 from engine.cluster.shards import shards_of
+from engine.cluster.voice import Voice
 from engine.cluster.waiting import ActorDied, PhaseHangs, results
-from engine.cluster.weight_transfer import WAYS, Asked, WeightTransfer
+from engine.cluster.weight_transfer import WAYS, WeightTransfer
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs
 from engine.errors import ConfigError, ModelError
 from engine.policies.loading import load_tokenizer
+from engine.policies.weight_sums import agree
 from engine.rollout.batching import Batch, collate
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -34,18 +41,18 @@ from engine.training.checkpoint import Progress
 # A run may leave within these; an update that was begun, a save or a sync is done to its end.
 LEAVABLE = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
 REPLACEMENTS = 3  # samplers that may die within one rollout
-PROBE_TOKENS = 64
+PROBE_TOKENS, FIXED_TOKENS = 64, 24
+PROBE = "Where sampler and learner hold the same weights, they find the same words to be as likely."
+OTHER_WAY = "Use cluster.weight_transfer object_store, or cluster.sampler torch, for this model, and report it."
+TIMES = {  # what a phase's seconds are told as
+    "Rollout": "time/rollout",
+    "Scoring": "time/score",
+    "Diagnostics": "time/diagnostics",
+    "Update": "time/update",
+    "Weight sync": "time/sync",
+    "Checkpoint": "time/checkpoint",
+}
 PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # what sampler and learner may differ by, by the token
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
-    """How the backend speaks: `tell` what it waits for, `warn` of what went wrong and was mended; `checkpoint` raises
-    to leave."""
-
-    tell: Callable[[str], None]
-    warn: Callable[[str], None]
-    checkpoint: Callable[[], None] = never
 
 
 class RayBackend:
@@ -55,8 +62,11 @@ class RayBackend:
         self.troupe: Troupe | None = None
         self.metrics: Metrics = {}
         self.transfer: WeightTransfer | None = None
+        self.fixed = fixed_probe(self.context, config.rollout.max_context_tokens)
         self.probe: list[list[int]] = []
         self.asleep = False
+        self.rollouts = count()
+        self.closed = False
 
     @classmethod
     def open(cls, config: RunConfig, found: Path | None, directory: Path, voice: Voice) -> tuple[RayBackend, Progress]:
@@ -70,9 +80,10 @@ class RayBackend:
 
     def _open(self, found: Path | None) -> Progress:
         cluster = self.config.cluster
+        again = found is not None or int(os.environ.get("STARBOARD_ATTEMPT", "1")) > 1
         self.voice.tell("connecting to Ray")
-        where = connect(needs_of(cluster, gpus=False).cpus, namespace=f"starboard-{os.getpid()}-{time.time_ns()}")
-        gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus())
+        where = self._connect(again=again)
+        gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus(again=again))
         needs = needs_of(cluster, gpus=gpus)
         way = self._way_of_weights(gpus)
         self.voice.tell(f"waiting for {where}")
@@ -81,9 +92,11 @@ class RayBackend:
         self.transfer = WAYS[way](self.troupe, self._synced)
         self.voice.tell("starting samplers and learners")
         self.troupe.hire()
-        self._note_places("Start", [*self.troupe.learners, *self.troupe.samplers])
+        troupe = self.troupe
+        self._note_places([*of_learners(troupe, "place"), *of_samplers(troupe, "place"), *of_environments(troupe)])
         meeting = self._of_learners("Start", "address")[0]
-        told = self._of_learners("Start", "open", meeting, str(found or ""), cluster.phase_minutes)[0]
+        opening = of_learners(troupe, "open", meeting, str(found or ""), cluster.phase_minutes)
+        told = self._asked("Start", [*opening, *of_samplers(troupe, "open")])[0]
         for note in told["notes"]:
             self.voice.tell(note)
         self.device, self.parameters = told["device"], told["parameters"]
@@ -92,8 +105,17 @@ class RayBackend:
         progress: Progress = told["progress"]
         return progress
 
-    def _has_gpus(self) -> bool:
-        return bool(import_ray().cluster_resources().get("GPU", 0))
+    def _connect(self, *, again: bool) -> str:
+        cores, namespace = needs_of(self.config.cluster, gpus=False).cpus, f"starboard-{os.getpid()}-{time.time_ns()}"
+        if not again:
+            return connect(cores, namespace=namespace)
+        minutes, voice = self.config.cluster.wait_minutes, self.voice
+        return connect_again(cores, namespace=namespace, minutes=minutes, tell=voice.tell, checkpoint=voice.checkpoint)
+
+    def _has_gpus(self, *, again: bool) -> bool:
+        """Those of a cluster elsewhere may come back later than its head."""
+        late = again and bool(os.environ.get("RAY_ADDRESS")) and worked_on_gpus(self.directory / "events.jsonl")
+        return late or bool(import_ray().cluster_resources().get("GPU", 0))
 
     def _way_of_weights(self, gpus: bool) -> str:
         try:
@@ -109,16 +131,22 @@ class RayBackend:
         seeds: list[int],
         checkpoint: Callable[[], None] = never,
     ) -> tuple[list[Trajectory], int]:
-        """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start."""
+        """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start; with an
+        environment actor go the trajectories that it was playing."""
         troupe = self._troupe()
         self._wake()
         shards = shards_of(specs, len(troupe.samplers))
         found: list[Any] = [None] * len(shards)
         waiting = list(range(len(shards)))
+        self._see_to_environments(checkpoint)
+        lost = 0
         for _ in range(1 + REPLACEMENTS):
             asked = [
                 troupe.samplers[place].play.remote(
-                    shards[place], temperature=temperature, seeds=[*seeds, place] if place else seeds
+                    shards[place],
+                    temperature=temperature,
+                    seeds=[*seeds, place] if place else seeds,
+                    stages=self._stages(place, shards),
                 )
                 for place in waiting
             ]
@@ -127,18 +155,29 @@ class RayBackend:
                 try:
                     found[place] = self._results("Rollout", [reference], [f"sampler {place}"], checkpoint)[0]
                 except ActorDied as death:
+                    checkpoint()  # in a run that is over it was ended with the others
                     died.append(place)
                     self._replace(place, death)
             waiting = died
+            lost += self._see_to_environments(checkpoint)
             if not waiting:
-                return self._together(found)
+                self._note_gpus("sampler", troupe.samplers)
+                return self._together(found, lost=lost)
         raise ClusterFault(
             f"Samplers died in one rollout {REPLACEMENTS + 1} times running.",
             remedy="Look at their machines' memory; lower cluster.memory_share or rollout.groups.",
         )
 
-    def _together(self, found: list[Any]) -> tuple[list[Trajectory], int]:
+    def _stages(self, place: int, shards: list[list[EpisodeSpec]]) -> Stages | None:
+        """Trajectories are spread evenly over the environment actors, whichever sampler they are of."""
+        actors, rollout = self._troupe().environments, Rollout(sampler=place, number=next(self.rollouts))
+        return Stages(actors=actors, rollout=rollout, first=sum(map(len, shards[:place]))) if actors else None
+
+    def _together(self, found: list[Any], *, lost: int) -> tuple[list[Trajectory], int]:
+        """`lost` environment actors died meanwhile."""
         refusals = [refusal for _, _, refusal in found]
+        if all(refusals) and lost:
+            raise ClusterFault(f"Nothing of a rollout is left, in which {lost} environment actors died. {refusals[0]}")
         if all(refusals):
             raise refusals[0]
         trajectories = [trajectory for played, _, _ in found for trajectory in played]
@@ -149,10 +188,38 @@ class RayBackend:
     def _replace(self, place: int, death: ActorDied) -> None:
         troupe = self._troupe()
         self.voice.warn(f"{death.message} Another takes its place and plays its share again.")
-        self.metrics["cluster/replaced_samplers"] = self.metrics.get("cluster/replaced_samplers", 0.0) + 1
-        troupe.samplers[place] = troupe.sampler(place)
-        self._note_places("Start", [troupe.samplers[place]])
+        self._count("cluster/replaced_samplers")
+        self._hire_again(f"sampler {place}", troupe.replace_sampler, place)
+        self._asked("Start", [(f"sampler {place}", troupe.samplers[place].open.remote())])
         self._weight_transfer().revive(place)
+
+    def _see_to_environments(self, checkpoint: Callable[[], None]) -> int:
+        """Puts others in place of the environment actors that are gone; how many those were."""
+        troupe, gone = self._troupe(), 0
+        for place, (name, reference) in enumerate(of_environments(troupe)):
+            try:
+                self._results("Rollout", [reference], [name], checkpoint)
+            except ActorDied as death:
+                checkpoint()
+                gone += 1
+                metric = "cluster/replaced_environments"
+                self.voice.warn(f"{death.message} Another takes its place; what it was playing is lost.", metric=metric)
+                self._count(metric)
+                self._hire_again(name, troupe.replace_environment, place)
+        return gone
+
+    def _count(self, metric: str) -> None:
+        self.metrics[metric] = self.metrics.get(metric, 0.0) + 1
+
+    def _hire_again(self, name: str, replace: Callable[[int], Any], place: int) -> None:
+        look = unless_lost(self._troupe().group, self.voice.checkpoint)
+        for attempt in range(REPLACEMENTS):
+            try:
+                self._note_places([(name, replace(place).place.remote())], look)
+                return
+            except ActorDied:  # sent to its machine again, since Ray had not seen yet that this is gone
+                if attempt == REPLACEMENTS - 1:
+                    raise
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
         """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise, and which
@@ -197,8 +264,8 @@ class RayBackend:
         began = time.monotonic()
         self._wake()
         self._weight_transfer().send()
-        if self.probe:
-            self._prove()
+        self._compare()
+        self._prove([*self.fixed, *self.probe])
         self.metrics["time/sync"] = self.metrics.get("time/sync", 0.0) + time.monotonic() - began
 
     def _let_sleep(self) -> None:
@@ -209,14 +276,27 @@ class RayBackend:
 
     def _wake(self) -> None:
         if self.asleep:
+            self._of_learners("Waking up", "rest")
             self._of_samplers("Waking up", "wake")
             self.asleep = False
 
-    def _prove(self) -> None:
-        wanted = self._of_learners("Weight sync", "probe", self.probe)[0]
+    def _compare(self) -> None:
+        """Every bit that was sent with every bit that is held, where a sampler has them as they came."""
+        sent = self._of_learners("Weight sync", "sent")[0]
+        same = [agree(sent, held) for held in self._of_samplers("Weight sync", "held")]
+        self.metrics["cluster/compared_samplers"] = float(sum(found is not None for found in same))
+        if False in same:
+            raise ModelError(
+                f"After a weight sync sampler {same.index(False)} does not hold the learner's weights: their checksums "
+                "differ.",
+                remedy=OTHER_WAY,
+            )
+
+    def _prove(self, probe: list[list[int]]) -> None:
+        wanted = self._of_learners("Weight sync", "probe", probe)[0]
         gap = max(
             abs(theirs - ours)
-            for found in self._of_samplers("Weight sync", "score", self.probe)
+            for found in self._of_samplers("Weight sync", "score", probe)
             for row, right in zip(found, wanted, strict=True)
             for theirs, ours in zip(row, right, strict=True)
         )
@@ -227,24 +307,29 @@ class RayBackend:
             raise ModelError(
                 f"After a weight sync a sampler finds other log-probabilities than the learner: {gap:.3g} nats apart "
                 f"on some token, where at most {most} comes of rounding. It does not hold the learner's weights.",
-                remedy="Use cluster.weight_transfer object_store, or cluster.sampler torch, for this model, and report "
-                "it.",
+                remedy=OTHER_WAY,
             )
 
     def _synced(self, asked: Sequence[Asked]) -> list[Any]:
-        return self._results("Weight sync", [reference for _, reference in asked], [name for name, _ in asked])
+        return self._asked("Weight sync", asked)
 
     def save(self, directory: Path, progress: Progress) -> Path:
         return Path(self._of_learners("Checkpoint", "save", str(directory), progress)[0])
 
     def take_metrics(self) -> Metrics:
+        self._note_gpus("learner", self._troupe().learners)
         taken, self.metrics = self.metrics, {}
         return taken
 
     def close(self) -> None:
-        """Ends the actors; warns of any that Ray still shows after some seconds."""
-        if self.troupe is not None and (left := self.troupe.dismiss()):
-            self.voice.warn(f"Ray still shows {', '.join(sorted(left))} some seconds after they were ended.")
+        """Ends the actors and tells what Ray says of that; a warning where it is no proof. Who still waits for one
+        leaves."""
+        self.closed = True
+        if self.troupe is not None:
+            freed = self.troupe.dismiss()
+            self.voice.freed(freed)
+            if not freed.proven:
+                self.voice.warn(freed.in_words(), metric="cluster/left_actors", value=float(len(freed.left)))
         disconnect()
 
     def _troupe(self) -> Troupe:
@@ -257,9 +342,19 @@ class RayBackend:
             raise ValueError("The backend is not open.")
         return self.transfer
 
-    def _note_places(self, what: str, actors: list[Any]) -> None:
-        names = [f"actor {place}" for place in range(len(actors))]
-        self._troupe().note(self._results(what, [actor.place.remote() for actor in actors], names))
+    def _note_places(self, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> None:
+        self._troupe().note(self._asked("Start", asked, checkpoint))
+
+    def _asked(self, what: str, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> list[Any]:
+        return self._results(what, [reference for _, reference in asked], [name for name, _ in asked], checkpoint)
+
+    def _note_gpus(self, role: str, actors: list[Any]) -> None:
+        """Asked between calls, when they are idle: who is in the middle of one would keep the run waiting."""
+        if self.device != "cuda":
+            return
+        names = [f"{role} {place}" for place in range(len(actors))]
+        with suppress(ActorDied):  # the next call that needs it tells
+            self.metrics |= by_role(role, self._results("GPU use", [actor.gpus.remote() for actor in actors], names))
 
     def _of_samplers(self, what: str, method: str, *given: Any) -> list[Any]:
         samplers = self._troupe().samplers
@@ -277,16 +372,27 @@ class RayBackend:
     def _results(
         self, what: str, references: list[Any], names: list[str], checkpoint: Callable[[], None] | None = None
     ) -> list[Any]:
-        usual = self.voice.checkpoint if what in LEAVABLE else never
+        usual = checkpoint or (self.voice.checkpoint if what in LEAVABLE else never)
+
+        def leave_if_closed() -> None:
+            if self.closed:
+                raise ClusterFault(f"{what} was broken off: the run has given back what it held.")
+            usual()
+
         try:
             return results(
                 references,
                 what=what,
                 minutes=self.config.cluster.phase_minutes,
-                checkpoint=checkpoint or usual,
+                checkpoint=leave_if_closed,
                 names=names,
             )
         except PhaseHangs as hang:
-            self._troupe().write_stacks()
-            self.voice.warn(f"{hang.message} {evidence(self.directory / 'stacks', self.directory / 'engine.log')}")
+            known = evidence(self._troupe().places, self.directory)
+            self.voice.warn(f"{hang.message} {known}", metric=TIMES.get(what, "time/step"), value=hang.seconds)
             raise
+
+
+def fixed_probe(context: ContextManager, limit: int) -> list[list[int]]:
+    """Tokens to compare by when nothing was played yet, within a context of `limit`."""
+    return [list(context.encode(PROBE))[: min(FIXED_TOKENS, limit - 1)]]

@@ -1,4 +1,7 @@
-"""One sampler: a model in vLLM (or our own sampler), and the environments of its share of the trajectories."""
+"""One sampler: a model in vLLM (or our own sampler), and its share of the trajectories.
+
+Their environments are played beside it, or by environment actors where the run has them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import Tensor
 
-from engine.cluster.actor_setup import device, place, set_up
+from engine.cluster.actor_crew import Actors, Stages
+from engine.cluster.actor_device import device, use_threads
+from engine.cluster.actor_setup import place, set_up
+from engine.cluster.gpu_use import gpu_use
+from engine.cluster.looking import Place
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.policies.loading import context_limit, load_model, load_tokenizer, own_stops_of
+from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, own_stops_of
+from engine.policies.weight_sums import WeightSum, held_sums
 from engine.rollout.agent_proxy import AgentProxy, ReplySampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -32,12 +40,15 @@ class Host(Protocol):
 
     def load(self, weights: Mapping[str, Tensor]) -> None: ...
 
+    def held(self) -> dict[str, WeightSum]: ...
+
     def score(self, sequences: list[list[int]]) -> list[list[float]]: ...
 
 
 class TorchHost:
     def __init__(self, config: RunConfig) -> None:
         self.model, _ = load_model(config.model.path, device=device())
+        compute_in(self.model, config.optimizer.precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
 
     def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
@@ -48,6 +59,9 @@ class TorchHost:
     def load(self, weights: Mapping[str, Tensor]) -> None:
         # a head that is its embedding comes once
         self.model.load_state_dict(dict(weights), strict=not self.model.config.tie_word_embeddings)
+
+    def held(self) -> dict[str, WeightSum]:
+        return held_sums(self.model.parameters())
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return [sequence_logprobs(self.model, ids) for ids in sequences]
@@ -78,33 +92,50 @@ class VllmHost:
     def load(self, weights: Mapping[str, Tensor]) -> None:
         self.engine.load_weights(weights.items())
 
+    def held(self) -> dict[str, WeightSum]:
+        return self.engine.held_sums()
+
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return self.engine.score(sequences)
 
 
 class SamplerActor:
-    def __init__(self, config: str, *, name: str, stacks: str, threads: int, rows: int, transfer: str) -> None:
-        set_up(name, Path(stacks), threads=threads)
+    host: Host
+
+    def __init__(
+        self, config: str, *, name: str, stacks: str, threads: int, gpu: bool, rows: int, transfer: str
+    ) -> None:
+        set_up(name, Path(stacks), gpu=gpu)
+        use_threads(threads)
         self.config = RunConfig.model_validate_json(config)
+        self.rows, self.transfer = rows, transfer
+
+    def open(self) -> None:
+        """Loads the model. Not when the actor is made: of what fails there Ray tells only that the actor is gone."""
         path = self.config.model.path
-        self.host: Host = (
-            TorchHost(self.config) if self.config.cluster.sampler == "torch" else VllmHost(self.config, rows, transfer)
+        self.host = (
+            TorchHost(self.config)
+            if self.config.cluster.sampler == "torch"
+            else VllmHost(self.config, self.rows, self.transfer)
         )
         think, stops = self.config.rollout.think, own_stops_of(path)
         self.context = ContextManager(load_tokenizer(path), think=think, stops=stops)
         self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.host.context_tokens)
 
-    def place(self) -> tuple[str, int]:
-        """Node and process id."""
+    def place(self) -> Place:
         return place()
 
+    def gpus(self) -> dict[str, float]:
+        """What it used of its GPU since it was asked before."""
+        return gpu_use()
+
     def play(
-        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int]
+        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int], stages: Stages | None = None
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
         """Trajectories, sampled tokens, and why none of them is of use, if none is."""
         sampler: Any = self.host.sampler(len(specs), stops=self.context.stop_ids, temperature=temperature, seeds=seeds)
         players = self.proxy.players(specs)
-        refusal = self.proxy.play_out(sampler, players)
+        refusal = self.proxy.play_out(sampler, players, crew=Actors(stages) if stages is not None else None)
         return [player.trajectory for player in players], sampler.sampled_tokens, refusal
 
     def load(self, weights: Mapping[str, Tensor]) -> float:
@@ -112,6 +143,10 @@ class SamplerActor:
         began = time.monotonic()
         self.host.load(weights)
         return time.monotonic() - began
+
+    def held(self) -> dict[str, WeightSum]:
+        """Checksums of its weights, to be compared with what was sent; see `agree`."""
+        return self.host.held()
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return self.host.score(sequences)

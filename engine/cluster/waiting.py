@@ -22,7 +22,11 @@ class ActorDied(ClusterFault):
 
 
 class PhaseHangs(ClusterFault):
-    """Nothing came in the time that a phase may take."""
+    """Nothing came in the `seconds` that a phase may take."""
+
+    def __init__(self, message: str, *, remedy: str = "", seconds: float) -> None:
+        super().__init__(message, remedy=remedy)
+        self.seconds = seconds
 
 
 def results(
@@ -46,7 +50,7 @@ def results(
         done, _ = ray.wait(list(open_places), num_returns=1, timeout=LOOK_SECONDS)
         for reference in done:
             place = open_places.pop(reference)
-            found[place] = _get(ray, reference, what=what, name=names[place], place=place)
+            found[place] = answer_of(reference, what=what, name=names[place], place=place)
         if not done:
             checkpoint()
             if time.monotonic() > deadline:
@@ -55,11 +59,14 @@ def results(
                     f"{what} took longer than {minutes:g} minutes; {late} did not answer.",
                     remedy="The stacks of all processes are in the run's folder `stacks`. If the work is just long, "
                     "raise cluster.phase_minutes.",
+                    seconds=60 * minutes,
                 )
     return found
 
 
-def _get(ray: Any, reference: Any, *, what: str, name: str, place: int) -> Any:
+def answer_of(reference: Any, *, what: str, name: str, place: int) -> Any:
+    """One that is there; raises as `results` does."""
+    ray = import_ray()
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:

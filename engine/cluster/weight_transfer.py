@@ -9,11 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from engine.cluster.actors import Troupe
+from engine.cluster.actors import Asked, Troupe, of_learners, of_samplers
 from engine.cluster.faults import ClusterFault
 from engine.cluster.weight_sender import nccl_link, nccl_worker_link
 
-Asked = tuple[str, Any]  # who was asked, and the reference to the answer
 Wait = Callable[[Sequence[Asked]], list[Any]]
 
 
@@ -109,15 +108,3 @@ class Ipc(FromGpuToGpu):
 
 
 WAYS: dict[str, type[ObjectStore | Nccl | Ipc]] = {"object_store": ObjectStore, "nccl": Nccl, "ipc": Ipc}
-
-
-def of_samplers(troupe: Troupe, method: str, *given: Any) -> list[Asked]:
-    return [
-        (f"sampler {place}", getattr(sampler, method).remote(*given)) for place, sampler in enumerate(troupe.samplers)
-    ]
-
-
-def of_learners(troupe: Troupe, method: str, *given: Any) -> list[Asked]:
-    return [
-        (f"learner {rank}", getattr(learner, method).remote(*given)) for rank, learner in enumerate(troupe.learners)
-    ]

@@ -24,6 +24,13 @@ class ClusterConfig(Section):
     learners: int = Field(
         1, ge=1, le=1024, description="Learner processes. Weights and optimiser are sharded over them (FSDP2)."
     )
+    environment_actors: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="Ray actors that play environments, 0: beside the samplers. Each has a processor and plays as many "
+        "at a time as rollout.environment_workers says (at least one). For environments that are slow or block.",
+    )
     placement: Literal["disaggregated", "colocated"] = Field(
         "disaggregated",
         description="disaggregated: samplers and learners have devices of their own. colocated: they take turns on "
@@ -54,7 +61,10 @@ class ClusterConfig(Section):
         "behind, which importance weights correct. Faster where samplers and learners have devices of their own.",
     )
     wait_minutes: float = Field(
-        30.0, ge=0, le=100_000, description="How long to wait for devices before giving up. 0 waits for ever."
+        30.0,
+        ge=0,
+        le=100_000,
+        description="How long to wait for devices, and after a fault for Ray itself, before giving up. 0: for ever.",
     )
     phase_minutes: float = Field(
         30.0,

@@ -84,17 +84,17 @@ class BatchedSampler:
         self.row_at.pop()
 
     @torch.inference_mode()
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
         while True:
             waiting = [row for row in self.row_at if self.rows[row].waiting]
             decoding = sum(self.rows[row].decoding for row in self.row_at)
             if not waiting and not decoding:
-                return []
+                return [] if patient else None
             if waiting and (not decoding or len(waiting) * PREFILL_SHARE >= len(self.row_at)):
                 finished = self._prefill(waiting)
             else:
                 finished = self._decode()
-            if finished:
+            if finished or not patient:
                 return finished
 
     def _prefill(self, waiting: list[int]) -> list[Reply]:

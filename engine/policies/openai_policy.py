@@ -23,6 +23,7 @@ from engine.rollout.prompts import Message
 from engine.rollout.types import Reply
 
 # requests given up one after another, before the endpoint is: when it has never replied, and when it has
+MOMENT = 0.05  # seconds
 FAILURES_AT_FIRST, FAILURES_IN_A_ROW = 3, 8
 
 
@@ -115,14 +116,14 @@ class ChatSampler:
     def restart(self, row: int) -> None:
         self.rows[row].messages = []
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
         while self._pending:
-            done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._pending, timeout=None if patient else MOMENT, return_when=FIRST_COMPLETED)
             finished = sorted(((self._pending.pop(future), future) for future in done), key=lambda pair: pair[0])
             replies = [reply for row, future in finished if (reply := self._take(row, future)) is not None]
-            if replies:
+            if replies or not patient:
                 return replies
-        return []
+        return [] if patient else None
 
     def release(self, row: int) -> None:
         pass

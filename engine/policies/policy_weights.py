@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from engine.policies.adapter import adapted, merged_weight
+from engine.policies.weight_sums import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class Meta:
 
 class PolicyWeights:
     """`dtype` is what they are sent in. Where a learner is one of several all of them walk through this at once, since
-    to make a shard whole takes all of them. An adapter's update is added in."""
+    to make a shard whole takes all of them. An adapter's update is added in. `watch` sees each as it is sent."""
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
-        self.model, self.dtype = model, dtype
+    def __init__(self, model: nn.Module, dtype: torch.dtype, watch: Watch | None = None) -> None:
+        self.model, self.dtype, self.watch = model, dtype, watch
         self.layers = adapted(model)
 
     def metadata(self) -> list[Meta]:
@@ -40,7 +41,10 @@ class PolicyWeights:
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for name, _, make in self._parts():
-            yield name, make().to(self.dtype).contiguous()
+            weight = make().to(self.dtype).contiguous()
+            if self.watch is not None:
+                self.watch(name, weight)
+            yield name, weight
 
     def largest(self) -> int:
         """Bytes of the largest of them."""
@@ -67,9 +71,9 @@ class PolicyWeights:
                 yield name, weight, partial(whole, weight)
 
 
-def whole_state(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def whole_state(model: nn.Module, watch: Watch | None = None) -> Iterator[tuple[str, Tensor]]:
     """All that a file of the model holds, in float32. Every learner that has a shard walks through it."""
-    yield from PolicyWeights(model, torch.float32)
+    yield from PolicyWeights(model, torch.float32, watch)
     kept = model.state_dict().keys()
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 

@@ -20,8 +20,9 @@ from engine.errors import ConfigError, ModelError
 from engine.policies.loading import context_limit_of
 from engine.policies.model_paths import check_model_path
 from engine.policies.vllm_installation import check_installation, set_up_environment
-from engine.policies.vllm_start import Precision, import_platform, read_config, refusal, start
+from engine.policies.vllm_start import Precision, arguments_for, import_platform, read_config, refusal, start
 from engine.policies.vllm_weights import DueWeights
+from engine.policies.weight_sums import WeightSum
 
 PART_BYTES = 256 * 1024**2
 DRAIN_STEPS = 8
@@ -82,7 +83,7 @@ class VllmEngine:
             self._due = DueWeights(config)
         except Exception as error:
             raise refusal(path, error) from error
-        self._engine = start(
+        arguments = arguments_for(
             path,
             config,
             platform,
@@ -96,6 +97,7 @@ class VllmEngine:
             sleeps=self.can_sleep,
             transfer=transfer,
         )
+        self._engine = start(path, arguments)
         try:
             self.score([WARM_UP])  # some of what a machine lacks shows only at work
         except Exception as error:
@@ -228,6 +230,13 @@ class VllmEngine:
         self._forget_prefixes()
         self._due.check_all_came(self._missing)
         self._whole = True
+
+    def held_sums(self) -> dict[str, WeightSum]:
+        """Checksums of the weights that it holds. Nothing where several workers share them: some have the same ones."""
+        if self.tensor_parallel > 1:
+            return {}
+        found: dict[str, WeightSum] = self._engine.collective_rpc("sum_weights")[0]
+        return found
 
     def sleep(self) -> None:
         """Gives the GPU's memory back until `wake`. Weights wait in the machine's memory; cached prefixes and open

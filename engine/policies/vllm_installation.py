@@ -19,9 +19,13 @@ INSTALL = (
 )
 
 
+def is_installed() -> bool:
+    return importlib.util.find_spec("vllm") is not None
+
+
 def check_installation() -> None:
     """`ModelError` unless vLLM is installed and was built for the torch that is installed."""
-    if importlib.util.find_spec("vllm") is None:
+    if not is_installed():
         raise ModelError("vLLM is not installed.", remedy=INSTALL)
     for distribution in DISTRIBUTIONS:
         found = installed_version(distribution)

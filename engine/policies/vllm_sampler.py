@@ -79,11 +79,12 @@ class VllmSampler:
             self.engine.abort([state.key])
         state.context = []
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
         while self.row_of:
-            if finished := self.engine.step():
+            finished = self.engine.step()
+            if finished or not patient:
                 return [self._take(completion) for completion in finished]
-        return []
+        return [] if patient else None
 
     def abort(self) -> None:
         """Breaks the rollout off: nothing of it is left in the engine, and `advance` has nothing more to give."""

@@ -44,26 +44,22 @@ def read_config(path: str) -> Any:
         ) from error
 
 
-def start(
+def arguments_for(
     path: str,
     config: Any,
     platform: Any,
     *,
     context_tokens: int,
     rows: int,
-    workers: int,
-    memory_share: float,
-    seed: int,
-    dtype: Precision,
-    enforce_eager: bool | None,
-    sleeps: bool,
-    transfer: str,
-) -> Any:
-    """vLLM's engine, whose scheduler runs in this process. `ModelError` with what to do when it does not start."""
-    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
-    from vllm.engine.arg_utils import EngineArgs
-    from vllm.v1.engine.llm_engine import LLMEngine
-
+    workers: int = 1,
+    memory_share: float = 0.5,
+    seed: int = 0,
+    dtype: Precision = "auto",
+    enforce_eager: bool | None = None,
+    sleeps: bool = False,
+    transfer: str = "",
+) -> dict[str, Any]:
+    """vLLM's engine arguments, on a GPU or a CPU as `platform` says."""
     precision = precision_of(dtype, platform)
     arguments: dict[str, Any] = {
         "model": model_source(path),
@@ -93,8 +89,17 @@ def start(
         arguments |= cpu_arguments(
             config, rows=rows, context_tokens=context_tokens, precision=precision, share=memory_share
         )
+    return arguments
+
+
+def start(path: str, arguments: dict[str, Any]) -> Any:
+    """vLLM's engine, whose scheduler runs in this process. `ModelError` with what to do when it does not start."""
+    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.v1.engine.llm_engine import LLMEngine
+
     with undoing_what_vllm_changes():
-        bind_cores(workers)
+        bind_cores(arguments["tensor_parallel_size"])
         try:
             return LLMEngine.from_engine_args(EngineArgs(**arguments))
         except Exception as error:

@@ -7,13 +7,14 @@ when that layer is the input embeddings' twin. Both are dealt with here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.errors import ModelError
+from engine.policies.weight_sums import WeightSum, held_sums
 
 Part = list[tuple[str, Tensor]]
 SHOWN = 5  # names in an error
@@ -98,6 +99,10 @@ class WeightIntake:
         with set_current_vllm_config(self.vllm_config):
             self.model_runner.get_model().load_weights(part)
 
+    def sum_weights(self) -> dict[str, WeightSum]:
+        """Without the rows that vLLM adds to a vocabulary."""
+        return held_sums(own_rows(self.model_runner.get_model()))
+
     def end_weights(self) -> None:
         """Layers that were given no weights keep what they had."""
         from vllm.config import set_current_vllm_config
@@ -112,6 +117,16 @@ class WeightIntake:
                 pack_output_layers(model)
             else:
                 torch.accelerator.synchronize()
+
+
+def own_rows(model: Any) -> Iterator[Tensor]:
+    """Each parameter once, of vocabularies the rows that are the model's own."""
+    from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
+
+    vocabularies = [layer for layer in model.modules() if isinstance(layer, VocabParallelEmbedding)]
+    rows = {id(weight): layer.org_vocab_size for layer in vocabularies for weight in layer.parameters()}
+    for weight in model.parameters():
+        yield weight[: rows.get(id(weight))] if weight.dim() else weight
 
 
 def pack_output_layers(model: Any) -> None:

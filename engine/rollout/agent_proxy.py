@@ -6,17 +6,17 @@ No trajectory waits for another: whoever has a reply steps its environment and a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
 from typing import Protocol
 
 from engine.config import RolloutConfig
 from engine.errors import ConfigError, EnvironmentFault, StarboardError
-from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedReply, parse_reply
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window, window_of
-from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
-from engine.rollout.environment_crew import crew_of
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.environment_crew import Crew, crew_of
+from engine.rollout.episode import Opening, TurnOutcome
 from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
 from engine.rollout.types import Reply, Trajectory, Turn
 
@@ -30,8 +30,9 @@ class ReplySampler(Protocol):
     def restart(self, row: int) -> None:
         """Empties the row's context: the next `submit` begins another. Called between a reply and a `submit`."""
 
-    def advance(self) -> list[Reply]:
-        """Works until some rows have a reply; an empty list when no row awaits one."""
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+        """Works until some rows have a reply; nothing when no row awaits one. Not `patient`, for a moment only: then
+        an empty list is no reply yet, and None that no row awaits one."""
 
     def release(self, row: int) -> None:
         """Forgets the row: its trajectory is over."""
@@ -86,27 +87,50 @@ class AgentProxy:
         return [Player(row, spec, self) for row, spec in enumerate(specs)]
 
     def play(
-        self, sampler: ReplySampler, players: list[Player], *, checkpoint: Callable[[], None] = lambda: None
+        self,
+        sampler: ReplySampler,
+        players: list[Player],
+        *,
+        checkpoint: Callable[[], None] = lambda: None,
+        crew: Crew | None = None,
     ) -> None:
         """Until every episode is over; raises as `rollout` does."""
-        if refusal := self.play_out(sampler, players, checkpoint=checkpoint):
+        if refusal := self.play_out(sampler, players, checkpoint=checkpoint, crew=crew):
             raise refusal
 
     def play_out(
-        self, sampler: ReplySampler, players: list[Player], *, checkpoint: Callable[[], None] = lambda: None
+        self,
+        sampler: ReplySampler,
+        players: list[Player],
+        *,
+        checkpoint: Callable[[], None] = lambda: None,
+        crew: Crew | None = None,
     ) -> StarboardError | None:
-        """Until every episode is over; why none of them says anything, if so it is."""
-        for player in players:
-            player.begin(sampler)
-        with crew_of(self.environment_workers) as crew:
-            while (replies := sampler.advance()) or crew.busy:
-                for reply in replies:
-                    crew.give(players[reply.row], reply)
-                for player, answered, outcome in crew.take(patient=not replies):
-                    player.follow(answered, outcome, sampler)
-                checkpoint()
+        """Until every episode is over; why none of them says anything, if so it is.
+
+        `crew` plays the environments; without one they are played here, by `environment_workers`.
+        """
+        with nullcontext(crew) if crew is not None else crew_of(self.environment_workers) as at_work:
+            self._play_by(at_work, sampler, players, checkpoint)
         faults = [player.fault for player in players if player.fault]
         return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
+
+    def _play_by(
+        self, crew: Crew, sampler: ReplySampler, players: list[Player], checkpoint: Callable[[], None]
+    ) -> None:
+        def follow(*, patient: bool) -> None:
+            for row, answer in crew.take(patient=patient):
+                players[row].follow(answer, sampler)
+            checkpoint()
+
+        for player in players:
+            crew.open(player.row, player.spec, think=self.think)
+        follow(patient=True)
+        # whoever has stepped is not to wait until somebody else's reply is whole
+        while (replies := sampler.advance(patient=not crew.busy)) or crew.busy:
+            for reply in replies or []:
+                crew.give(reply.row, players[reply.row].read(reply))
+            follow(patient=replies is None)
 
     def _nothing_fits(self, players: list[Player]) -> ConfigError | None:
         if any(player.trajectory.turns or player.fault for player in players):
@@ -114,35 +138,28 @@ class AgentProxy:
         shortest = min(players, key=lambda player: player.needed)
         return ConfigError(
             f"No first prompt of {shortest.trajectory.environment!r} leaves room for a reply: the shortest prompt and "
-            f"a reply of {shortest.episode.config.max_reply_tokens} tokens make {shortest.needed}, and the limit, "
+            f"a reply of {shortest.config.max_reply_tokens} tokens make {shortest.needed}, and the limit, "
             f"rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",
             remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_reply_tokens, or take a "
             "model with a longer context.",
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What became of a reply: the state that it answered, its text, and what its actions did."""
-
-    state: State
-    text: str
-    outcome: TurnOutcome
-    fault: EnvironmentFault | None = None
-
-
 class Player:
-    """One episode and its growing trajectory."""
+    """One episode's growing trajectory. The episode itself is played by a crew, wherever that is."""
 
     def __init__(self, row: int, spec: EpisodeSpec, proxy: AgentProxy) -> None:
         self.row = row
+        self.spec, self.config = spec, spec.environment
         self.proxy = proxy
-        self.episode = Episode(spec)
         self.fault: EnvironmentFault | None = None
         self.prompt_start = 0
         self.needed = 0  # tokens of the context with the prompt that was asked last, and its longest reply
         self.system = ""
+        self.state = State(observation="", actions_left=self.config.max_actions)
         self.past: list[Past] = []
+        self.reply: Reply  # the one that is being played, and its text
+        self.text = ""
         self.trajectory = Trajectory(
             environment=spec.environment.tag,
             kind=spec.environment.kind,
@@ -151,77 +168,65 @@ class Player:
             seed=spec.seed,
         )
 
-    def begin(self, sampler: ReplySampler) -> None:
-        episode, trajectory = self.episode, self.trajectory
-        try:
-            trajectory.initial_observation = episode.reset()
-            with episode.guarded("drawing, solution or describe"):
-                trajectory.initial_drawing = episode.environment.drawing()
-                solution = episode.environment.solution()
-                self.system = prompts.system_prompt(episode.config, episode.environment, think=self.proxy.think)
-        except EnvironmentFault as fault:
-            self._end_by_fault(fault, sampler)
+    def read(self, reply: Reply) -> ParsedReply:
+        """What the reply asks of the environment; `follow` is to be told what became of it."""
+        self.reply, self.text = reply, self.proxy.context.reply_text(reply.ids)
+        parsed = parse_reply(self.text, think=self.proxy.think, max_actions=self.config.max_actions_per_turn)
+        if self.proxy.context.says_nothing(reply.ids):
+            return ParsedReply(thought="", actions=[], case="empty_reply")
+        if not reply.ended and not parsed.well_formed:
+            return ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
+        return parsed
+
+    def follow(self, answer: Opening | TurnOutcome, sampler: ReplySampler) -> None:
+        """Records what the environment answered, and asks for the next reply or ends."""
+        if isinstance(answer, Opening):
+            self._begin(answer, sampler)
+        else:
+            self._go_on(answer, sampler)
+
+    def _begin(self, opening: Opening, sampler: ReplySampler) -> None:
+        trajectory = self.trajectory
+        trajectory.initial_observation = opening.observation
+        trajectory.initial_drawing = opening.drawing
+        trajectory.optimal_length = opening.optimal_length
+        if opening.fault is not None:
+            self._end_by_fault(opening.fault, sampler)
             return
-        trajectory.optimal_length = len(solution) if solution is not None else None
+        self.system = opening.system
+        self.state = State(observation=opening.observation, actions_left=self.config.max_actions)
         self._ask(sampler)
 
-    def play(self, reply: Reply) -> Played:
-        """Reads the reply and plays its actions. Of this player alone, so it may go on beside others' plays."""
-        episode, state = self.episode, self._state()
-        text = self.proxy.context.reply_text(reply.ids)
-        parsed = parse_reply(text, think=self.proxy.think, max_actions=episode.config.max_actions_per_turn)
-        if self.proxy.context.says_nothing(reply.ids):
-            parsed = ParsedReply(thought="", actions=[], case="empty_reply")
-        elif not reply.ended and not parsed.well_formed:
-            parsed = ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
-        try:
-            return Played(state=state, text=text, outcome=episode.play(parsed))
-        except EnvironmentFault as fault:
-            nothing = TurnOutcome(
-                executed=[],
-                frames=[],
-                reward=0.0,
-                penalty=0.0,
-                understood=False,
-                parsed=parsed,
-                info={},
-                stop="fault",
-            )
-            return Played(state=state, text=text, outcome=nothing, fault=fault)
-
-    def follow(self, reply: Reply, played: Played, sampler: ReplySampler) -> None:
-        """Records the turn, and asks for the next reply or ends."""
-        trajectory, outcome = self.trajectory, played.outcome
+    def _go_on(self, outcome: TurnOutcome, sampler: ReplySampler) -> None:
+        trajectory, reply = self.trajectory, self.reply
         start = len(trajectory.ids)
         trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
-        self._record(start, played.text, outcome)
-        if played.fault is not None:
-            self._end_by_fault(played.fault, sampler)
+        self._record(start, outcome)
+        if outcome.fault is not None:
+            self._end_by_fault(outcome.fault, sampler)
             return
-        trajectory.success = self.episode.success
+        trajectory.success = outcome.success
         if outcome.stop is not None:
             trajectory.stop = outcome.stop
             sampler.release(self.row)
             return
         self.past.append(
             Past(
-                state=played.state,
+                state=self.state,
                 reply=reply.ids,
                 executed=outcome.executed,
                 reward=outcome.reward,
                 understood=outcome.understood,
             )
         )
+        self.state = State(observation=outcome.observation, actions_left=outcome.actions_left)
         self._ask(sampler)
-
-    def _state(self) -> State:
-        return State(observation=self.episode.observation, actions_left=self.episode.actions_left)
 
     def _ask(self, sampler: ReplySampler) -> None:
         """Submits the next prompt, unless prompt and reply could pass the context limit."""
         trajectory = self.trajectory
-        prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self._state())
-        room = self.episode.config.max_reply_tokens
+        prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self.state)
+        room = self.config.max_reply_tokens
         self.needed = self._context_tokens(prompt) + len(prompt.ids) + room
         if self.needed > self.proxy.max_context_tokens:
             trajectory.stop = "context_full"
@@ -240,9 +245,9 @@ class Player:
         """How many tokens `prompt` goes on from."""
         return 0 if prompt.fresh else len(self.trajectory.ids) - self.trajectory.context_start
 
-    def _record(self, start: int, text: str, outcome: TurnOutcome) -> None:
+    def _record(self, start: int, outcome: TurnOutcome) -> None:
         trajectory = self.trajectory
-        length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.episode.config.max_reply_tokens)
+        length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.config.max_reply_tokens)
         trajectory.turns.append(
             Turn(
                 context_start=trajectory.context_start,
@@ -250,7 +255,7 @@ class Player:
                 reply_start=start,
                 reply_end=len(trajectory.ids),
                 prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]),
-                reply=text,
+                reply=self.text,
                 parsed=outcome.parsed,
                 executed=outcome.executed,
                 reward=outcome.reward,

@@ -37,6 +37,7 @@ class Batch:
     baselines: Tensor  # (B,) float32: score of the greedy episode of its puzzle, 0 where none was played
     groups: Tensor  # (B,) int64
     tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
+    rescored: bool = False  # by the learner, since another program sampled; else `logprobs` are the sampler's
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -77,6 +78,7 @@ class Batch:
             baselines=self.baselines[index],
             groups=self.groups[index],
             tags=self.tags[index],
+            rescored=self.rescored,
         )
 
 
@@ -128,6 +130,7 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
         baselines=torch.tensor([greedy.get(trajectory.group, 0.0) for trajectory in trajectories], dtype=torch.float32),
         groups=torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.long),
         tags=torch.tensor([tags.index(trajectory.environment) for trajectory in trajectories], dtype=torch.long),
+        rescored=any(trajectory.learner_logprobs is not None for trajectory in trajectories),
     )
 
 

@@ -1,7 +1,8 @@
 """Which trajectories of a step are recorded when not all of them may be. It chooses, and writes nothing.
 
 1. Always, even beyond the budget: the best, the worst, and one member of each group whose returns are all equal, whose
-   environment failed, or which has a reply that could not be parsed: the member with most such replies.
+   environment failed, or which has a reply that could not be parsed: the member with most such replies. And a tenth of
+   the budget, one at least, drawn by lot from all others: what is ordinary is seen too, however much else there is.
 2. What is left of the budget makes groups whole, so that their members can be compared: those of the best and the
    worst, then those with faults or unparsed replies, then the others, each kind in an order drawn by lot. Groups of one
    with such a reply come here too. The last group may be kept in part.
@@ -21,6 +22,7 @@ from engine.rollout.types import Trajectory
 
 Reason = Literal["all", "best", "worst", "fault", "parse_failure", "zero_variance", "group", "sample"]
 CAPTURE_STREAM = 11
+LOT_SHARE = 10  # the lot has one place in so many of the budget
 SPLIT_STREAM = {"train": 0, "validation": 1}
 EQUAL = 1e-9
 
@@ -36,7 +38,10 @@ def choose(trajectories: Sequence[Trajectory], *, most: int, seeds: list[int]) -
         return dict.fromkeys(range(len(trajectories)), "all")
     groups = _groups(trajectories)
     kept = dict(_telling(trajectories, groups))
-    for place, reason in _in_order(trajectories, groups, kept, np.random.default_rng(seeds)):
+    lot = np.random.default_rng(seeds)
+    in_order = list(_in_order(trajectories, groups, kept, lot))
+    kept |= dict.fromkeys(_by_lot(trajectories, kept, most, lot), "sample")
+    for place, reason in in_order:
         if len(kept) >= most:
             break
         kept.setdefault(place, reason)
@@ -65,6 +70,14 @@ def _telling(trajectories: Sequence[Trajectory], groups: list[Group]) -> Iterato
     if known:
         yield min(reversed(known), key=lambda place: trajectories[place].score), "worst"
         yield max(known, key=lambda place: trajectories[place].score), "best"
+
+
+def _by_lot(
+    trajectories: Sequence[Trajectory], kept: dict[int, Reason], most: int, lot: np.random.Generator
+) -> list[int]:
+    others = [place for place in range(len(trajectories)) if place not in kept]
+    drawn: list[int] = lot.permutation(others)[: max(1, most // LOT_SHARE)].tolist()
+    return drawn
 
 
 def _in_order(

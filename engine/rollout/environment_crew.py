@@ -1,4 +1,8 @@
-"""Who steps the environments: the sampler's own thread, or threads beside it for those that wait on something."""
+"""Who plays the environments: the sampler's own thread, or threads beside it for those that wait on something.
+
+A crew has the environments' side of a rollout; transcripts are kept by `agent_proxy`. A third crew, whose environments
+are in other processes, is in `engine.cluster.actor_crew`.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,27 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from engine.rollout.types import Reply
+from engine.rollout.action_parser import ParsedReply
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.episode import Opening, TurnOutcome
+from engine.rollout.stage import Stage
 
-Answered = tuple[Any, Reply, Any]  # a player, the reply, and what became of it
+Answer = tuple[int, Opening | TurnOutcome]  # of which row
 
 
 class Crew(Protocol):
-    """`busy` while something was given whose outcome was not taken yet."""
+    """`busy` while something was asked whose answer was not taken yet. A row is asked one thing at a time."""
 
     @property
     def busy(self) -> bool: ...
 
-    def give(self, player: Any, reply: Reply) -> None:
-        """Has `player.play(reply)` done."""
+    def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
+        """Has the row's episode begun."""
 
-    def take(self, *, patient: bool) -> list[Answered]:
+    def give(self, row: int, parsed: ParsedReply) -> None:
+        """Has the row's reply played."""
+
+    def take(self, *, patient: bool) -> list[Answer]:
         """What is done. Where nothing is and the sampler has nothing to do either, `patient`, it waits."""
 
 
@@ -29,16 +39,20 @@ class OwnThread:
     """At once, one after the other."""
 
     def __init__(self) -> None:
-        self.done: list[Answered] = []
+        self.stage = Stage()
+        self.done: list[Answer] = []
 
     @property
     def busy(self) -> bool:
         return bool(self.done)
 
-    def give(self, player: Any, reply: Reply) -> None:
-        self.done.append((player, reply, player.play(reply)))
+    def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
+        self.done.append((row, self.stage.open(row, spec, think=think)))
 
-    def take(self, *, patient: bool) -> list[Answered]:
+    def give(self, row: int, parsed: ParsedReply) -> None:
+        self.done.append((row, self.stage.play(row, parsed)))
+
+    def take(self, *, patient: bool) -> list[Answer]:
         done, self.done = self.done, []
         return done
 
@@ -48,18 +62,22 @@ class Threads:
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self.pool = pool
-        self.given: dict[Future[Any], tuple[Any, Reply]] = {}
+        self.stage = Stage()
+        self.asked: dict[Future[Any], int] = {}
 
     @property
     def busy(self) -> bool:
-        return bool(self.given)
+        return bool(self.asked)
 
-    def give(self, player: Any, reply: Reply) -> None:
-        self.given[self.pool.submit(player.play, reply)] = (player, reply)
+    def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
+        self.asked[self.pool.submit(self.stage.open, row, spec, think=think)] = row
 
-    def take(self, *, patient: bool) -> list[Answered]:
-        done, _ = wait(self.given, timeout=None if patient else 0, return_when=FIRST_COMPLETED)
-        return [(*self.given.pop(future), future.result()) for future in list(self.given) if future in done]
+    def give(self, row: int, parsed: ParsedReply) -> None:
+        self.asked[self.pool.submit(self.stage.play, row, parsed)] = row
+
+    def take(self, *, patient: bool) -> list[Answer]:
+        done, _ = wait(self.asked, timeout=None if patient else 0, return_when=FIRST_COMPLETED)
+        return [(self.asked.pop(future), future.result()) for future in list(self.asked) if future in done]
 
 
 @contextmanager

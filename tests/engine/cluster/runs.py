@@ -48,6 +48,8 @@ def engine(config: RunConfig, directory: Path, *more: str, **environment: str) -
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "asked.json"
     file.write_text(config.model_dump_json())
+    if "RAY_ADDRESS" in environment:  # without a token only this machine's own
+        environment["RAY_ADDRESS"] = f"127.0.0.1:{environment['RAY_ADDRESS'].rpartition(':')[2]}"
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     command = [sys.executable, "-m", "engine", "train", str(file), "--run-dir", str(directory), "--quiet", *more]
     with (directory / "engine.log").open("ab") as log:
@@ -78,11 +80,11 @@ def events(directory: Path) -> list[Event]:
     return [parse_event(line) for line in lines if line.endswith(b"\n")]
 
 
-def wait_for(directory: Path, wanted: Callable[[Event], bool]) -> None:
-    """Until an event is as `wanted`."""
+def wait_for(directory: Path, wanted: Callable[[Event], bool], *, after: int = 0) -> None:
+    """Until an event is as `wanted`, other than the first `after` ones."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
-        told = events(directory)
+        told = events(directory)[after:]
         if any(wanted(event) for event in told):
             return
         over = time.monotonic() > deadline or any(event.kind == "run_failed" for event in told)

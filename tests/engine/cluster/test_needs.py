@@ -31,6 +31,18 @@ def test_without_gpus_each_takes_a_processor() -> None:
     assert (needs.gpus, needs.cpus) == (0, 3)
 
 
+@pytest.mark.parametrize("placement", ["disaggregated", "colocated"])
+def test_environment_actors_have_a_processor_each_and_no_gpu(placement: str) -> None:
+    config = ClusterConfig.model_validate(
+        {"samplers": 2, "learners": 2, "environment_actors": 3, "placement": placement}
+    )
+    needs, without = (needs_of(one, gpus=True) for one in (config, config.model_copy(update={"environment_actors": 0})))
+    assert needs.bundles == [*without.bundles, *[{"CPU": 1}] * 3]
+    assert needs.environments == list(range(len(without.bundles), len(needs.bundles)))
+    assert (needs.cpus, needs.gpus) == (without.cpus + 3, without.gpus)
+    assert (needs.samplers, needs.learners) == (without.samplers, without.learners)
+
+
 @pytest.mark.parametrize(
     ("free", "words"),
     [

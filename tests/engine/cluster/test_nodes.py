@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, train, wait_for
+from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
 
 
 def pid_of(node: Any) -> int:
@@ -18,23 +21,42 @@ def pid_of(node: Any) -> int:
 pytestmark = [pytest.mark.slow, needs_ray]
 
 
-def test_a_node_that_goes_ends_the_attempt_and_with_another_node_the_run_goes_on(tmp_path: Path) -> None:
+@contextmanager
+def three_nodes() -> Iterator[tuple[Any, list[Any]]]:
+    """A head that lends nothing, and two with room for one actor each."""
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     try:
-        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]  # room for one actor each
-        config = ray_config(steps=4, rollout={"groups": 8, "group_size": 8})
-        with engine(config, tmp_path, RAY_ADDRESS=cluster.address) as process:
-            wait_for(tmp_path, rolling_out(3))
-            learner = actors("LearnerActor")[0]
-            cluster.remove_node(next(node for node in nodes if pid_of(node) == learner.ppid()), allow_graceful=False)
-            assert process.wait(200) == 1
-        last = events(tmp_path)[-1]
-        assert last.kind == "run_failed" and last.mendable
-        cluster.add_node(num_cpus=1)
-        assert train(config, tmp_path, "--resume", RAY_ADDRESS=cluster.address, STARBOARD_ATTEMPT="2") == 0
+        yield cluster, [cluster.add_node(num_cpus=1) for _ in range(2)]
     finally:
         cluster.shutdown()
-    assert events(tmp_path)[-1].kind == "run_finished"
-    assert [event.resumed_from for event in events(tmp_path) if event.kind == "run_started"] == [None, 2]
+
+
+def lose_the_node_of(actor: psutil.Process, cluster: Any, nodes: list[Any]) -> None:
+    lost = next(node for node in nodes if pid_of(node) == actor.ppid())
+    nodes.remove(lost)
+    cluster.remove_node(lost, allow_graceful=False)
+
+
+def test_a_node_that_goes_ends_the_attempt_and_the_run_goes_on_where_there_is_room_for_what_it_held(
+    tmp_path: Path,
+) -> None:
+    config = ray_config(steps=1000, rollout={"groups": 8, "group_size": 8}, cluster={"phase_minutes": 60})
+    with three_nodes() as (cluster, nodes):
+        with engine(config, tmp_path, RAY_ADDRESS=cluster.address) as process:
+            wait_for(tmp_path, rolling_out(3))
+            lose_the_node_of(actors("LearnerActor")[0], cluster, nodes)
+            assert process.wait(200) == 1
+        before = events(tmp_path)
+        assert before[-1].kind == "run_failed" and before[-1].mendable
+        nodes.append(cluster.add_node(num_cpus=1))
+        again = {"STARBOARD_ATTEMPT": "2", "RAY_ADDRESS": cluster.address}
+        with engine(config, tmp_path, "--resume", **again) as process:
+            wait_for(tmp_path, rolling_out(4), after=len(before))
+            lose_the_node_of(actors("SamplerActor")[0], cluster, nodes)  # and no other has room for another
+            assert process.wait(200) == 1
+    told = events(tmp_path)
+    assert [event.resumed_from for event in told if event.kind == "run_started"] == [None, 2]
+    assert told[-1].kind == "run_failed" and told[-1].mendable
+    assert "no other has room" in told[-1].message and "goes on from its last checkpoint" in told[-1].remedy

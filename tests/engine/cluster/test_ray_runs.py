@@ -29,11 +29,14 @@ from tests.engine.cluster.runs import (
 
 pytestmark = [pytest.mark.slow, needs_ray]
 OF_THE_MACHINE = ("time/", "perf/", "cluster/")
+OF_TWO_PROGRAMS = ("policy/sampler_gap", "policy/importance_")  # of one that samples and another that learns
 
 
 def metrics(directory: Path) -> dict[int, dict[str, float]]:
+    """What a run on one machine and a run on Ray have in common, by step."""
+    left_out = OF_THE_MACHINE + OF_TWO_PROGRAMS
     return {
-        event.step: {name: value for name, value in event.metrics.items() if not name.startswith(OF_THE_MACHINE)}
+        event.step: {name: value for name, value in event.metrics.items() if not name.startswith(left_out)}
         for event in events(directory)
         if isinstance(event, StepCompleted)
     }
@@ -45,14 +48,26 @@ def played(directory: Path, step: int) -> Counter[tuple[int, int]]:
     return Counter((record["group"], record["member"]) for _, _, record in records)
 
 
-def test_a_run_on_ray_has_the_numbers_of_the_same_run_without(tmp_path: Path, ray_address: str) -> None:
-    config = ray_config()
-    assert train(config, tmp_path / "ray", RAY_ADDRESS=ray_address) == 0
-    assert train(config.model_copy(update={"backend": "local"}), tmp_path / "local") == 0
-    ours, theirs = metrics(tmp_path / "local"), metrics(tmp_path / "ray")
-    assert ours.keys() == theirs.keys() == {1, 2, 3}
-    for step, wanted in ours.items():
-        assert theirs[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+@pytest.fixture(scope="module")
+def numbers_here(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, float]]:
+    """What a run in one process gives."""
+    directory = tmp_path_factory.mktemp("runs") / "local"
+    assert train(ray_config().model_copy(update={"backend": "local"}), directory) == 0
+    return metrics(directory)
+
+
+@pytest.mark.parametrize("environment_actors", [0, 2])
+def test_a_run_on_ray_has_the_numbers_of_the_same_run_without(
+    tmp_path: Path, ray_address: str, numbers_here: dict[int, dict[str, float]], environment_actors: int
+) -> None:
+    config = ray_config(cluster={"environment_actors": environment_actors})
+    assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
+    found = metrics(tmp_path)
+    assert numbers_here.keys() == found.keys() == {1, 2, 3}
+    for step, wanted in numbers_here.items():
+        assert found[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    (freed,) = [event for event in events(tmp_path) if event.kind == "machines_freed"]
+    assert freed.proven
 
 
 def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_path: Path, ray_address: str) -> None:
@@ -62,8 +77,11 @@ def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_pa
         wait_for(tmp_path / "first", rolling_out(1))
         (tmp_path / "first" / "control.json").write_text(json.dumps(wish))
         assert process.wait(200) == 0
-    rates = [step["optim/learning_rate"] for step in metrics(tmp_path / "first").values()]
-    assert (rates[0], rates[2]) == (1e-3, 5e-4)
+    steps = [event.metrics for event in events(tmp_path / "first") if isinstance(event, StepCompleted)]
+    assert (steps[0]["optim/learning_rate"], steps[2]["optim/learning_rate"]) == (1e-3, 5e-4)
+    # what the two sent was compared with what the sampler holds, bit for bit and by its log-probabilities
+    assert [step["cluster/compared_samplers"] for step in steps] == [1.0, 1.0, 1.0]
+    assert all(step["cluster/probe_gap"] < 0.01 for step in steps)
 
     start = {"path": "tiny", "start_from": {"run": "first", "step": 3}}
     fork = ray_config(steps=2, cluster={"learners": 2}, model=start)
@@ -74,59 +92,43 @@ def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_pa
         assert theirs[step] == pytest.approx(ours[step], rel=1e-4, abs=1e-5)
 
 
-def test_a_sampler_that_is_killed_in_a_rollout_is_replaced_and_no_trajectory_counts_twice(
+def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_the_attempt_which_the_next_goes_on_from(
     tmp_path: Path, ray_address: str
 ) -> None:
-    config = ray_config(steps=4, cluster={"samplers": 2}, rollout={"groups": 8, "group_size": 8})
+    config = ray_config(steps=5, cluster={"samplers": 2, "learners": 2}, rollout={"groups": 8, "group_size": 8})
     with engine(config, tmp_path, RAY_ADDRESS=ray_address) as process:
         wait_for(tmp_path, rolling_out(2))
         actors("SamplerActor")[0].send_signal(signal.SIGKILL)
-        assert process.wait(200) == 0
-    told = [event for event in events(tmp_path) if event.kind == "alert_raised" and event.rule == "cluster"]
-    assert len(told) == 1 and "takes its place" in told[0].message
-    for step in range(1, 5):
+        wait_for(tmp_path, rolling_out(4))
+        actors("LearnerActor")[0].send_signal(signal.SIGKILL)
+        assert process.wait(200) == 1
+    *before, freed, failed = events(tmp_path)
+    (alert,) = [event for event in before if event.kind == "alert_raised" and event.rule == "cluster"]
+    assert "takes its place" in alert.message
+    assert freed.kind == "machines_freed" and freed.proven
+    assert failed.kind == "run_failed" and failed.mendable and "learner" in failed.message
+    assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
+    resumed = [event for event in events(tmp_path) if event.kind == "run_started"][-1]
+    assert resumed.resumed_from == 3
+    assert sorted(metrics(tmp_path)) == [1, 2, 3, 4, 5]
+    for step in range(1, 6):  # nothing is counted twice
         assert played(tmp_path, step) == Counter({(group, member): 1 for group in range(8) for member in range(8)})
 
 
-def test_a_learner_that_is_killed_ends_the_attempt_as_mendable_and_the_next_one_goes_on(
-    tmp_path: Path, ray_address: str
+def test_a_run_that_is_told_to_leave_in_an_update_finishes_it_saves_the_step_of_its_weights_and_leaves_no_process(
+    tmp_path: Path,
 ) -> None:
-    config = ray_config(steps=4, cluster={"learners": 2}, rollout={"groups": 8, "group_size": 8})
-    with engine(config, tmp_path, RAY_ADDRESS=ray_address) as process:
-        wait_for(tmp_path, rolling_out(3))
-        actors("LearnerActor")[0].send_signal(signal.SIGKILL)
-        assert process.wait(200) == 1
-    last = events(tmp_path)[-1]
-    assert last.kind == "run_failed" and last.mendable and "learner" in last.message
-    assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
-    resumed = [event for event in events(tmp_path) if event.kind == "run_started"][-1]
-    assert resumed.resumed_from == 2
-    assert sorted(metrics(tmp_path)) == [1, 2, 3, 4]
-
-
-def test_a_run_that_is_told_to_leave_saves_and_leaves_no_process(tmp_path: Path) -> None:
-    with engine(ray_config(steps=1000), tmp_path) as process:
-        wait_for(tmp_path, rolling_out(2))
+    # an update that takes longer than the quarter of a second after which waiting looks whether to leave
+    config = ray_config(steps=1000, rollout={"groups": 16, "group_size": 16}, checkpoint={"every": 0})
+    with engine(config, tmp_path) as process:
+        wait_for(tmp_path, in_phase("update", 2))
         family = descendants(process)
         assert actors("SamplerActor") and actors("LearnerActor")
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(100) == 3
         assert not [one for one in family if one.is_running() and one.status() != "zombie"]
-    saved = [event.step for event in events(tmp_path) if event.kind == "checkpoint_saved"]
-    assert saved[-1] == max(metrics(tmp_path))
-
-
-def test_a_run_that_is_told_to_leave_in_an_update_finishes_it_and_saves_the_step_that_its_weights_are_of(
-    tmp_path: Path, ray_address: str
-) -> None:
-    # an update that takes longer than the quarter of a second after which waiting looks whether to leave
-    config = ray_config(steps=1000, rollout={"groups": 16, "group_size": 16}, checkpoint={"every": 0})
-    with engine(config, tmp_path, RAY_ADDRESS=ray_address) as process:
-        wait_for(tmp_path, in_phase("update", 2))
-        os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(100) == 3
-    saved = events(tmp_path)[-1]
-    assert isinstance(saved, CheckpointSaved) and saved.step == 2
+    saved = [event for event in events(tmp_path) if isinstance(event, CheckpointSaved)][-1]
+    assert saved.step == max(metrics(tmp_path)) == 2
     states = torch.load(tmp_path / saved.path / "learner.pt", weights_only=True)["optimizer"]["state"]
     assert {float(state["step"]) for state in states.values()} == {2.0}
 
@@ -170,3 +172,21 @@ def test_one_rollout_ahead_each_step_is_one_update_behind_and_corrected_for_it(
     assert all(steps[step]["policy/sampler_gap"] > 1e-4 for step in (2, 3, 4))  # an update lies between
     for step in range(1, 5):
         assert played(tmp_path, step) == Counter({(group, member): 1 for group in range(4) for member in range(4)})
+
+
+def test_a_learner_that_is_killed_while_a_rollout_is_ahead_is_told_once_and_the_engine_leaves_at_once(
+    tmp_path: Path, ray_address: str
+) -> None:
+    long = {"kind": "frozen_lake", "max_turns": 8}  # so that the next rollout outlasts what becomes of the learner
+    cluster, rollout = {"overlap": True, "samplers": 2}, {"groups": 16, "group_size": 16}
+    config = ray_config(steps=4, cluster=cluster, rollout=rollout, environments=[long])
+    with engine(config, tmp_path, RAY_ADDRESS=ray_address) as process:
+        wait_for(tmp_path, in_phase("update", 2))  # step 3 is played meanwhile
+        actors("LearnerActor")[0].send_signal(signal.SIGKILL)
+        wait_for(tmp_path, lambda event: event.kind == "run_failed")
+        assert process.wait(20) == 1
+    told = events(tmp_path)
+    assert [event.kind for event in told if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
+    failed = next(event for event in told if event.kind == "run_failed")
+    assert failed.mendable and "learner" in failed.message
+    assert "Traceback" not in (tmp_path / "engine.log").read_text()

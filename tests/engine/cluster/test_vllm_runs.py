@@ -23,12 +23,12 @@ from tests.engine.policies.vllm_builders import needs_vllm
 
 pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
 
-STEPS, GROUPS, MEMBERS = 4, 20, 8
-# Members of a group share its puzzle, so a group is what is drawn. There are 4 x 20 = 80 of them in each run, the same
-# puzzles in both, and the difference of a group's means has the same spread in all: a paired t-test with 79 degrees of
-# freedom. Were the two alike, |t| would pass 4.5 once in 43,000 times, so once in 10,000 for one of the four numbers.
+STEPS, GROUPS, MEMBERS = 3, 20, 8
+# Members of a group share its puzzle, so a group is what is drawn. There are 3 x 20 = 60 of them in each run, the same
+# puzzles in both, and the difference of a group's means has the same spread in all: a paired t-test with 59 degrees of
+# freedom. Were the two alike, |t| would pass 4.5 once in 30,000 times, so once in 7,500 for one of the four numbers.
 # What it finds: a group's success rate of 8 episodes has a standard deviation of at most 0.18, a difference of two
-# 0.25, the mean of 80 of them 0.028; so it finds a gap of 4.5 x 0.028 = 0.13, and smaller ones the nearer success is
+# 0.25, the mean of 60 of them 0.032; so it finds a gap of 4.5 x 0.032 = 0.15, and smaller ones the nearer success is
 # to 0 or 1. `test_another_temperature...` has one that it must find.
 MOST = 4.5
 NUMBERS = ("success", "return", "reply_tokens", "entropy")

@@ -1,0 +1,188 @@
+"""Episode: one environment played with parsed replies within its budgets, with its penalties and faults.
+
+It says when an episode is over and why. What it is given and what it answers is plain data that can be sent, so it may
+be played in another thread or on another machine than its transcript is kept. It knows no tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.environments import make_environment
+from engine.environments.base import Drawing, Environment
+from engine.errors import EnvironmentFault
+from engine.rollout import prompts
+from engine.rollout.action_parser import ParsedReply
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import Frame, StopReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What an episode begins with; with a `fault` it has ended as well. `system` is the model's system prompt, and
+    `optimal_length` the least number of actions to success, None where nobody knows."""
+
+    observation: str = ""
+    drawing: Drawing = field(default_factory=dict)
+    optimal_length: int | None = None
+    system: str = ""
+    fault: EnvironmentFault | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """What one reply did, and the state after it."""
+
+    parsed: ParsedReply
+    executed: list[str] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    reward: float = 0.0
+    penalty: float = 0.0
+    understood: bool = False
+    info: dict[str, Any] = field(default_factory=dict)
+    stop: StopReason | None = None  # None while the episode goes on
+    observation: str = ""
+    actions_left: int = 0
+    success: bool = False  # at any time so far
+    fault: EnvironmentFault | None = None
+
+    @classmethod
+    def of_fault(cls, parsed: ParsedReply, fault: EnvironmentFault) -> TurnOutcome:
+        """A reply that nothing became of."""
+        return cls(parsed=parsed, stop="fault", fault=fault)
+
+
+class Episode:
+    """One environment being played within its budgets."""
+
+    def __init__(self, spec: EpisodeSpec) -> None:
+        self.spec = spec
+        self.config = spec.environment
+        self.turns = 0
+        self.actions = 0
+        self.success = False
+        self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
+        self.observation = ""
+
+    def open(self, *, think: bool) -> Opening:
+        """Resets it, for a transcript that asks for thoughts or not. An `EnvironmentFault` is in the answer."""
+        opening = Opening()
+        try:
+            opening = Opening(observation=self.reset())
+            with self.guarded("drawing, solution or describe"):
+                opening = replace(opening, drawing=self.environment.drawing())
+                solution = self.environment.solution()
+                system = prompts.system_prompt(self.config, self.environment, think=think)
+                length = len(solution) if solution is not None else None
+        except EnvironmentFault as fault:
+            return replace(opening, fault=fault)
+        return replace(opening, optimal_length=length, system=system)
+
+    def answer(self, parsed: ParsedReply) -> TurnOutcome:
+        """As `play`, but for a fault of the environment, which is an outcome too."""
+        try:
+            return self.play(parsed)
+        except EnvironmentFault as fault:
+            return TurnOutcome.of_fault(parsed, fault)
+
+    def reset(self) -> str:
+        """The first observation; `EnvironmentFault` names the environment and seed when it raises."""
+        with self.guarded("reset"):
+            observation, _ = self.environment.reset(seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed})
+            self.observation = _text(observation)
+        return self.observation
+
+    @contextmanager
+    def guarded(self, where: str) -> Iterator[None]:
+        """Whatever the environment raises inside becomes an `EnvironmentFault` that names it, its seed and `where`."""
+        try:
+            yield
+        except Exception as error:
+            raise EnvironmentFault(
+                f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed "
+                f"{self.spec.seed}: {type(error).__name__}: {error}",
+                remedy=f"Run `python -m engine check-env {self.config.kind}` and mend the environment.",
+            ) from error
+
+    @property
+    def actions_left(self) -> int:
+        return self.config.max_actions - self.actions
+
+    def play(self, parsed: ParsedReply) -> TurnOutcome:
+        """Executes the known actions of one reply, in order, until the episode ends or the budget is spent."""
+        self.turns += 1
+        known, unknown = self._resolve(parsed.actions)
+        if unknown and parsed.well_formed:
+            parsed = ParsedReply(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
+        understood = parsed.well_formed and bool(known)
+        frames: list[Frame] = []
+        info: dict[str, Any] = {}
+        reward, over = 0.0, False
+        for action_id, name in known[: self.actions_left]:
+            frame, over, info = self._step(action_id, name)
+            frames.append(frame)
+            reward += frame.reward
+            if over:
+                break
+        self.actions += len(frames)
+        return TurnOutcome(
+            executed=[frame.action for frame in frames],
+            frames=frames,
+            reward=reward,
+            penalty=0.0 if understood else self.config.format_penalty,
+            understood=understood,
+            parsed=parsed,
+            info=_scalars(info),
+            stop=self._stop(over),
+            observation=self.observation,
+            actions_left=self.actions_left,
+            success=self.success,
+        )
+
+    def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
+        """Names as `(id, name)` pairs, case-insensitively, and the names that are no action here."""
+        with self.guarded("action_names"):
+            lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
+        known = [lookup[name.lower()] for name in names if name.lower() in lookup]
+        return known, [name for name in names if name.lower() not in lookup]
+
+    def _step(self, action_id: int, name: str) -> tuple[Frame, bool, dict[str, Any]]:
+        with self.guarded("step"):
+            observation, reward, terminated, truncated, info = self.environment.step(action_id)
+            if not math.isfinite(reward):
+                raise ValueError(f"the reward of {name!r} is {reward}; rewards are finite numbers")
+            frame = Frame(
+                action=name,
+                reward=float(reward),
+                effective=bool(info["action_is_effective"]),
+                observation=_text(observation),
+                drawing=self.environment.drawing(),
+            )
+            solved = bool(info["success"])
+        self.observation = frame.observation
+        self.success = self.success or solved
+        return frame, terminated or truncated, info
+
+    def _stop(self, over: bool) -> StopReason | None:
+        if over:
+            return "success" if self.success else "terminated"
+        if self.actions_left <= 0:
+            return "max_actions"
+        return "max_turns" if self.turns >= self.config.max_turns else None
+
+
+def _text(observation: object) -> str:
+    """An observation is what the model reads, so anything but text is a fault of the environment."""
+    if not isinstance(observation, str):
+        raise TypeError(f"the observation is {type(observation).__name__}; observations are text")
+    return observation
+
+
+def _scalars(info: dict[str, Any]) -> dict[str, Any]:
+    """What a record can keep; JSON has no number that is none."""
+    plain = {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
+    return {key: value for key, value in plain.items() if not isinstance(value, float) or math.isfinite(value)}

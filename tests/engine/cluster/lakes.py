@@ -1,0 +1,71 @@
+"""Environment actors whose FrozenLake is another, and those lakes. No torch here: the actors import this."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from engine.cluster.environment_actor import EnvironmentActor
+from engine.environments.frozen_lake import FrozenLake
+from engine.environments.registry import ENVIRONMENTS
+
+MOST_SECONDS = 30
+WHERE, HOW_MANY = "TESTS_MEETING_PLACE", "TESTS_MEETING_SIZE"
+
+
+class LakeActor(EnvironmentActor):
+    def __init__(self, *, lake: str, meeting: tuple[str, int] = ("", 0), **given: Any) -> None:
+        ENVIRONMENTS["frozen_lake"] = lake
+        os.environ[WHERE], os.environ[HOW_MANY] = meeting[0], str(meeting[1])
+        super().__init__(**given)
+
+    def loaded(self, names: list[str]) -> list[str]:
+        return [name for name in names if name in sys.modules]
+
+
+class MeetingLake(FrozenLake):
+    """A step ends when so many steps, of whatever process, were inside at once.
+
+    Notes how many it saw; one that is late may see fewer, since others have gone on.
+    """
+
+    def step(self, action: int) -> Any:
+        folder, wanted = Path(os.environ[WHERE]), int(os.environ[HOW_MANY])
+        inside = folder / f"inside-{id(self)}-{os.getpid()}"
+        inside.touch()
+        deadline = time.monotonic() + MOST_SECONDS
+        while not (folder / "met").exists():
+            assert time.monotonic() < deadline, "they never met"
+            seen = len(list(folder.glob("inside-*")))
+            if seen >= wanted:
+                time.sleep(0.2)  # others might come in, if there are more
+                (folder / f"seen-{len(list(folder.glob('inside-*')))}").touch()
+                (folder / "met").touch()
+            time.sleep(0.01)
+        inside.unlink()
+        return super().step(action)
+
+
+class DyingLake(FrozenLake):
+    """The first member of the first group takes its process with it."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        chance = (options or {}).get("chance_seed", 0)
+        self.deadly = chance == (seed or 0) * 1009 + 1
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: int) -> Any:
+        if self.deadly:
+            os._exit(1)
+        return super().step(action)
+
+
+class BlockingLake(FrozenLake):
+    """A step that never ends."""
+
+    def step(self, action: int) -> Any:
+        while True:
+            time.sleep(0.1)

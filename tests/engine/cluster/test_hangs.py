@@ -1,0 +1,125 @@
+"""A process that hangs: what is told of it, what becomes of it, and how the run goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.cluster.evidence import innermost
+from engine.cluster.looking import Place, look, py_spy, stacks_by_spy
+from engine.events import AlertRaised
+from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from engine.cluster.actor_setup import set_up
+
+def hang():
+    print("the last word", file=sys.stderr, flush=True)
+    while True:
+        time.sleep(0.1)
+
+{setting}
+hang()
+"""
+SET_UP = 'set_up("worker", Path(sys.argv[1]))'
+
+
+@contextmanager
+def hanging(folder: Path, setting: str) -> Iterator[int]:
+    """A process that hangs in `hang`; its id."""
+    errors = folder / "errors"
+    with errors.open("w") as file:
+        process = subprocess.Popen([sys.executable, "-c", WORKER.format(setting=setting), str(folder)], stderr=file)
+    try:
+        deadline = time.monotonic() + 60
+        while "the last word" not in errors.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_of_a_process_are_seen_where_it_hangs_and_its_last_words(tmp_path: Path) -> None:
+    with hanging(tmp_path, SET_UP) as pid:
+        (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert innermost(seen.stack).startswith("hang")
+    assert (seen.name, seen.state, seen.log) == ("worker", "", "the last word")
+
+
+def test_a_process_that_was_stopped_says_nothing_and_is_told_as_stopped(tmp_path: Path) -> None:
+    with hanging(tmp_path, SET_UP) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert seen.state == "stopped by a signal"
+    assert innermost(seen.stack).startswith(
+        "hang" if py_spy() else "no stack"
+    )  # py-spy asks the kernel, not the process
+
+
+def test_a_process_that_is_gone_is_told_as_gone(tmp_path: Path) -> None:
+    with hanging(tmp_path, SET_UP) as pid:
+        pass
+    (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert (seen.state, seen.stack, seen.log) == ("gone", "", "")
+
+
+@pytest.mark.skipif(py_spy() is None, reason="py-spy is not installed")
+def test_py_spy_tells_of_a_process_that_does_not_tell_of_itself(tmp_path: Path) -> None:
+    with hanging(tmp_path, "") as pid:
+        assert innermost(stacks_by_spy(pid)).startswith("hang")
+
+
+def test_the_newest_frame_is_the_working_threads_in_either_form() -> None:
+    own = 'Current thread 0x1 (most recent call first):\n  File "old.py", line 1 in old\n'
+    own += 'Thread 0x2 (most recent call first):\n  File "other.py", line 2 in other\n\n'
+    own += 'Current thread 0x1 (most recent call first):\n  File "new.py", line 3 in new\n'
+    assert innermost(own) == "new in new.py:3"
+    spied = 'Process 7: python\n\nThread 7 (idle): "MainThread"\n    all_reduce (torch/x.py:12)\n    a (b.py:1)\n'
+    assert innermost(spied + 'Thread 8 (idle): "watch"\n    wait (threading.py:3)\n') == "all_reduce (torch/x.py:12)"
+    assert innermost("") == "no stack"
+
+
+@pytest.fixture
+def two_nodes() -> Iterator[str]:
+    """Address of a cluster whose actors are on another node than their driver."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=2)
+        yield cluster.address
+    finally:
+        cluster.shutdown()
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_learner_that_hangs_is_told_with_what_each_process_does_and_is_ended(tmp_path: Path, two_nodes: str) -> None:
+    config = ray_config(steps=3, cluster={"phase_minutes": 0.75}, rollout={"groups": 8, "group_size": 8})
+    with engine(config, tmp_path, RAY_ADDRESS=two_nodes) as process:
+        wait_for(tmp_path, rolling_out(2))
+        learner = actors("LearnerActor")[0]
+        learner.send_signal(signal.SIGSTOP)
+        assert process.wait(200) == 1
+    told = events(tmp_path)
+    (alert,) = [event for event in told if isinstance(event, AlertRaised)]
+    assert (alert.step, alert.rule, alert.metric, alert.value) == (2, "cluster", "time/update", 45.0)
+    assert "Update took longer than 0.75 minutes; learner 0 did not answer." in alert.message
+    assert "learner-0-1 (stopped by a signal)" in alert.message
+    assert re.search(r"sampler-0-2: \S*main_loop ", alert.message)  # it waits for work
+    assert "Ray shows 2 of 2 nodes alive" in alert.message
+    assert "in learn\n" in (tmp_path / "stacks" / "driver.txt").read_text()
+    assert told[-1].kind == "run_failed" and told[-1].mendable
+    assert not actors("LearnerActor")  # so that the next attempt has room

@@ -1,0 +1,25 @@
+"""What goes wrong while a run's processes start is told by its reason, and mended only where a new start may help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.cluster.runs import events, needs_ray, ray_config, train
+from tests.engine.models import save_small_model
+from tests.engine.policies.vllm_builders import needs_vllm
+
+pytestmark = [pytest.mark.slow, needs_ray]
+
+
+@needs_vllm
+def test_a_model_that_vllm_cannot_run_ends_the_run_with_its_reason_and_is_not_tried_again(
+    tmp_path: Path, ray_address: str
+) -> None:
+    narrow = save_small_model(tmp_path / "narrow")  # heads of 16, which vLLM's attention on a CPU does not have
+    config = ray_config(cluster={"sampler": "vllm"}, model={"path": str(narrow)})
+    assert train(config, tmp_path / "run", RAY_ADDRESS=ray_address) == 1
+    last = events(tmp_path / "run")[-1]
+    assert last.kind == "run_failed" and last.error == "ModelError" and not last.mendable
+    assert "head_dim=16" in last.message and "Take a decoder-only language model" in last.remedy
