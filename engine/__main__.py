@@ -82,11 +82,12 @@ def probe_main(argv: list[str]) -> int:
     )
     parser.add_argument("run_dir", type=Path, help="a run directory")
     parser.add_argument("--checkpoint", metavar="STEP_N", help="a folder of its checkpoints; default: the newest good")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     options = parser.parse_args(argv)
 
     from engine.training.probe_command import probe_run
 
-    return probe_run(options.run_dir, chosen=options.checkpoint)
+    return probe_run(options.run_dir, chosen=options.checkpoint, overrides=options.set)
 
 
 def detect_main(argv: list[str]) -> int:

@@ -145,13 +145,25 @@ class AlertRaised(EventBase):
     metric: str
     value: float
     baseline: float | None = None
-    action: Literal["notify", "checkpoint", "pause", "stop"] = "notify"
+    since: int | None = None  # the step at which the breached readings began
+    action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
+
+
+class MachinesFreed(EventBase):
+    """An attempt on a cluster has ended its actors; what the cluster says of that. `proven`: that it holds nothing."""
+
+    kind: Literal["machines_freed"] = "machines_freed"
+    account: str
+    proven: bool
 
 
 class RunFinished(EventBase):
+    """`fork_before`: a rule asks for a fork from the last checkpoint before this step."""
+
     kind: Literal["run_finished"] = "run_finished"
     outcome: Outcome
     reason: str
+    fork_before: int | None = None
 
 
 class RunFailed(EventBase):
@@ -174,12 +186,14 @@ Event = Annotated[
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised
+    | MachinesFreed
     | RunFinished
     | RunFailed,
     Field(discriminator="kind"),
 ]
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+MACHINES = "cluster"  # rule of alerts of machines, not of the policy: they stay though their step is made again
 TERMINAL_KINDS = frozenset({"run_finished", "run_failed"})
 
 

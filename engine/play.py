@@ -17,7 +17,8 @@ from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
 from engine.errors import ConfigError
 from engine.rollout.action_parser import SEPARATOR, parse_reply
-from engine.rollout.env_state_manager import Episode, EpisodeSpec, TurnOutcome
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.prompts import opener
 
 

@@ -36,6 +36,8 @@ def describe(event: Event) -> str:
             return f"{event.severity} at step {event.step}: {event.message}"
         case "checkpoint_saved":
             return f"checkpoint at step {event.step}: {event.path}"
+        case "machines_freed":
+            return event.account
         case "run_finished":
             return f"{event.outcome}: {event.reason}"
         case "run_failed":

@@ -8,7 +8,7 @@ The choice itself is in `engine.algorithms.group_choice`, on plain numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -21,7 +21,7 @@ LossScaling = Literal["none", "linear", "sqrt"]
 
 
 def select_groups(
-    scores: Tensor,
+    scores: Tensor | Sequence[float],
     *,
     strategy: Strategy,
     value: float,
@@ -32,11 +32,11 @@ def select_groups(
 ) -> list[int]:
     """Indices of the kept groups among `scores` (G,), ascending; empty when there is no signal.
 
-    What each strategy and mode keeps is in `choose_groups`, which this is, on a tensor.
-    `select_groups(tensor([4., 2., 1., 1.]), strategy="top_p", value=0.9)` is `[0, 1]`.
+    What each strategy and mode keeps is in `choose_groups`, which this is, on a tensor or a list.
+    `select_groups(tensor([4., 2., 1., 1.]), strategy="top_p", value=0.9)` is `[0, 1]`. `ValueError` for another shape.
     """
     return choose_groups(
-        scores.double().tolist(),
+        _numbers(scores),
         strategy=strategy,
         value=value,
         mode=mode,
@@ -46,9 +46,17 @@ def select_groups(
     )
 
 
-def filter_threshold(scores: Tensor, kept: list[int], *, largest: bool = True) -> float:
-    """The score of the last group that was kept; `threshold_of` on a tensor (G,)."""
-    return threshold_of(scores.double().tolist(), kept, largest=largest)
+def filter_threshold(scores: Tensor | Sequence[float], kept: list[int], *, largest: bool = True) -> float:
+    """The score of the last group that was kept; `threshold_of` on a tensor (G,) or a list."""
+    return threshold_of(_numbers(scores), kept, largest=largest)
+
+
+def _numbers(scores: Tensor | Sequence[float]) -> list[float]:
+    given = torch.as_tensor(scores, dtype=torch.float64)
+    if given.ndim != 1:
+        raise ValueError(f"scores has the shape {tuple(given.shape)}; give one number for each group, (G,).")
+    numbers: list[float] = given.tolist()
+    return numbers
 
 
 def group_scores(values: Tensor, groups: Tensor, metric: GroupMetric = "reward_variance") -> Tensor:

@@ -29,6 +29,8 @@ class PolicyLoss:
 
     loss: Tensor  # ()
     clip_fraction: float  # where the upper or lower clip decides
+    clipped_above: float  # where the upper one does
+    clipped_below: float  # where the lower one does
     clip_fraction_low: float  # where the dual clip decides
     ratio_max: float
     approx_kl: float  # mean of old minus new log-probability
@@ -62,9 +64,12 @@ def policy_loss(
         bounded = (advantages < 0) & (bound < losses)
         losses = torch.where(bounded, bound, losses)
     tokens = mask.sum().clamp(min=1)
+    held = (clipped > plain) * mask  # (B, T)
     return PolicyLoss(
         loss=aggregate(losses, mask, aggregation, normalizer=normalizer),
-        clip_fraction=float(((clipped > plain) * mask).sum() / tokens),
+        clip_fraction=float(held.sum() / tokens),
+        clipped_above=float((held * (advantages > 0)).sum() / tokens),
+        clipped_below=float((held * (advantages < 0)).sum() / tokens),
         clip_fraction_low=float((bounded * mask).sum() / tokens),
         ratio_max=float((ratio.detach() * mask).max()),
         approx_kl=float(((old_logprobs - logprobs.detach()) * mask).sum() / tokens),

@@ -154,8 +154,9 @@ class RolloutConfig(Section):
         0,
         ge=0,
         le=1024,
-        description="Threads that step environments while sampling goes on, for environments that wait on something, "
-        "such as a server. 0 steps them in turn, which is fastest for those that only compute.",
+        description="Threads that play environments while sampling goes on, for environments that wait on something, "
+        "such as a server. 0 plays them in turn, which is fastest for those that only compute. With "
+        "cluster.environment_actors, so many in each of these.",
     )
     overlong_buffer: float = Field(
         0.0,

@@ -76,7 +76,8 @@ class CheckpointConfig(Section):
         ge=0,
         le=100,
         description="Times that a run of the site goes on by itself from its newest checkpoint, after a fault that a "
-        "fresh start can mend: a killed engine, a lost node, a phase that hangs. 0: never.",
+        "fresh start can mend: a killed engine, a lost node, a phase that hangs. 0: never. As many forks that alert "
+        "rules ask for follow one another at most.",
     )
 
 
@@ -89,8 +90,8 @@ class CaptureConfig(Section):
         ge=0,
         le=100_000,
         description="Trajectories kept of a recorded step; 0: all. The best, the worst and one of each group with "
-        "equal returns, a fault or an unparsed reply are kept even above it; what is left makes such groups whole, and "
-        "then takes groups by lot.",
+        "equal returns, a fault or an unparsed reply are kept even above it, and a tenth of it by lot; what is left "
+        "makes such groups whole, and then takes groups by lot.",
     )
     keep_steps: int = Field(
         0,
@@ -124,7 +125,9 @@ class StopConfig(Section):
 class DetectorsConfig(Section):
     """The rules that raise alerts, and what follows an alert of each severity."""
 
-    watch_action: Action = Field("notify", description="After an alert to watch: notify, checkpoint, pause or stop.")
+    watch_action: Action = Field(
+        "notify", description="After an alert to watch: notify, checkpoint, pause, stop or fork."
+    )
     warn_action: Action = Field(
         "notify", description="After a warning. checkpoint keeps the last good weights: few runs recover."
     )
@@ -133,7 +136,10 @@ class DetectorsConfig(Section):
         description="After a critical alert. pause lets you look first; go on from the run's page, or by a "
         'control.json with {"request": "run"}.',
     )
-    dead_action: Action = Field("notify", description="When nothing can be learned any more. stop saves the machine.")
+    dead_action: Action = Field(
+        "notify",
+        description="When nothing can be learned any more. stop saves the machine; fork goes on from before it.",
+    )
     rules: tuple[RuleConfig, ...] = Field(
         DEFAULT_RULES, max_length=100, description="All rules of the run; naming any replaces the whole list."
     )

@@ -24,6 +24,7 @@ class AlertDraft:
     metric: str
     value: float
     baseline: float | None = None
+    since: int = 0
     action: Action = "notify"
     ending: Ending = "collapsed"
 
@@ -47,11 +48,15 @@ def _in_words(number: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What one step raised; `stop` says why the run must end, if it must, and `ending` as what."""
+    """What one step raised; `stop` says why the run must end, if it must, and `ending` as what.
+
+    `fork_before` is the step at which the trouble began that a fork is asked for.
+    """
 
     alerts: list[AlertDraft] = field(default_factory=list)
     stop: str | None = None
     ending: Ending = "collapsed"
+    fork_before: int | None = None
 
     def asks_for(self, action: Action) -> bool:
         return any(alert.action == action for alert in self.alerts)

@@ -31,6 +31,7 @@ KINDS: dict[Kind, type[Rule]] = {
     "template_collapse": TemplateCollapse,
     "agreement": Agreement,
 }
+FORK_WORDS = "It asks the site for a fork from before step {}; without a site it only ends."
 
 
 def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule]:
@@ -82,19 +83,19 @@ class Detectors:
 
     def observe(self, step: int, metrics: Metrics) -> Verdict:
         """Takes in one step, in order; what to raise, what to do, and whether to end."""
-        alerts = self._alerts(metrics)
+        alerts = self._alerts(step, metrics)
         reasons = [stop.observe(metrics) for stop in self.stops.values()]
-        if reason := next((reason for reason in reasons if reason), None):
-            return Verdict(alerts=alerts, stop=reason)
-        ending = next((alert for alert in alerts if alert.action == "stop"), None)
-        if ending is None:
-            return Verdict(alerts=alerts)
-        return Verdict(alerts=alerts, stop=f"{ending.rule}: {ending.message}", ending=ending.ending)
+        verdict, reason = _verdict(alerts), next((reason for reason in reasons if reason), None)
+        return Verdict(alerts=alerts, stop=reason) if reason and verdict.fork_before is None else verdict
 
-    def _alerts(self, metrics: Metrics) -> list[AlertDraft]:
+    def observe_evaluation(self, step: int, metrics: Metrics) -> Verdict:
+        """Takes in the held-out metrics after `step`. Only the rules read them, and only those of their own."""
+        return _verdict(self._alerts(step, metrics))
+
+    def _alerts(self, step: int, metrics: Metrics) -> list[AlertDraft]:
         seen, drafts = dict(metrics), []
         for name, rule in self.rules.items():
-            if draft := rule.observe(seen):
+            if draft := rule.observe(seen, step=step):
                 drafts.append(replace(draft, action=self.config.action_of(rule.config, draft.severity)))
             seen[FIRING + name] = float(rule.firing)
         return drafts
@@ -125,8 +126,20 @@ class Detectors:
                 self.stops[name].steps = steps
 
 
+def _verdict(alerts: list[AlertDraft]) -> Verdict:
+    """By the alert that asks for a fork from furthest back, or else the first that ends the run."""
+    forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.since, default=None)
+    if forking is not None:
+        words = f"{forking.rule}: {forking.message} {FORK_WORDS.format(forking.since)}"
+        return Verdict(alerts=alerts, stop=words, ending=forking.ending, fork_before=forking.since)
+    stopping = next((alert for alert in alerts if alert.action == "stop"), None)
+    if stopping is None:
+        return Verdict(alerts=alerts)
+    return Verdict(alerts=alerts, stop=f"{stopping.rule}: {stopping.message}", ending=stopping.ending)
+
+
 def _sees_the_same(one: RuleConfig, other: RuleConfig) -> bool:
-    what = ("kind", "metric", "window", "baseline", "holding")
+    what = ("kind", "metric", "mean_over", "window", "baseline", "holding")
     return all(getattr(one, name) == getattr(other, name) for name in what)
 
 

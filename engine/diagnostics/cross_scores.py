@@ -7,9 +7,9 @@ thoughts, so the cost is N prompts plus M x N short continuations. What the numb
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -24,61 +24,99 @@ Ids = Sequence[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """M thoughts and N distinct prompts; thought i was sampled after prompt `true_column[i]`."""
+    """M thoughts and N distinct prompts; thought i was sampled after prompt `true_column[i]`.
+
+    `environments` says whose each prompt is; empty where they are all of one.
+    """
 
     prompts: list[list[int]]
     thoughts: list[list[int]]
     true_column: list[int]
+    environments: list[str] = field(default_factory=list)
 
 
 def sample_pairs(
-    pairs: Sequence[tuple[Ids, Ids]], *, reasonings: int, prompts: int, generator: np.random.Generator
+    pairs: Sequence[tuple[Ids, Ids]],
+    *,
+    reasonings: int,
+    prompts: int,
+    generator: np.random.Generator,
+    environments: Sequence[str] | None = None,
 ) -> Pairs:
     """At most `prompts` distinct prompts and `reasonings` thoughts that followed them, drawn without replacement.
 
-    `pairs` are `(prompt ids, thought ids)` of first turns. Empty thoughts are left out first, so a broken format shows
-    as fewer samples. Thoughts are spread evenly over the prompts, as far as there are any, and keep their order.
+    `pairs` are `(prompt ids, thought ids)` of first turns, and `environments` whose each is: prompts are spread evenly
+    over them. Empty thoughts are left out first, so a broken format shows as fewer samples. Thoughts are spread evenly
+    over the prompts, as far as there are any, and keep their order.
     """
-    usable = [(tuple(prompt), list(thought)) for prompt, thought in pairs if len(thought)]
-    distinct = list(dict.fromkeys(prompt for prompt, _ in usable))
-    columns = [distinct[i] for i in sorted(generator.permutation(len(distinct))[:prompts])]
-    place = {prompt: column for column, prompt in enumerate(columns)}
-    open_to = [(place[prompt], thought) for prompt, thought in usable if prompt in place]
-    rounds: list[tuple[int, int]] = []  # (how many of the same prompt come before, index), in random order
-    taken: Counter[int] = Counter()
-    for index in generator.permutation(len(open_to)).tolist():
-        column = open_to[index][0]
-        rounds.append((taken[column], index))
-        taken[column] += 1
-    chosen = sorted(index for _, index in sorted(rounds, key=itemgetter(0))[:reasonings])
+    owners = environments or [""] * len(pairs)
+    usable = [
+        ((owner, tuple(prompt)), list(thought))
+        for owner, (prompt, thought) in zip(owners, pairs, strict=True)
+        if len(thought)
+    ]
+    distinct = list(dict.fromkeys(key for key, _ in usable))
+    drawn = evenly(generator.permutation(len(distinct)).tolist(), [owner for owner, _ in distinct])
+    columns = [distinct[i] for i in sorted(drawn[:prompts])]
+    place = {key: column for column, key in enumerate(columns)}
+    open_to = [(place[key], thought) for key, thought in usable if key in place]
+    order = evenly(generator.permutation(len(open_to)).tolist(), [column for column, _ in open_to])
+    chosen = sorted(order[:reasonings])
     return Pairs(
-        prompts=[list(prompt) for prompt in columns],
+        prompts=[list(prompt) for _, prompt in columns],
         thoughts=[open_to[i][1] for i in chosen],
         true_column=[open_to[i][0] for i in chosen],
+        environments=[owner for owner, _ in columns] if environments else [],
     )
 
 
+def evenly(order: Sequence[int], owners: Sequence[Hashable]) -> list[int]:
+    """`order`, indices into `owners`, so that each owner's first come before any's second, and so on."""
+    taken: Counter[Hashable] = Counter()
+    rounds: list[tuple[int, int]] = []  # (how many of the same owner come before, index)
+    for index in order:
+        rounds.append((taken[owners[index]], index))
+        taken[owners[index]] += 1
+    return [index for _, index in sorted(rounds, key=itemgetter(0))]
+
+
 def sample_turns(
-    trajectories: Sequence[Sequence[tuple[Ids, Ids]]], *, reasonings: int, generator: np.random.Generator
+    trajectories: Sequence[Sequence[tuple[Ids, Ids]]],
+    *,
+    reasonings: int,
+    generator: np.random.Generator,
+    environments: Sequence[str] | None = None,
 ) -> Pairs:
     """At most `reasonings` thoughts of any turn, scored under each other's whole contexts.
 
-    `trajectories` hold `(context ids, thought ids)` of their turns; empty thoughts are left out first. Each draw takes
-    a trajectory with turns left, each as likely, and one of its turns. Unlike RAGEN's no turn is drawn twice and equal
-    contexts share a column: repeated columns would push mutual information down.
+    `trajectories` hold `(context ids, thought ids)` of their turns, and `environments` whose each is; empty thoughts
+    are left out first. Each draw takes a trajectory with turns left, each as likely, and one of its turns. Unlike
+    RAGEN's no turn is drawn twice and equal contexts share a column: repeated columns would push mutual information
+    down.
     """
-    left = [list(usable) for turns in trajectories if (usable := [turn for turn in turns if len(turn[1])])]
-    columns: dict[tuple[int, ...], int] = {}
+    owners = environments or [""] * len(trajectories)
+    left = [
+        (owner, list(usable))
+        for owner, turns in zip(owners, trajectories, strict=True)
+        if (usable := [turn for turn in turns if len(turn[1])])
+    ]
+    columns: dict[tuple[str, tuple[int, ...]], int] = {}
     thoughts: list[list[int]] = []
     true_column: list[int] = []
     while left and len(thoughts) < reasonings:
         place = int(generator.integers(len(left)))
-        context, thought = left[place].pop(int(generator.integers(len(left[place]))))
-        if not left[place]:
+        owner, turns = left[place]
+        context, thought = turns.pop(int(generator.integers(len(turns))))
+        if not turns:
             left.pop(place)
         thoughts.append(list(thought))
-        true_column.append(columns.setdefault(tuple(context), len(columns)))
-    return Pairs(prompts=[list(context) for context in columns], thoughts=thoughts, true_column=true_column)
+        true_column.append(columns.setdefault((owner, tuple(context)), len(columns)))
+    return Pairs(
+        prompts=[list(context) for _, context in columns],
+        thoughts=thoughts,
+        true_column=true_column,
+        environments=[owner for owner, _ in columns] if environments else [],
+    )
 
 
 @torch.no_grad()  # inference mode would leave sharded weights as tensors that no backward pass may use

@@ -49,10 +49,15 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice="Such spikes often come before a collapse that cannot be undone: save a checkpoint, watch success.",
     ),
     RuleConfig(
+        name="skipped_updates", kind="above", metric="optim/skipped_updates", severity="critical", steps=1, limit=0.0,
+        cooldown=10, subject="The number of updates with no finite gradient",
+        advice="Those changed nothing. Lower the learning rate, or go on from a checkpoint before it.",
+    ),
+    RuleConfig(
         name="template_collapse", kind="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=1,
         limit=0.6, baseline=2, floor=0.2, holding="collapse/conditional_entropy_token", holding_limit=0.5,
         subject="What thoughts tell about their prompt, as a share of what they could tell,",
-        advice="Thoughts stay varied but answer the state less and less, and success follows: read thoughts on "
+        advice="Thoughts stay varied but answer the state less and less: read thoughts on "
         f"different puzzles. {_GENTLER}",
     ),
     RuleConfig(

@@ -1,8 +1,9 @@
 """Mutual information of prompt and reasoning, estimated from a matrix of cross log-likelihoods (arXiv 2604.06268).
 
 With M reasonings scored under N prompts, in-batch contrast gives `I(X; Z)` up to a ceiling of ln N. Whether each
-reasoning is likeliest under its own prompt (retrieval) is the same question without logarithms. Only arithmetic here:
-scores come from `cross_scores`. No torch.
+reasoning is likeliest under its own prompt (retrieval) is the same question without logarithms. Where there are several
+environments, a reasoning is contrasted with prompts of its own alone: to tell environments apart is no reasoning about
+a state. Only arithmetic here: scores come from `cross_scores`. No torch.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class MutualInformation:
     samples: int
     prompts: int
     mi: float
-    ceiling: float  # ln N: no estimate from N prompts can pass it
+    ceiling: float  # ln N: no estimate from N prompts can pass it; of several environments its mean over reasonings
     conditional_entropy: float  # H(Z|X) of a whole reasoning
     reasoning_entropy: float  # H(Z)
     conditional_entropy_token: float
@@ -44,6 +45,7 @@ class MutualInformation:
     mi_token_compat: float
     reasoning_entropy_token_compat: float
     retrieval_at: dict[int, float]  # k: share whose own prompt is among the k likeliest
+    chance_at: dict[int, float]  # k: what guessing k prompts would reach
     zscore: float
     zscore_token_compat: float
     marginal_std: float
@@ -77,7 +79,7 @@ class MutualInformation:
     def _retrieval_metrics(self) -> dict[str, float]:
         found = {}
         for k, accuracy in self.retrieval_at.items():
-            chance = min(1.0, k * self.retrieval_chance)
+            chance = self.chance_at[k]
             found[f"collapse/retrieval_accuracy_at_{k}"] = accuracy
             found[f"collapse/retrieval_chance_at_{k}"] = chance
             found[f"collapse/retrieval_above_chance_at_{k}"] = accuracy - chance
@@ -108,7 +110,12 @@ class SmoothedZScore:
 
 
 def estimate(
-    log_likelihood: Any, lengths: Any, true_column: Any, signatures: Sequence[Hashable] | None = None
+    log_likelihood: Any,
+    lengths: Any,
+    true_column: Any,
+    signatures: Sequence[Hashable] | None = None,
+    *,
+    environments: Sequence[Hashable] | None = None,
 ) -> MutualInformation:
     """What M reasonings scored under N prompts say about their dependence on the prompt.
 
@@ -119,26 +126,37 @@ def estimate(
         matched_i  = L[i, c(i)]                    H(Z|X) = -mean matched
         marginal_i = ln (1/N) sum_j exp L[i, j]    H(Z)   = -mean marginal      I = mean (matched - marginal) <= ln N
 
+    `environments` (N,) says whose each prompt is; None is one for all. The sums over j, N and retrieval are then of
+    the columns whose environment is that of c(i), and the ceiling is the mean of ln N over reasonings. One whose
+    environment has no other prompt adds 0 to both.
+
     `estimate([[-1, -9], [-9, -1]], [1, 1], [0, 1]).mi` is 0.6928, just under ln 2. `ValueError` when there is nothing
     to contrast: fewer than two prompts, or no reasoning.
     """
     scores, sizes, columns = _checked(log_likelihood, lengths, true_column)
-    marks = _marks(signatures, scores.shape[1])
+    marks = _marks(signatures, scores.shape[1], "signatures")
+    places = _marks(environments or [0] * scores.shape[1], scores.shape[1], "environments")
+    open_to = places[None, :] == places[columns][:, None]  # (M, N) columns that a reasoning is contrasted with
+    counts = open_to.sum(axis=1)  # (M,)
+    scores = np.where(open_to, scores, -np.inf)
     per_token = scores / sizes[:, None]
-    matched, marginal = _contrast(scores, columns)
-    token_matched, token_marginal = _contrast(per_token, columns)
-    same = marks[None, :] == marks[columns][:, None]  # (M, N) whether a column counts as the reasoning's own
+    matched, marginal = _contrast(scores, columns, counts)
+    token_matched, token_marginal = _contrast(per_token, columns, counts)
+    same = (marks[None, :] == marks[columns][:, None]) & open_to  # (M, N) whether a column counts as its own
+    chances, share = _shares(same.sum(axis=1) / counts)
+    widths, weight = _shares(counts)
     return MutualInformation(
         samples=scores.shape[0],
         prompts=scores.shape[1],
         mi=float((matched - marginal).mean()),
-        ceiling=math.log(scores.shape[1]),
+        ceiling=float(sum(math.log(width) * part for width, part in zip(widths, weight, strict=True))),
         conditional_entropy=float(-matched.mean()),
         reasoning_entropy=float(-marginal.mean()),
         conditional_entropy_token=float(-token_matched.mean()),
         retrieval_accuracy=float(same[np.arange(len(scores)), _first_best(scores)].mean()),
-        retrieval_chance=float(same.mean()),
+        retrieval_chance=float(chances @ share),
         retrieval_at={k: _found_in_top(scores, same, k) for k in TOP},
+        chance_at={k: float(np.minimum(1.0, k * chances) @ share) for k in TOP},
         mi_token_compat=float((token_matched - token_marginal).mean()),
         reasoning_entropy_token_compat=float(-token_marginal.mean()),
         zscore=_zscore(matched, marginal),
@@ -166,21 +184,27 @@ def _checked(log_likelihood: Any, lengths: Any, true_column: Any) -> tuple[Float
     return scores, sizes, columns
 
 
-def _marks(signatures: Sequence[Hashable] | None, count: int) -> Integers:
+def _marks(signatures: Sequence[Hashable] | None, count: int, what: str) -> Integers:
     """(N,) the first column with the same signature."""
     if signatures is None:
         return np.arange(count)
     if len(signatures) != count:
-        raise ValueError(f"signatures has {len(signatures)} entries for {count} prompts; give one for each.")
+        raise ValueError(f"{what} has {len(signatures)} entries for {count} prompts; give one for each.")
     first: dict[Hashable, int] = {}
     return np.array([first.setdefault(signature, column) for column, signature in enumerate(signatures)])
 
 
-def _contrast(scores: Floats, columns: Integers) -> tuple[Floats, Floats]:
-    """Each reasoning's score under its own prompt, and its log-mean over all prompts."""
+def _shares(values: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    """The different values there are, and what share of all each has: their mean without a sum of many roundings."""
+    different, counts = np.unique(values, return_counts=True)
+    return different, counts / len(values)
+
+
+def _contrast(scores: Floats, columns: Integers, counts: Integers) -> tuple[Floats, Floats]:
+    """Each reasoning's score under its own prompt, and its log-mean over the `counts` prompts it is open to."""
     matched = scores[np.arange(len(scores)), columns]
     top = scores.max(axis=1)
-    marginal = np.log(np.exp(scores - top[:, None]).mean(axis=1)) + top
+    marginal = np.log(np.exp(scores - top[:, None]).sum(axis=1) / counts) + top
     return matched, marginal
 
 

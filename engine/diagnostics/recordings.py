@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.held_out import held_out_metrics
 from engine.errors import RunDirectoryError
-from engine.events import Event, RunStarted, StepCompleted, parse_event
+from engine.events import EvaluationCompleted, Event, RunStarted, StepCompleted, parse_event
 
 GONE = 0.05  # training success below this to the end is a collapse
+STAYED = 5  # recorded steps that it has to be below; one bad last step is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """The steps of one run, in order, as `(step, metrics)`."""
+    """The steps of one run, in order, as `(step, metrics)`, and its held-out evaluations, each after its step."""
 
     name: str
     steps: list[tuple[int, Metrics]]
+    evaluations: list[tuple[int, Metrics]] = field(default_factory=list)
 
     @property
     def collapsed_at(self) -> int | None:
-        """The first step from which training success stayed below 5% to the end; None where it did not."""
-        gone = None
-        for step, metrics in self.steps:
-            if metrics.get("rollout/success", 1.0) >= GONE:
-                gone = None
-            elif gone is None:
-                gone = step
-        return gone
+        """The first of the steps, at least 5, in which training success stayed below 5% to the end; else None.
+
+        A run that never had success has none to lose.
+        """
+        return collapse_of([(step, metrics.get("rollout/success", 1.0)) for step, metrics in self.steps])
+
+
+def collapse_of(successes: Sequence[tuple[int, float]]) -> int | None:
+    """The first step of a collapse, given `(step, training success)` of each recorded step in order."""
+    low = [step for step, _ in takewhile(lambda one: one[1] < GONE, reversed(successes))]
+    return low[-1] if STAYED <= len(low) < len(successes) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +54,24 @@ class Firing:
 def read_recording(directory: Path) -> Recording:
     """The metrics of a run directory's steps; steps that a later attempt did again count as it did them."""
     steps: dict[int, Metrics] = {}
+    evaluations: dict[tuple[int, bool], dict[str, dict[str, Any]]] = defaultdict(dict)
     for event in read_events(directory):
         if isinstance(event, RunStarted):
             since = event.resumed_from or 0
             steps = {step: metrics for step, metrics in steps.items() if step <= since}
+            for key in [key for key in evaluations if key[0] > since or key[1]]:
+                del evaluations[key]
         elif isinstance(event, StepCompleted):
             steps[event.step] = event.metrics
+        elif isinstance(event, EvaluationCompleted):
+            evaluations[event.step, event.final][event.environment] = event.model_dump()
     if not steps:
         raise RunDirectoryError(f"{directory} has no steps.", remedy="Give runs that have made at least one step.")
-    return Recording(name=directory.resolve().name, steps=sorted(steps.items()))
+    return Recording(
+        name=directory.resolve().name,
+        steps=sorted(steps.items()),
+        evaluations=[(step, held_out_metrics(of.values())) for (step, _), of in sorted(evaluations.items())],
+    )
 
 
 def read_events(directory: Path) -> list[Event]:
@@ -78,6 +97,7 @@ def read_events(directory: Path) -> list[Event]:
 def replay(recording: Recording, detectors: DetectorsConfig) -> list[Firing]:
     """What the rules would have raised, and when; what they would have done is not acted out."""
     watching = build_detectors(StopConfig(), detectors)
-    return [
-        Firing(step, alert) for step, metrics in recording.steps for alert in watching.observe(step, metrics).alerts
-    ]
+    told = [(step, watching.observe, metrics) for step, metrics in recording.steps]
+    told += [(step, watching.observe_evaluation, metrics) for step, metrics in recording.evaluations]
+    told.sort(key=lambda one: one[0])  # stable, so an evaluation comes after its step
+    return [Firing(step, alert) for step, observe, metrics in told for alert in observe(step, metrics).alerts]

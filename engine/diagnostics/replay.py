@@ -12,10 +12,10 @@ from engine.diagnostics.recordings import Recording, read_recording, replay
 from engine.diagnostics.scorecard import Score, choose, score
 from engine.errors import ConfigError
 
-EPILOG = """A run is collapsed when its training success stayed below 5% to the end. A hit speaks before that, and its
-lead is the number of steps between; an alert in a run that did not collapse is a false alarm. With --choose-on, limits
-are chosen on those runs and reported on the others: a limit that is judged on the runs it was chosen on looks too
-good."""
+EPILOG = """A run is collapsed when its training success stayed below 5% to the end, for at least 5 recorded steps. A
+hit speaks before that, and its lead is the number of steps between; an alert in a run that did not collapse is a false
+alarm. With --choose-on, limits are chosen on those runs and reported on the others: a limit that is judged on the runs
+it was chosen on looks too good."""
 
 
 def detect_main(argv: list[str]) -> int:

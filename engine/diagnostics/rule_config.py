@@ -11,10 +11,11 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from engine.diagnostics.held_out import AREA as HELD_OUT
 from engine.events import Severity
 from engine.metrics import describe
 
-Action = Literal["notify", "checkpoint", "pause", "stop"]
+Action = Literal["notify", "checkpoint", "pause", "stop", "fork"]
 Kind = Literal[
     "below",
     "above",
@@ -55,6 +56,8 @@ LIMITS: dict[Kind, Bounds] = {
     "template_collapse": SHARE,
     "agreement": Bounds(1.0, float("inf")),
 }
+SMOOTHED: tuple[Kind, ...] = ("below", "above", "falls", "rises", "gains")  # the kinds that may judge a mean
+OF_STEPS: tuple[Kind, ...] = ("spread_lost", "no_signal", "template_collapse")  # these read more of a training step
 
 
 class RuleConfig(BaseModel):
@@ -71,7 +74,10 @@ class RuleConfig(BaseModel):
         "falls, but only watched where success holds. no_signal: no success, and in no group any spread. "
         "template_collapse: falls while `holding` does not. agreement: at least `limit` of the rules `among` fire."
     )
-    metric: str = Field(description="The metric it reads, by its name in the glossary. Steps without it do not count.")
+    metric: str = Field(
+        description="The metric it reads, by its name in the glossary. Steps without it do not count. Those of eval/ "
+        "are read at each evaluation."
+    )
     limit: float = Field(0.0, description="How far is too far; what it multiplies or is added to depends on the kind.")
     steps: int = Field(3, ge=1, le=10_000, description="Breached readings in a row before it speaks. 1: at once.")
     recovery: int = Field(
@@ -83,6 +89,13 @@ class RuleConfig(BaseModel):
         le=10_000,
         description="Readings after an alert in which it raises no other; trouble that outlasts them is told then. 0: "
         "none. More spare you a rule that flaps.",
+    )
+    mean_over: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="below, above, falls, rises, gains: judge the mean of the last so many values, from when there are "
+        "so many.",
     )
     window: int = Field(10, ge=2, le=1000, description="Readings that falls_from_best, spike and z_score look back on.")
     baseline: int = Field(
@@ -102,8 +115,9 @@ class RuleConfig(BaseModel):
     severity: Severity = Field("warn", description="watch, warn, critical or dead: how far down the ladder it is.")
     action: Literal["by_severity"] | Action = Field(
         "by_severity",
-        description="What happens besides the alert: nothing (notify), a checkpoint, a pause or the end of the run "
-        "with a checkpoint; by_severity does what the section says for the severity.",
+        description="What happens besides the alert: nothing (notify), a checkpoint, a pause, or the end of the run "
+        "(stop). fork ends it as well, and the site makes the steps that are left from the last checkpoint before the "
+        "trouble: once a run, at most checkpoint.restarts times in a line. by_severity: as the section says for it.",
     )
     subject: str = Field("", max_length=120, description="Begins the message; the metric's title when empty.")
     advice: str = Field("", max_length=500, description="Ends the message: what to do.")
@@ -118,6 +132,10 @@ class RuleConfig(BaseModel):
             )
         for metric in filter(None, (self.metric, self.holding)):
             _check_metric(metric)
+        if self.mean_over > 1 and self.kind not in SMOOTHED:
+            raise ValueError(f"mean_over: {self.kind} judges no mean. Use 1, or one of {', '.join(SMOOTHED)}.")
+        if self.kind in OF_STEPS and any(one.startswith(HELD_OUT) for one in (self.metric, self.holding)):
+            raise ValueError(f"metric: {self.kind} reads training steps, and no {HELD_OUT} metric comes with one.")
         if bool(self.holding) != (self.kind == "template_collapse"):
             raise ValueError("holding: template_collapse needs a metric that holds, and no other kind has one.")
         if bool(self.among) != (self.kind == "agreement"):
@@ -128,8 +146,6 @@ class RuleConfig(BaseModel):
 
 
 def _check_metric(name: str) -> None:
-    if name.startswith("eval/"):
-        raise ValueError(f"metric: {name} is no metric of a training step. Use rollout/success, or evaluate by hand.")
     if "no entry" in describe(name).meaning:
         raise ValueError(f"metric: there is no metric {name!r}. Use a name of the glossary, such as rollout/success.")
 

@@ -17,7 +17,7 @@ from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.rule_config import RuleConfig
 from engine.metrics import describe
 
-SPARSE = ("collapse/", "gradient/")  # areas that only some steps have
+SPARSE = ("collapse/", "gradient/", "eval/")  # areas that only some steps have
 
 
 @dataclass(slots=True)
@@ -30,6 +30,8 @@ class Rule(ABC):
     firing: bool = False
     owed: bool = False  # it fires and has not said so yet
     quiet: int = 0  # readings until it may speak again
+    since: int = -1  # the step at which the breached readings began; below 0 where an older state did not tell
+    latest: list[float] = field(default_factory=list)  # values that a mean is taken of
 
     @abstractmethod
     def judge(self, value: float, metrics: Metrics) -> bool:
@@ -56,11 +58,16 @@ class Rule(ABC):
         """What ends a finding: for how many readings, or nothing where one is enough."""
         return f" for {self.config.steps} {self.readings}" if self.config.steps > 1 else ""
 
-    def observe(self, metrics: Metrics) -> AlertDraft | None:
-        if self.config.metric not in metrics:
+    def told(self, value: float) -> str:
+        """The value, and what it is a mean of."""
+        over = f" in the mean of {self.config.mean_over} {self.readings}" if self.config.mean_over > 1 else ""
+        return f"is {value:.3g}{over}"
+
+    def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
+        value = self._reading(metrics)
+        if value is None:
             return None
-        value = metrics[self.config.metric]
-        self._count(self.judge(value, metrics))
+        self._count(self.judge(value, metrics), step)
         self.quiet = max(0, self.quiet - 1)
         if self.firing:
             self.firing = self.clear < (self.config.recovery or self.config.steps)
@@ -79,20 +86,33 @@ class Rule(ABC):
             metric=self.config.metric,
             value=value,
             baseline=self.reference(),
+            since=self.since,
             message=f"{self.subject} {self.finding(value)}. {self.config.advice}".rstrip(),
         )
 
-    def _count(self, breached: bool) -> None:
+    def _reading(self, metrics: Metrics) -> float | None:
+        """The value, or the mean of the last ones; None where there are too few."""
+        if self.config.metric not in metrics:
+            return None
+        value = metrics[self.config.metric]
+        if self.config.mean_over == 1:
+            return value
+        self.latest = [*self.latest, value][-self.config.mean_over :]
+        return statistics.fmean(self.latest) if len(self.latest) == self.config.mean_over else None
+
+    def _count(self, breached: bool, step: int) -> None:
+        self.since = self.since if self.breached and self.since >= 0 else step
         self.breached = self.breached + 1 if breached else 0
         self.clear = 0 if breached else self.clear + 1
 
     def state_dict(self) -> dict[str, Any]:
         told = {"breached": self.breached, "clear": self.clear, "firing": self.firing}
-        return told | {"owed": self.owed, "quiet": self.quiet}
+        return told | {"owed": self.owed, "quiet": self.quiet, "since": self.since, "latest": list(self.latest)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
-        self.owed, self.quiet = state.get("owed", False), state.get("quiet", 0)  # older states have neither
+        self.owed, self.quiet = state.get("owed", False), state.get("quiet", 0)  # older states have none of these
+        self.since, self.latest = state.get("since", -1), list(state.get("latest", ()))
 
 
 @dataclass(slots=True)
@@ -103,7 +123,7 @@ class Below(Rule):
         return value < self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, under {self.config.limit:g}{self.streak}"
+        return f"{self.told(value)}, under {self.config.limit:g}{self.streak}"
 
     def reference(self) -> float | None:
         return self.config.limit
@@ -117,7 +137,7 @@ class Above(Below):
         return value > self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, over {self.config.limit:g}{self.streak}"
+        return f"{self.told(value)}, over {self.config.limit:g}{self.streak}"
 
 
 @dataclass(slots=True)
@@ -159,7 +179,7 @@ class Falls(AgainstBaseline):
         return baseline > 0 and baseline >= self.config.floor and value < self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, under {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
+        return f"{self.told(value)}, under {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
 
 
 @dataclass(slots=True)
@@ -170,7 +190,7 @@ class Rises(AgainstBaseline):
         return baseline > 0 and baseline >= self.config.floor and value > self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, over {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
+        return f"{self.told(value)}, over {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
 
 
 @dataclass(slots=True)
@@ -181,4 +201,4 @@ class Gains(AgainstBaseline):
         return value > baseline + self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"is {value:.3g}, over {self.start} by more than {self.config.limit:g}{self.streak}"
+        return f"{self.told(value)}, over {self.start} by more than {self.config.limit:g}{self.streak}"

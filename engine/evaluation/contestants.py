@@ -158,8 +158,8 @@ class Stopwatch:
     def restart(self, row: int) -> None:
         self.sampler.restart(row)
 
-    def advance(self) -> list[Reply]:
-        return self.sampler.advance()
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+        return self.sampler.advance(patient=patient)
 
     def release(self, row: int) -> None:
         self.ended[row] = time.monotonic()

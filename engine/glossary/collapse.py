@@ -12,7 +12,8 @@ ESTIMATES = (
         name="collapse/mi_ratio", section="collapse", title="Mutual information, share of ceiling", unit="share",
         high=1, better="higher",
         meaning="How much a thought depends on its prompt: 1 when each thought fits its own prompt alone, 0 when it "
-        "fits all alike. Comparable between runs. In a run of several environments, to tell them apart counts as well.",
+        "fits all alike. Comparable between runs. In a run of several environments a thought is compared with prompts "
+        "of its own alone, so to tell environments apart counts for nothing.",
         formula="I(X; Z) / ln N",
         bad="Near 0 while entropy is high: template collapse, varied words that ignore the state. Slightly under 0 is "
         "noise.",
@@ -26,7 +27,8 @@ ESTIMATES = (
     ),
     Metric(
         name="collapse/mi_ceiling", section="collapse", title="Ceiling of mutual information", unit="nats", low=0,
-        meaning="The most that mutual information can show with this many prompts.", formula="ln N",
+        meaning="The most that mutual information can show with this many prompts.",
+        formula="ln N; of several environments the mean over thoughts of ln N of their own",
         bad="Changing between steps: then compare the share of the ceiling, not nats.",
     ),
     Metric(
@@ -63,7 +65,8 @@ ESTIMATES = (
     ),
     Metric(
         name="collapse/retrieval_chance", section="collapse", title="Retrieval by chance", unit="share", low=0, high=1,
-        meaning="What guessing would reach with this many prompts.", formula="mean share of prompts equal to x; 1 / N",
+        meaning="What guessing would reach with this many prompts.",
+        formula="mean share of prompts of the environment equal to x; 1 / N",
         bad="High: there are few different prompts, so retrieval says little.",
     ),
     Metric(
@@ -153,7 +156,7 @@ RETRIEVAL = tuple(
         Metric(
             name=f"collapse/retrieval_chance_at_{k}", section="collapse", title=f"Retrieval among {k} by chance",
             unit="share", low=0, high=1, meaning=f"What guessing {k} prompts would reach.",
-            formula=f"{k} times retrieval by chance, at most 1", bad="Near 1: with so few prompts it says nothing.",
+            formula=f"mean over thoughts of {k} / N, at most 1", bad="Near 1: with so few prompts it says nothing.",
         ),
         Metric(
             name=f"collapse/retrieval_above_chance_at_{k}", section="collapse", title=f"Retrieval among {k}, above "

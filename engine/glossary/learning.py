@@ -43,6 +43,18 @@ POLICY = (
         bad="Above 0.3: updates are too large, or too many per step.",
     ),
     Metric(
+        name="policy/clipped_above", section="policy", title="Clipped above", unit="share", low=0, high=1,
+        meaning="Share of sampled tokens that did well and whose ratio passed the upper clip: no more is gained there.",
+        formula="tokens where A > 0 and r > 1 + clip_high / tokens",
+        bad="Most of the clipped ones while entropy falls: raise loss.clip_high, so that rare tokens may grow.",
+    ),
+    Metric(
+        name="policy/clipped_below", section="policy", title="Clipped below", unit="share", low=0, high=1,
+        meaning="Share of sampled tokens that did badly and whose ratio passed the lower clip: no more is taken there.",
+        formula="tokens where A < 0 and r < 1 - clip_low / tokens",
+        bad="Far above its start: updates push bad tokens away faster than they learn good ones.",
+    ),
+    Metric(
         name="policy/clip_fraction_low", section="policy", title="Dual-clipped tokens", unit="share", low=0,
         meaning="Share of sampled tokens with a negative advantage whose loss the dual clip bounds.",
         formula="tokens where A < 0 and r > dual_clip / tokens", bad="Above 0.01: the policy jumps.",

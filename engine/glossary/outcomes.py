@@ -27,6 +27,13 @@ REWARD = (
         "convergence, without it collapse.",
     ),
     Metric(
+        name="reward/in_group_std_variation", section="reward", title="In-group spread, unevenness", low=0,
+        meaning="How differently puzzles spread: at 0 all alike, above 1 a few have most of the spread. A filter by "
+        "spread has something to choose where it is high. Left out where no puzzle spreads.",
+        formula="std over groups of std(returns in the group) / its mean over groups",
+        bad="Near 0.3 or lower: a filter by spread drops groups that teach as much as those it keeps.",
+    ),
+    Metric(
         name="reward/in_group_score_std", section="reward", title="In-group score spread", low=0,
         meaning="How far scores, penalties counted, lie apart among trajectories of the same puzzle, on average over "
         "puzzles; among all of the step where a puzzle has one trajectory. Group-relative advantages are made of it.",
@@ -247,6 +254,21 @@ ROLLOUT = (
         "differing format penalties.",
         formula="groups with std(returns) = 0 / groups",
         bad="Above 0.6: puzzles are too hard, too easy, or the policy always does the same.",
+    ),
+    Metric(
+        name="rollout/failed_groups", section="rollout", title="Groups that all failed", unit="groups", low=0,
+        better="lower", meaning="Puzzles of the step that none of their trajectories solved.",
+        bad="Most of them: puzzles are too hard to learn from, or the policy is lost.",
+    ),
+    Metric(
+        name="rollout/mixed_groups", section="rollout", title="Groups solved in part", unit="groups", low=0,
+        better="higher", meaning="Puzzles of the step that some of their trajectories solved and others did not.",
+        bad="Near 0: success and failure are nowhere compared.",
+    ),
+    Metric(
+        name="rollout/solved_groups", section="rollout", title="Groups that were all solved", unit="groups", low=0,
+        better="higher", meaning="Puzzles of the step that all of their trajectories solved.",
+        bad="Most of them: little is left to learn; take harder puzzles.",
     ),
     Metric(
         name="rollout/parse/<case>", section="rollout", title="Replies: <case>", unit="share", low=0, high=1,

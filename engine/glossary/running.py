@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.glossary.types import Metric
 
 _TIMES = {
@@ -82,10 +84,43 @@ CLUSTER = (
         bad="Above 0.01 in float32 the run stops: the sampler kept old weights.",
     ),
     Metric(
+        name="cluster/compared_samplers", section="cluster", title="Samplers compared", unit="processes", low=0,
+        better="higher", meaning="Samplers whose weights have, bit for bit, the checksum of what the learner sent. "
+        "Others, which hold them packed or cut, are known by the probe alone.",
+        bad="A checksum that differs stops the run.",
+    ),
+    Metric(
         name="cluster/replaced_samplers", section="cluster", title="Replaced samplers", unit="processes", low=0,
         better="lower", meaning="Samplers that died in the step's rollout and were replaced.",
         bad="Again and again: look at the memory of their machines.",
     ),
+    Metric(
+        name="cluster/replaced_environments", section="cluster", title="Replaced environment actors", unit="processes",
+        low=0, better="lower", meaning="Environment actors that died in the step's rollouts and were replaced. What "
+        "they were playing ended by a fault.",
+        bad="Again and again: look at the memory of their machines, and whether an environment ends its process.",
+    ),
+    Metric(
+        name="cluster/left_actors", section="cluster", title="Actors left", unit="processes", low=0, better="lower",
+        meaning="Of alerts alone: actors that Ray still showed when the run had ended them.",
+        bad="Above 0 they may hold GPUs: look at their nodes, and restart Ray there.",
+    ),
 )  # fmt: skip
 
-ENTRIES = (*TIME, *PERF, *CLUSTER)
+ROLES = {"learner": "learners", "sampler": "samplers"}
+OVER_ROLES = {"perf/gpu_share": "The mean over the", "perf/gpu_memory_mb": "The most of any of the"}
+OVER_ROLES["perf/gpu_memory_share"] = OVER_ROLES["perf/gpu_memory_mb"]
+# of a run on Ray, whose learners and samplers have devices of their own
+BY_ROLE = tuple(
+    replace(
+        entry,
+        name=f"{entry.name}/{role}",
+        title=f"{entry.title}, {several}",
+        meaning=f"{entry.meaning} {OVER_ROLES[entry.name]} {several} of a run on Ray.",
+    )
+    for entry in PERF
+    if entry.name in OVER_ROLES
+    for role, several in ROLES.items()
+)
+
+ENTRIES = (*TIME, *PERF, *BY_ROLE, *CLUSTER)

@@ -25,6 +25,7 @@ from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
 from engine.training.learned import read_learned, write_together
 from engine.training.learner import Learner
+from engine.training.made_with import FILE, made_with, refuse_another, weights_of
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     evaluated: int = -1  # the newest step that was played on held-out puzzles
-    ending: dict[str, str] = field(default_factory=dict)  # outcome and reason, where a rule ends the run at this step
+    ending: dict[str, Any] = field(default_factory=dict)  # of the last event, where a rule ends the run at this step
     detectors: dict[str, Any] = field(default_factory=dict)
     spreads: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
     settings: dict[str, Any] = field(default_factory=dict)  # revision and changes that held, of `control.json`
@@ -97,7 +98,7 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     part.mkdir(parents=True)
     yield part
     tokenizer.save_pretrained(part / "model")
-    (part / "made_with.json").write_text(json.dumps(_what_must_match(config)))
+    (part / FILE).write_text(json.dumps(made_with(config)))
     (part / "progress.json").write_text(json.dumps(asdict(progress)))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
@@ -112,14 +113,21 @@ def _named(directory: Path, progress: Progress) -> Path:
     return directory / f"step_{progress.step}"
 
 
-def prune(directory: Path, *, keep: int) -> None:
+def prune(directory: Path, *, keep: int, spare_before: int = 0) -> None:
+    """Removes all but the newest; of those before step `spare_before` the newest stays as well."""
+    spared = [path for path in checkpoints(directory) if step_of(path) < spare_before][-1:]
     for old in checkpoints(directory)[:-keep]:
-        shutil.rmtree(old)
+        if old not in spared:
+            shutil.rmtree(old)
+
+
+def step_of(path: Path) -> int:
+    return int(path.name.removeprefix("step_"))
 
 
 def checkpoints(directory: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    return sorted(directory.glob("step_*"), key=lambda path: int(path.name.removeprefix("step_")))
+    return sorted(directory.glob("step_*"), key=step_of)
 
 
 def newest_good(directory: Path) -> Path | None:
@@ -151,7 +159,7 @@ def load_learner(
     One of several learners reads its own part of the model; `tell` hears why, where it has to load it whole.
     """
     if found is not None:
-        _check_match(found, config)
+        refuse_another(found, weights_of(config))
     load = partial(_load_hollow, tell=tell) if share is not None and share.size > 1 else load_policy
     model, tokenizer = load(config, found, device=device)
     start = None
@@ -191,30 +199,6 @@ def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
     if found is None:
         return config.model.path, None
     return (config.model.path, found / "adapter") if config.model.lora.rank else (str(found / "model"), None)
-
-
-def _what_must_match(config: RunConfig) -> dict[str, str | float]:
-    """What decides which tensors a checkpoint has, and what they mean."""
-    lora = config.model.lora
-    matter: dict[str, str | float] = {"algorithm.estimator": config.algorithm.estimator, "model.lora.rank": lora.rank}
-    if lora.rank:
-        matter |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
-    return matter
-
-
-def _check_match(path: Path, config: RunConfig) -> None:
-    try:
-        then: dict[str, str | float] = json.loads((path / "made_with.json").read_text())
-    except FileNotFoundError:
-        return  # it is from before there was a choice
-    now = _what_must_match(config)
-    other = [name for name in now if name in then and then[name] != now[name]]
-    if other:
-        told = "; ".join(f"{name} was {then[name]} and is now {now[name]}" for name in other)
-        raise CheckpointError(
-            f"The checkpoint {path.name} is of another configuration: {told}.",
-            remedy="Resume with the configuration that the run began with, or start a new run from its model.",
-        )
 
 
 def restore(path: Path, learner: Learner) -> Progress:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.diagnostics.statistics import wilson_interval
+from engine.errors import EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.training.backend import Backend, never
@@ -25,8 +26,11 @@ class Evaluation:
 
     def fields(self) -> dict[str, float | int | str]:
         """The fields of an `evaluation_completed` event. An episode that its environment broke off, or whose first
-        prompt left no room for a reply, is no failure of the model; it is counted apart."""
+        prompt left no room for a reply, is no failure of the model; it is counted apart. `EnvironmentFault` where no
+        episode tells anything."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
+        if not played:
+            raise self._nothing_played()
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
         low, high = wilson_interval(successes, episodes)
@@ -43,6 +47,15 @@ class Evaluation:
             "seconds": self.seconds,
             "faults": len(self.trajectories) - episodes,
         }
+
+    def _nothing_played(self) -> EnvironmentFault:
+        faults = sum(bool(trajectory.fault) for trajectory in self.trajectories)
+        return EnvironmentFault(
+            f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} came to an end: its "
+            f"environment broke off {faults}, and {len(self.trajectories) - faults} had no room for a reply after "
+            "their first prompt.",
+            remedy="Mend the environment, and raise rollout.max_context_tokens or lower max_reply_tokens.",
+        )
 
 
 def evaluate(

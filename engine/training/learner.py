@@ -194,6 +194,8 @@ class Learner:
             sums["policy/loss"] += float(policy.loss.detach())
             sums["policy/kl"] += policy.approx_kl * share
             sums["policy/clip_fraction"] += policy.clip_fraction * share
+            sums["policy/clipped_above"] += policy.clipped_above * share
+            sums["policy/clipped_below"] += policy.clipped_below * share
             sums["policy/clip_fraction_low"] += policy.clip_fraction_low * share
             sums["policy/ratio_max"] = max(sums["policy/ratio_max"], policy.ratio_max)
             if first:

@@ -19,11 +19,14 @@ from engine.training.step_rollout import greedy_baselines
 PROBE_STREAM = 7
 
 
-def probe_run(directory: Path, *, chosen: str | None = None) -> int:
-    """Rolls out one batch with a run's checkpoint and prints norms by bucket. Writes nothing, and needs no lock."""
+def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str] | None = None) -> int:
+    """Rolls out one batch with a run's checkpoint and prints norms by bucket. Writes nothing, and needs no lock.
+
+    `overrides` are settings to look with, such as a KL penalty that the run did not have: `section.key=value`.
+    """
     if not (directory / "config.json").is_file():
         raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
-    config = read_config(directory / "config.json")
+    config = read_config(directory / "config.json", overrides)
     path = _checkpoint(directory / "checkpoints", chosen)
     metrics = probe_checkpoint(begun_at(config, pin_start(config, directory)), path)
     sys.stdout.write(f"{path.name}, {int(metrics['gradient/all/groups'])} groups\n{table(metrics)}\n")

@@ -66,6 +66,24 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/in_group_score_std": score_spread(trajectories),
         "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),
+        **_evenness(spreads),
+        **_outcomes_of_groups(trajectories),
+    }
+
+
+def _evenness(spreads: list[float]) -> dict[str, float]:
+    """How differently groups spread; nothing where none does."""
+    mean = float(np.mean(spreads))
+    return {"reward/in_group_std_variation": float(np.std(spreads)) / mean} if mean > 0 else {}
+
+
+def _outcomes_of_groups(trajectories: list[Trajectory]) -> dict[str, float]:
+    shares = [np.mean([one.success for one in members]) for members in _by_group(trajectories).values()]
+    failed, solved = sum(share == 0 for share in shares), sum(share == 1 for share in shares)
+    return {
+        "rollout/failed_groups": float(failed),
+        "rollout/mixed_groups": float(len(shares) - failed - solved),
+        "rollout/solved_groups": float(solved),
     }
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 from engine.training.backend import Backend
 from engine.training.step_rollout import StepRollout
+
+LEAVE_SECONDS = 20.0  # a rollout that is broken off looks four times a second whether it is
 
 Roll = Callable[[int], StepRollout]
 
@@ -29,8 +32,15 @@ class Sync:
         self.seconds += time.monotonic() - began
 
 
+class NotWanted(Exception):
+    """The run is over: whoever still plays for it leaves."""
+
+
 class Rollouts(Protocol):
     sync: Sync
+
+    def check(self) -> None:
+        """Called while trajectories are played; raises when nobody wants them any more."""
 
     def take(self, step: int) -> StepRollout:
         """The trajectories of `step`."""
@@ -50,6 +60,9 @@ class InTurn:
 
     def __init__(self, backend: Backend, roll: Roll) -> None:
         self.sync, self.roll = Sync(backend), roll
+
+    def check(self) -> None:
+        """Whoever wants them waits for them."""
 
     def take(self, step: int) -> StepRollout:
         return self.roll(step)
@@ -77,6 +90,11 @@ class OneAhead:
         self.ahead: tuple[int, Future[StepRollout], int] | None = None  # step, trajectories, updates they know of
         self.updates = 0
         self.given = 0  # of these, to the samplers
+        self.closing = threading.Event()
+
+    def check(self) -> None:
+        if self.closing.is_set():
+            raise NotWanted
 
     def take(self, step: int) -> StepRollout:
         rollout = self._taken(step)
@@ -109,4 +127,8 @@ class OneAhead:
             self.given = self.updates
 
     def close(self) -> None:
+        """Waits until the rollout that is ahead has left: what it plays with is taken away next."""
+        self.closing.set()
         self.thread.shutdown(wait=False, cancel_futures=True)
+        if self.ahead is not None:
+            wait([self.ahead[1]], timeout=LEAVE_SECONDS)

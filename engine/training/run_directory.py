@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pydantic import ValidationError
 
@@ -27,13 +27,11 @@ class RunDirectory:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
         self._lock = (path / "lock").open("a")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _takes(self._lock, seconds=1.0):  # who only looks whether an engine lives holds it for an instant
             self._lock.close()
             raise RunDirectoryError(
                 f"Another engine is working in {path}.", remedy="Wait for it, stop it, or give another --run-dir."
-            ) from None
+            )
 
     def close(self) -> None:
         """Lets the next engine in."""
@@ -71,6 +69,19 @@ class RunDirectory:
         write_json(self.path / "config.json", config.model_dump(mode="json"))
 
 
+def _takes(lock: TextIO, *, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
+
+
 def write_json(path: Path, data: Any) -> None:
     """Replaces `path` in one move: a reader sees the old file or the new one, never half of one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -86,6 +97,7 @@ class EventLog:
         self.epoch = epoch
         self.sinks = sinks or []
         self.seq = _mend(path)
+        self.step = 0  # of the newest event since this log was opened
         self._file = path.open("ab", buffering=0)
         self._turn = threading.Lock()  # rollouts that are ahead speak from a thread of their own
 
@@ -104,7 +116,7 @@ class EventLog:
                 }
             )
             self._append(event.model_dump_json().encode() + b"\n")
-            self.seq = event.seq
+            self.seq, self.step = event.seq, event.step
             for sink in self.sinks:
                 sink(event)
             return event

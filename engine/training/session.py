@@ -16,12 +16,14 @@ from engine.config import RunConfig
 from engine.config.live import with_changes
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import CheckpointError, MendableFault, StarboardError
+from engine.events import MACHINES
 from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, StopAsked
 from engine.training.heartbeat import Heartbeat
+from engine.training.made_with import made_with, refuse_another
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
 
@@ -75,6 +77,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     refuse_impossible(config)
     torch.manual_seed(config.seed)
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
+    if found is not None:
+        refuse_another(found, made_with(config))
     directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.path
     if start is not None and found is None and not checkpoint.is_good(start):
@@ -112,18 +116,23 @@ def open_ray(
 ) -> tuple[Backend, Progress]:
     """Tells what it waits for as details of the phase, and what it mended as alerts."""
     from engine.cluster.checks import refuse_what_cannot_work
-    from engine.cluster.ray_backend import RayBackend, Voice
+    from engine.cluster.freeing import Freed
+    from engine.cluster.ray_backend import RayBackend
+    from engine.cluster.voice import Voice
 
     refuse_what_cannot_work(config)
 
     def tell(detail: str) -> None:
         events.emit("phase_changed", step=0, phase="loading", detail=detail)
 
-    def warn(message: str) -> None:
-        fields = {"rule": "cluster", "severity": "warn", "metric": "cluster/replaced_samplers", "value": 1.0}
-        events.emit("alert_raised", step=0, message=message, **fields)
+    def warn(message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
+        fields = {"rule": MACHINES, "severity": "warn", "metric": metric, "value": value}
+        events.emit("alert_raised", step=events.step, message=message, **fields)
 
-    voice = Voice(tell=tell, warn=warn, checkpoint=control.check)
+    def told(freed: Freed) -> None:
+        events.emit("machines_freed", step=events.step, account=freed.in_words(), proven=freed.proven)
+
+    voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
     return RayBackend.open(config, found, directory.path.resolve(), voice)
 
 

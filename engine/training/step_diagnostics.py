@@ -39,25 +39,40 @@ def collapse_metrics(
 ) -> dict[str, float]:
     """Mutual information of context and thought in the form that `config` asks for, and how many turns have a thought.
 
-    Without two contexts and two thoughts there is nothing to contrast, and only the counts are returned. `smoothed`
-    moves on by one estimate.
+    Without two contexts of one environment and two thoughts there is nothing to contrast, and only the counts are
+    returned. `smoothed` moves on by one estimate.
     """
     turns = [turns_of(trajectory, backend.context) for trajectory in trajectories]
-    pairs = sample(turns, config, np.random.default_rng([config.seed, step, 3]))
+    owners = [trajectory.environment for trajectory in trajectories]
+    pairs = sample(turns, config, np.random.default_rng([config.seed, step, 3]), owners)
     metrics = _counts(turns)
-    if len(pairs.prompts) < 2 or len(pairs.thoughts) < 2:
+    if len(pairs.prompts) == len(set(pairs.environments)) or len(pairs.thoughts) < 2:
         return metrics
-    found = estimate(backend.cross_scores(pairs), [len(ids) for ids in pairs.thoughts], pairs.true_column)
+    lengths = [len(ids) for ids in pairs.thoughts]
+    found = estimate(backend.cross_scores(pairs), lengths, pairs.true_column, environments=pairs.environments)
     return metrics | found.to_metrics() | (smoothed.observe(found) if smoothed else {})
 
 
-def sample(turns: Sequence[Sequence[ContextAndThought]], config: RunConfig, generator: np.random.Generator) -> Pairs:
-    """The thoughts that are scored and the contexts they are scored under; `turns` are those of each trajectory."""
+def sample(
+    turns: Sequence[Sequence[ContextAndThought]],
+    config: RunConfig,
+    generator: np.random.Generator,
+    environments: Sequence[str] | None = None,
+) -> Pairs:
+    """The thoughts that are scored and the contexts they are scored under; `turns` are those of each trajectory, and
+    `environments` whose each trajectory is."""
     wanted = config.diagnostics
+    owners = environments or [""] * len(turns)
     if wanted.form == "trajectory":
-        return sample_turns(turns, reasonings=wanted.reasonings, generator=generator)
-    first = [played[0] for played in turns if played]
-    return sample_pairs(first, reasonings=wanted.reasonings, prompts=wanted.prompts, generator=generator)
+        return sample_turns(turns, reasonings=wanted.reasonings, generator=generator, environments=owners)
+    first = [(played[0], owner) for played, owner in zip(turns, owners, strict=True) if played]
+    return sample_pairs(
+        [turn for turn, _ in first],
+        reasonings=wanted.reasonings,
+        prompts=wanted.prompts,
+        generator=generator,
+        environments=[owner for _, owner in first],
+    )
 
 
 def template_metrics(

@@ -25,7 +25,7 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     metrics = learner.update(
         batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
     )
-    if batch.sampler_logprobs is not batch.logprobs:
+    if batch.rescored:  # else the learner's first pass is the only one to compare with, and it has
         metrics |= disagreement(batch, weights, cap=config.cluster.importance_cap)
     if values is not None and credit.returns is not None:
         metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)

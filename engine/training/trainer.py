@@ -10,13 +10,17 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.config import RunConfig
 from engine.config.live import differences, with_changes
+from engine.diagnostics.alerts import Verdict
 from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.errors import ConfigError
 from engine.rollout.batching import Batch, collate, trainable
@@ -76,6 +80,7 @@ class Trainer:
         self.smoothed = SmoothedZScore(progress.spreads)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
+        self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
         self.rollouts: Rollouts = InTurn(backend, self._roll)
         if config.backend == "ray" and config.cluster.overlap:
@@ -90,25 +95,25 @@ class Trainer:
                 self._train_step(self.progress.step + 1)
                 self._evaluate_if_due()
                 self._save_if_due()
-            self._finish(*self._take_ending())
+            self._finish(**self._take_ending())
         except Interrupted:
             self._save("final")
             raise
         except StopAsked:
-            self._finish("stopped", "Stopped on request.")
+            self._finish(outcome="stopped", reason="Stopped on request.")
         finally:
             self.rollouts.close()
 
     def _is_over(self) -> bool:
         return self.progress.step >= self.config.steps or bool(self.progress.ending)
 
-    def _take_ending(self) -> tuple[str, str]:
-        """Outcome and reason. Once taken it is saved no more: an attempt after this one is to go on."""
+    def _take_ending(self) -> dict[str, Any]:
+        """Of the last event. Once taken it is saved no more: an attempt after this one is to go on."""
         if not self.progress.ending:
-            return "completed", f"All {self.config.steps} steps are done."
+            return {"outcome": "completed", "reason": f"All {self.config.steps} steps are done."}
         ending, self.progress.ending = self.progress.ending, {}
         self.saved_step = -1
-        return ending["outcome"], ending["reason"]
+        return ending
 
     def _train_step(self, step: int) -> None:
         """One step of StarPO, and what the detectors say of it."""
@@ -169,7 +174,11 @@ class Trainer:
         self._detect(step, metrics)
 
     def _roll(self, step: int) -> StepRollout:
-        return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self.control.check)
+        return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self._check)
+
+    def _check(self) -> None:
+        self.rollouts.check()
+        self.control.check()
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
@@ -182,12 +191,16 @@ class Trainer:
 
     def _detect(self, step: int, metrics: Metrics) -> None:
         """Raises alerts and does what they ask for; a run that has to end is evaluated first."""
-        verdict = self.detectors.observe(step, metrics)
+        self._heed_rules(step, self.detectors.observe(step, metrics))
+
+    def _heed_rules(self, step: int, verdict: Verdict) -> None:
         for draft in verdict.alerts:
             self.events.emit("alert_raised", step=step, **draft.fields())
         self.progress.detectors = self.detectors.state_dict()
         if verdict.stop is not None:
             self.progress.ending = {"outcome": verdict.ending, "reason": verdict.stop}
+            if verdict.fork_before is not None:
+                self.progress.ending["fork_before"] = self.fork_before = verdict.fork_before
         if verdict.asks_for("checkpoint"):
             self._save("alert")
         if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
@@ -198,6 +211,8 @@ class Trainer:
             self._evaluate(self.config.evaluation.final_episodes, final=True)
         elif self.progress.step != self.progress.evaluated and self._is_evaluated(self.progress.step):
             self._evaluate(self.config.evaluation.episodes)
+            if self._is_over():  # by a rule that read it
+                self._evaluate(self.config.evaluation.final_episodes, final=True)
 
     def _is_evaluated(self, step: int) -> bool:
         asked = self.config.evaluation
@@ -223,6 +238,10 @@ class Trainer:
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
         self.progress.evaluated = step
+        found = self.detectors.observe_evaluation(step, held_out_metrics([result.fields() for result in results]))
+        # of a run that is over nothing more can be done than to tell
+        told = [replace(alert, action="notify") for alert in found.alerts]
+        self._heed_rules(step, Verdict(alerts=told) if final else found)
 
     def _obey(self) -> None:
         """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
@@ -274,7 +293,9 @@ class Trainer:
             return
         with self._timed("checkpoint", self.between, self.progress.step):
             path = self.backend.save(self.directory.checkpoints, self.progress)
-            checkpoint.prune(self.directory.checkpoints, keep=self.config.checkpoint.keep)
+            checkpoint.prune(
+                self.directory.checkpoints, keep=self.config.checkpoint.keep, spare_before=self.fork_before
+            )
         self.saved_step = self.progress.step
         self.events.emit(
             "checkpoint_saved",
@@ -284,9 +305,9 @@ class Trainer:
             reason=reason,
         )
 
-    def _finish(self, outcome: str, reason: str) -> None:
+    def _finish(self, **ending: Any) -> None:
         self._save("final")
-        self.events.emit("run_finished", step=self.progress.step, outcome=outcome, reason=reason)
+        self.events.emit("run_finished", step=self.progress.step, **ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:
         finite = {name: float(value) for name, value in metrics.items() if math.isfinite(value)}

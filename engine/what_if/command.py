@@ -194,16 +194,18 @@ def _finish(
 ) -> None:
     """Writes the trajectory as a record like any other, with what was asked of it."""
     trajectory = player.trajectory
-    if request.edit in ("reply", "action") and len(trajectory.turns) > fork.turn:
-        edited = trajectory.turns[fork.turn]
-        for place in range(edited.reply_start, edited.reply_end):
-            trajectory.sampled[place] = 0  # nobody sampled it
+    for index, turn in enumerate(trajectory.turns[: len(fork.replies)]):
+        reply = slice(turn.reply_start, turn.reply_end)
+        trajectory.sampled[reply] = _who_sampled(fork, index, turn.reply_end - turn.reply_start)
     record = record_of(
         trajectory, step=fork.record["step"], split=fork.record["split"], piece=lambda token: context.text([token])
     )
     record["stop"] = "limit" if stopped else record["stop"]
     asked = json.loads(request.model_dump_json(exclude={"run_dir", "shard", "offset", "length", "device"}))
     record["what_if"] = {"of": fork.record["id"], **asked}
+    record["what_if"]["prompts"] = sorted(turn for turn in fork.prompts if turn < len(trajectory.turns))
+    if "what_if" in fork.record:
+        record["what_if"]["after"] = fork.record["what_if"]
     write_shard(output.folder / TRAJECTORY, [record])
     output.tell(
         "finished",
@@ -213,3 +215,11 @@ def _finish(
         stop=record["stop"],
         note=stopped,
     )
+
+
+def _who_sampled(fork: Fork, index: int, count: int) -> list[int]:
+    """Of the `count` tokens of a reply that was played again, as it was recorded; nobody sampled an edited one."""
+    if index == fork.turn:
+        return [0] * count
+    turn = fork.record["turns"][index]
+    return list(fork.record["tokens"]["sampled"][turn["reply_start"] : turn["reply_end"]])

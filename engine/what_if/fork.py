@@ -1,7 +1,8 @@
 """A recorded trajectory played again up to a turn, and then otherwise.
 
 The environment is made again from its seed and given the recorded replies. Each state and each prompt must be the one
-that was recorded: a fork of something else would be an answer to another question, and is refused.
+that was recorded: a fork of something else would be an answer to another question, and is refused. What came of a fork
+is a record like any other, and can be forked in turn.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Fork:
     record: Record
     turn: int
     replies: list[Reply]  # of the turns before, and the edited one if a reply was edited
-    prompt: list[int] | None  # ids of the edited prompt
+    prompts: dict[int, list[int]]  # ids of those that no window wrote, by turn
 
 
 def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, room: int) -> Fork:
@@ -49,14 +50,25 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, 
     if request.turn >= len(turns):
         raise ConfigError(f"It has {len(turns)} turns; there is no turn {request.turn + 1}.", remedy="Take one it has.")
     replies = [_recorded_reply(record, turn, context.stop_ids) for turn in turns[: request.turn]]
-    edited: list[int] | None = None
+    prompts = _edited_prompts(record, request.turn)
     if request.edit in ("reply", "action"):
         replies.append(_edited_reply(request, turns[request.turn], context, room=room))
     elif request.edit == "prompt":
-        edited = list(context.encode(request.text))
-        if not edited:
+        prompts[request.turn] = list(context.encode(request.text))
+        if not prompts[request.turn]:
             raise ConfigError("The prompt is empty.", remedy="Write what the model is told.")
-    return Fork(record=record, turn=request.turn, replies=replies, prompt=edited)
+    return Fork(record=record, turn=request.turn, replies=replies, prompts=prompts)
+
+
+def _edited_prompts(record: Record, until: int) -> dict[int, list[int]]:
+    """What an earlier what-if was told in place of its window's prompts, by turn, as far as the turn `until`."""
+    edited = [turn for turn in record.get("what_if", {}).get("prompts", []) if turn <= until]
+    return {turn: _prompt_ids(record, turn) for turn in edited}
+
+
+def _prompt_ids(record: Record, index: int) -> list[int]:
+    turn = record["turns"][index]
+    return list(record["tokens"]["ids"][turn["prompt_start"] : turn["reply_start"]])
 
 
 def _recorded_reply(record: Record, turn: Record, stops: set[int]) -> Reply:
@@ -82,16 +94,14 @@ def _edited_reply(request: WhatIfRequest, turn: Record, context: ContextManager,
 
 
 class EditedWindow:
-    """A window in which one turn's prompt is another; how it goes on from what was read stays the same."""
+    """A window in which some turns' prompts are others; how it goes on from what was read stays the same."""
 
     def __init__(self, window: Window, fork: Fork) -> None:
         self.window, self.fork = window, fork
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         written = self.window.prompt(context, system, past, now)
-        if self.fork.prompt is None or len(past) != self.fork.turn:
-            return written
-        return Prompt(ids=self.fork.prompt, fresh=written.fresh)
+        return Prompt(ids=self.fork.prompts.get(len(past), written.ids), fresh=written.fresh)
 
 
 class ForkSampler:
@@ -120,9 +130,9 @@ class ForkSampler:
         self.context = []
         self.inner.restart(row)
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply] | None:
         if not self.waiting:
-            return self.inner.advance()
+            return self.inner.advance(patient=patient)
         self.waiting = False
         reply = self.fork.replies[self.turn]
         self.context += reply.ids
@@ -142,9 +152,7 @@ def check_prompt(fork: Fork, player: Player, turn: int, ids: list[int]) -> None:
         raise _unfaithful("The first state is another than the one that was recorded.")
     if turn > 0:
         _check_turn(turn - 1, player.trajectory.turns[turn - 1], record["turns"][turn - 1])
-    recorded = record["turns"][turn]
-    span = slice(recorded["prompt_start"], recorded["reply_start"])
-    if ids != record["tokens"]["ids"][span] and not (turn == fork.turn and fork.prompt is not None):
+    if ids != _prompt_ids(record, turn) and not (turn == fork.turn and turn in fork.prompts):
         raise Unfaithful(
             f"The prompt of turn {turn + 1} is written in another way than when it was recorded.",
             remedy="The model's chat template, or the words of this version, have changed since. Take a newer run.",

@@ -19,6 +19,8 @@ rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rol
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
 policy/entropy policy/loss policy/kl policy/kl_to_start policy/clip_fraction policy/clip_fraction_low policy/ratio_max
+policy/clipped_above policy/clipped_below reward/in_group_std_variation
+rollout/failed_groups rollout/mixed_groups rollout/solved_groups
 policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
 value/loss value/explained_variance value/clip_fraction
 optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/skipped_updates
@@ -37,9 +39,10 @@ gradient/bucket_4/reward_std gradient/bucket_6/groups
 eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
 eval/Frozen Lake/return
 time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
-time/score time/sync cluster/probe_gap cluster/replaced_samplers
+time/score time/sync cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments
 perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
 perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share perf/gpu_memory_mb perf/gpu_memory_share
+perf/gpu_share/learner perf/gpu_memory_mb/learner perf/gpu_memory_share/sampler
 """
 # a tag may hold spaces, so names are split at areas
 NAMES = [

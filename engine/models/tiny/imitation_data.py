@@ -13,9 +13,12 @@ import numpy as np
 
 from engine.config import EnvironmentConfig
 from engine.models.tiny.thoughts import THINKERS
-from engine.rollout.agent_proxy import AgentProxy, Player
+from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.environment_crew import OwnThread
+from engine.rollout.episode import Episode
+from engine.rollout.stage import Stage
 from engine.rollout.types import Reply, Trajectory
 
 RANDOM_SHARE = 0.4
@@ -63,8 +66,8 @@ MIX: tuple[Ingredient, ...] = (
 class ScriptedSampler:
     """A `ReplySampler` that writes replies by script instead of sampling them from a model."""
 
-    def __init__(self, players: list[Player], context: ContextManager, chance: np.random.Generator) -> None:
-        self.players = players
+    def __init__(self, stage: Stage, context: ContextManager, chance: np.random.Generator) -> None:
+        self.stage = stage
         self.context = context
         self.chance = chance
         self.asked: list[int] = []
@@ -75,7 +78,7 @@ class ScriptedSampler:
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply]:
         asked, self.asked = self.asked, []
         return [self._reply(row) for row in asked]
 
@@ -83,20 +86,18 @@ class ScriptedSampler:
         pass
 
     def _reply(self, row: int) -> Reply:
-        ids = [*self.context.encode(self._write(self.players[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(self.stage.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Reply(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
-    def _write(self, player: Player) -> str:
-        episode = player.episode
+    def _write(self, episode: Episode) -> str:
         names = episode.environment.action_names()
-        plan = [names[action] for action in self._plan(player, len(names))]
+        plan = [names[action] for action in self._plan(episode, len(names))]
         thought = THINKERS[episode.config.kind](episode.environment.drawing(), plan, self.chance)
         return f"{thought}</think><answer>{' || '.join(plan)}</answer>"
 
-    def _plan(self, player: Player, count: int) -> list[int]:
+    def _plan(self, episode: Episode, count: int) -> list[int]:
         """The next moves of a shortest solution, each replaced by a random one with `RANDOM_SHARE`."""
-        episode = player.episode
         best = episode.environment.solution() or []
         length = min(episode.config.max_actions_per_turn, max(1, len(best)))
         return [
@@ -116,6 +117,6 @@ def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajector
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=1024)
-    players = proxy.players(specs)
-    proxy.play(ScriptedSampler(players, context, chance), players)
+    players, crew = proxy.players(specs), OwnThread()
+    proxy.play(ScriptedSampler(crew.stage, context, chance), players, crew=crew)
     return [player.trajectory for player in players]

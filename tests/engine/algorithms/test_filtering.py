@@ -24,6 +24,20 @@ def kept(scores: list[float], strategy: Any, value: float, **options: Any) -> li
     return select_groups(torch.tensor(scores), strategy=strategy, value=value, **options)
 
 
+@pytest.mark.parametrize("scores", [[4, 2, 1, 1], (4.0, 2.0, 1.0, 1.0), torch.tensor([4, 2, 1, 1])])
+def test_scores_may_be_a_list_or_a_tensor_of_any_numbers(scores: Any) -> None:
+    # of the squares 16, 4, 1, 1 the first two hold 20, and 0.9 of 22 is 19.8
+    assert select_groups(scores, strategy="top_p", value=0.9) == [0, 1]
+    assert filter_threshold(scores, [0, 1]) == 2.0
+    assert select_groups([], strategy="top_p", value=0.9) == []
+
+
+@pytest.mark.parametrize("scores", [[[1.0, 2.0]], torch.zeros(2, 2), torch.tensor(1.0)])
+def test_scores_of_another_shape_are_refused(scores: Any) -> None:
+    with pytest.raises(ValueError, match="give one number for each group"):
+        select_groups(scores, strategy="top_p", value=0.9)
+
+
 def test_none_keeps_every_group_even_those_without_spread() -> None:
     assert kept([1.0, 0.0, 2.0], "none", 0.9) == [0, 1, 2]
 

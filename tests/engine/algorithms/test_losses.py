@@ -96,11 +96,12 @@ def test_losses_and_gradients_of_micro_batches_add_up_to_the_whole(how: Any) -> 
 
 
 def test_clip_fractions_are_shares_of_sampled_tokens() -> None:
-    # ratios 1.5 (A=1: clipped), 0.9 (not), 4 (A=-1: dual clip), 0.5 (A=-1: clipped); the fifth is not sampled
+    # ratios 1.5 (A=1: clipped above), 0.9 (not), 4 (A=-1: dual clip), 0.5 (A=-1: clipped below), one not sampled
     ratio = torch.tensor([[1.5, 0.9, 4.0, 0.5, 9.0]])
     advantages, mask = torch.tensor([[1.0, 1, -1, -1, 1]]), torch.tensor([[1.0, 1, 1, 1, 0]])
     found = loss_of(ratio.log(), torch.zeros(1, 5), advantages, mask)
     assert found.clip_fraction == 0.5
+    assert (found.clipped_above, found.clipped_below) == (0.25, 0.25)
     assert found.clip_fraction_low == 0.25
     assert found.ratio_max == pytest.approx(4.0)
     assert found.approx_kl == pytest.approx(-math.log(1.5 * 0.9 * 4.0 * 0.5) / 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from engine.algorithms.normalization import METHODS, normalized
 from engine.config import AlgorithmConfig
 from engine.rollout.batching import collate
 from engine.training.credit import with_normalized_scores
+from tests.engine.algorithms.test_credit import batch_of
 from tests.engine.rollout.builders import lake_config, say
 
 TOGETHER = torch.tensor([0, 0, 0, 1])
@@ -64,3 +66,32 @@ def test_returns_stay_raw_and_the_given_batch_stays_as_it_is() -> None:
     assert torch.equal(found.returns, batch.returns) and torch.equal(batch.scores, before)
     torch.testing.assert_close(found.scores, before - before.mean())
     assert with_normalized_scores(AlgorithmConfig(), batch) is batch
+
+
+# two puzzles of one environment, one puzzle of another that pays more
+PUZZLES, TAGS, SCORES = [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0.0, 2, 4, 6, 10, 30]
+# std of two numbers is their distance over sqrt(2), so by puzzle each is 1/sqrt(2) from its mean
+HALF = 0.7071068
+BY_HAND: dict[tuple[str, str], list[float]] = {
+    ("state", "mean"): [-1, 1, -1, 1, -10, 10],
+    ("state", "mean_std"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
+    ("state", "asym_clip"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
+    # of 0, 2, 4, 6 the mean is 3, the squares 9 + 1 + 1 + 9 = 20, the variance 20 / 3, the std 2.5819889
+    ("tag", "mean"): [-3, -1, 1, 3, -10, 10],
+    ("tag", "mean_std"): [-1.1618950, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
+    ("tag", "asym_clip"): [-1, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
+    # of all six the mean is 52 / 6, the squares add up to 605.33333, the variance is 121.06667, the std 11.0030299
+    ("batch", "mean"): [-8.6666667, -6.6666667, -4.6666667, -2.6666667, 1.3333333, 21.3333333],
+    ("batch", "mean_std"): [-0.7876618, -0.6058937, -0.4241256, -0.2423575, 0.1211787, 1.9388599],
+    ("batch", "asym_clip"): [-0.7876618, -0.6058937, -0.4241256, -0.2423575, 0.1211787, 1.9388599],
+}
+
+
+@pytest.mark.parametrize(("by", "method"), BY_HAND)
+def test_scores_of_two_environments_are_normalised_among_those_that_were_asked_for(by: Any, method: Any) -> None:
+    made = batch_of(torch.ones(6, 2), SCORES, groups=PUZZLES)
+    found = with_normalized_scores(
+        AlgorithmConfig(normalize_by=by, normalize_method=method), replace(made, tags=torch.tensor(TAGS))
+    )
+    assert found.scores.tolist() == pytest.approx(BY_HAND[by, method], abs=1e-5)
+    assert found.returns.tolist() == SCORES

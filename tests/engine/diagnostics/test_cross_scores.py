@@ -114,6 +114,26 @@ def test_nothing_to_draw_from_gives_nothing() -> None:
     assert (found.prompts, found.thoughts, found.true_column) == ([], [], [])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_prompts_are_spread_evenly_over_environments_whatever_they_share(seed: int) -> None:
+    # ten prompts of a lake and three of a pond, one of which both have; it is a prompt of each
+    lake, pond = [([i], [100 + i]) for i in range(10)], [([i], [200 + i]) for i in (0, 50, 51)]
+    found = sample_pairs(
+        lake + pond, reasonings=32, prompts=6, generator=np.random.default_rng(seed),
+        environments=["lake"] * 10 + ["pond"] * 3,
+    )  # fmt: skip
+    assert sorted(found.environments) == ["lake"] * 3 + ["pond"] * 3
+    for thought, column in zip(found.thoughts, found.true_column, strict=True):
+        assert found.environments[column] == ("lake" if thought[0] < 200 else "pond")
+        assert found.prompts[column] == [thought[0] % 100]
+
+
+def test_turns_keep_whose_they_are() -> None:
+    trajectories = turns_of([(1, 11)], [(1, 21), (2, 22)])
+    found = sample_turns(trajectories, reasonings=9, generator=np.random.default_rng(0), environments=["lake", "pond"])
+    assert sorted(zip(found.environments, found.prompts, strict=True)) == [("lake", [1]), ("pond", [1]), ("pond", [2])]
+
+
 def turns_of(*trajectories: list[tuple[int, int]]) -> list[list[tuple[list[int], list[int]]]]:
     """Trajectories of `(context, thought)`, each written as one token; thought 0 is no thought."""
     return [[([context], [thought] if thought else []) for context, thought in turns] for turns in trajectories]

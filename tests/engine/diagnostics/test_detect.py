@@ -37,7 +37,7 @@ def event(seq: int, kind: str, step: int, **fields: object) -> str:
 
 
 # KL passes 0.3 at step 3 and success is gone from step 6 on
-COLLAPSED = recording("collapsed", kl=[0.0, 0.1, 0.4, 0.5, 0.6, 0.6, 0.6], success=[0.4, 0.4, 0.4, 0.0, 0.2, 0.0, 0.0])
+COLLAPSED = recording("collapsed", kl=[0.0, 0.1, 0.4, 0.5, *[0.6] * 6], success=[0.4, 0.4, 0.4, 0.0, 0.2, *[0.0] * 5])
 HEALTHY = recording("healthy", kl=[0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1], success=[0.4] * 7)
 RULE = RuleConfig(name="fast", kind="above", metric=KL, limit=0.3, steps=1)
 RULES = DetectorsConfig(rules=(RULE,))
@@ -45,6 +45,23 @@ RULES = DetectorsConfig(rules=(RULE,))
 
 def test_a_run_is_collapsed_from_the_step_after_which_success_never_came_back() -> None:
     assert (COLLAPSED.collapsed_at, HEALTHY.collapsed_at) == (6, None)
+
+
+@pytest.mark.parametrize(
+    ("success", "collapsed_at"),
+    [
+        ([0.4, 0.4, 0.4, 0.4, 0.0], None),  # one bad last step
+        ([0.4, 0.0, 0.0, 0.0, 0.0], None),  # steps 2 to 5 are four
+        ([0.4, 0.0, 0.0, 0.0, 0.0, 0.0], 2),  # steps 2 to 6 are five
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.06, 0.0, 0.0, 0.0, 0.0], None),  # 6% at step 6 ends the first five; four follow
+        ([0.0, 0.0, 0.06, 0.04, 0.0, 0.0, 0.04, 0.0], 4),  # 4 to 8 are five
+        ([0.4, 0.05, 0.05, 0.05, 0.05, 0.05], None),  # 5% is not below 5%
+        ([0.0] * 9, None),  # it never was above: nothing was lost
+        ([], None),
+    ],
+)
+def test_a_collapse_is_at_least_five_steps_of_lost_success(success: list[float], collapsed_at: int | None) -> None:
+    assert recording("run", kl=[0.0] * len(success), success=success).collapsed_at == collapsed_at
 
 
 def test_a_recording_is_read_back_and_an_unfinished_line_is_left_out(tmp_path: Path) -> None:
@@ -68,7 +85,7 @@ def test_a_replay_says_what_the_rules_would_have_said() -> None:
 
 
 def test_an_alert_before_the_collapse_is_a_hit_with_its_lead_and_one_after_it_is_late() -> None:
-    late = recording("late", kl=[0.0, 0.0, 0.0, 0.9], success=[0.4, 0.0, 0.0, 0.0])
+    late = recording("late", kl=[0.0, 0.0, 0.0, 0.9, 0.9, 0.9], success=[0.4, *[0.0] * 5])
     false = recording("false", kl=[0.9], success=[0.4])
     [found] = score(RULES, [COLLAPSED, late, HEALTHY, false])
     assert (found.collapsed, found.healthy) == (2, 2)
@@ -92,7 +109,7 @@ def test_detect_prints_each_run_and_a_table_over_several(tmp_path: Path, capsys:
     runs = [str(written(tmp_path / one.name, one)) for one in (COLLAPSED, HEALTHY)]
     assert main(["detect", runs[0]]) == 0
     alone = capsys.readouterr().out
-    assert "collapsed: 7 steps, collapsed at step 6" in alone
+    assert "collapsed: 10 steps, collapsed at step 6" in alone
     assert "step     5  warn      policy_moves_fast" in alone
     assert "| rule |" not in alone
     assert main(["detect", *runs]) == 0

@@ -120,6 +120,31 @@ def test_norms_of_entropy_and_kl_equal_those_of_a_plain_backward_pass() -> None:
     assert found["gradient/all/kl"] == pytest.approx(expected["kl"], rel=1e-4)
 
 
+def test_norms_of_the_task_equal_those_of_a_plain_backward_pass() -> None:
+    config = config_of()
+    learner, batch = learner_of(config), batch_of(RETURNS)
+    # of 0, 1, 0 and of 0, 0, 1 the mean is 1/3 and the std 1/sqrt(3): a success has 2/sqrt(3), a failure -1/sqrt(3)
+    success, failure = 2 / 3**0.5, -1 / 3**0.5
+    advantages = torch.tensor([failure, success, failure, 0, 0, 0, failure, failure, success, 0, 0, 0])
+    norms = []
+    for group in range(4):
+        rows = (batch.groups == group).nonzero().squeeze(-1)
+        part, model = batch.rows(rows), deepcopy(learner.model)
+        logprobs, _ = logprobs_and_entropies(model, part.ids, part.mask, part.contexts, temperature=1.0)
+        losses = []
+        for row, column in (part.mask > 0).nonzero().tolist():
+            advantage, ratio = advantages[rows[row]], (logprobs[row, column] + 6.0).exp()
+            found = torch.maximum(-advantage * ratio, -advantage * ratio.clamp(0.8, 1.28))
+            losses.append(torch.minimum(found, -3 * advantage) if advantage < 0 else found)
+        torch.stack(losses).mean().backward()
+        squares = [weight.grad.square().sum() for weight in model.parameters() if weight.grad is not None]
+        norms.append(float(torch.stack(squares).sum().sqrt()))
+    assert norms[0] > 0 < norms[2] and norms[1] == norms[3] == 0
+    found_norms = gradient_metrics(learner, batch, config)
+    assert found_norms["gradient/all/task"] == pytest.approx(sum(norms) / 4, rel=1e-4)
+    assert found_norms["gradient/bucket_2/task"] == pytest.approx((norms[0] + norms[2]) / 2, rel=1e-4)
+
+
 def _plain_loss(name: str, model: Any, learner: Learner, part: Batch) -> Tensor:
     logprobs, entropies = logprobs_and_entropies(model, part.ids, part.mask, part.contexts, temperature=1.0)
     if name == "entropy":

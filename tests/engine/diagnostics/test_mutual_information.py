@@ -160,3 +160,54 @@ def test_the_smoothed_z_score_divides_by_a_spread_that_moves_a_tenth_of_the_way(
 
 def test_the_first_smoothed_z_score_is_the_plain_one() -> None:
     assert SmoothedZScore().observe(EXAMPLE)["collapse/mi_zscore_ema"] == pytest.approx(EXAMPLE.zscore)
+
+
+def test_thoughts_that_tell_environments_apart_and_nothing_else_have_no_mutual_information() -> None:
+    # two environments of two prompts; a thought fits both prompts of its own alike, and none of the other
+    lake, pond = [-1.0, -1.0, -40.0, -40.0], [-40.0, -40.0, -1.0, -1.0]
+    scores, columns = [lake, lake, pond, pond], [0, 1, 2, 3]
+    found = estimate(scores, [5] * 4, columns, environments=["lake", "lake", "pond", "pond"])
+    assert found.mi == pytest.approx(0.0, abs=1e-9) and found.ceiling == pytest.approx(math.log(2))
+    assert found.retrieval_accuracy == found.retrieval_chance == 0.5  # ties go to the first of its own
+    together = estimate(scores, [5] * 4, columns)
+    assert together.mi == pytest.approx(math.log(2))  # all of it is which environment
+    assert together.to_metrics()["collapse/mi_ratio"] == pytest.approx(0.5)
+
+
+def test_varied_thoughts_of_two_environments_that_ignore_the_state_stay_near_0() -> None:
+    chooser = np.random.default_rng(3)
+    chances = chooser.dirichlet(np.ones(40), size=2)  # of words, by environment
+    owners = np.repeat([0, 1], 24)
+    thoughts = np.array([chooser.choice(40, size=12, p=chances[owner]) for owner in owners])
+    by_owner = np.log(chances)[:, thoughts].sum(axis=2).T  # (M, 2)
+    scores = by_owner[:, [0, 0, 0, 1, 1, 1]] + chooser.normal(0, 0.05, (48, 6))
+    columns = owners * 3 + chooser.integers(0, 3, 48)
+    found = estimate(scores, [12] * 48, columns, environments=["a"] * 3 + ["b"] * 3)
+    assert abs(found.to_metrics()["collapse/mi_ratio"]) < 0.02
+    assert estimate(scores, [12] * 48, columns).mi > 0.6
+
+
+def test_a_thought_is_contrasted_with_the_prompts_of_its_own_environment() -> None:
+    # a has three prompts and two thoughts, b one of each. The first is certain of its own of three: ln 3; the second
+    # fits two of three alike: ln 3 - ln 2; the third has nothing to be told from: 0
+    scores = [[0.0, -90.0, -90.0, 0.0], [-90.0, -5.0, -5.0, 0.0], [0.0, 0.0, 0.0, -7.0]]
+    found = estimate(scores, [1, 1, 1], [0, 2, 3], environments=["a", "a", "a", "b"])
+    assert found.mi == pytest.approx((2 * math.log(3) - math.log(2)) / 3)
+    assert found.ceiling == pytest.approx(2 * math.log(3) / 3)
+    assert found.reasoning_entropy == pytest.approx(found.conditional_entropy + found.mi)
+    # the tie of the second goes to column 1; the third finds its own among one
+    assert found.retrieval_accuracy == pytest.approx(2 / 3)
+    assert found.retrieval_chance == pytest.approx((1 / 3 + 1 / 3 + 1) / 3)
+    assert found.retrieval_at == {2: 1.0, 4: 1.0, 8: 1.0}
+    metrics = found.to_metrics()
+    assert metrics["collapse/retrieval_chance_at_2"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert metrics["collapse/retrieval_chance_at_4"] == 1.0
+    assert all(math.isfinite(value) for value in metrics.values())
+
+
+def test_one_environment_for_all_is_as_none_to_the_bit() -> None:
+    scores = np.random.default_rng(5).normal(-30, 20, (13, 7))
+    columns = list(range(7)) + list(range(6))
+    assert estimate(scores, [3] * 13, columns, environments=["a"] * 7) == estimate(scores, [3] * 13, columns)
+    with pytest.raises(ValueError, match="environments has 2 entries for 7 prompts"):
+        estimate(scores, [3] * 13, columns, environments=["a", "b"])

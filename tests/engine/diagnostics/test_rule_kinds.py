@@ -26,12 +26,12 @@ def detectors(*rules: RuleConfig, **actions: Any) -> Detectors:
     return build_detectors(StopConfig(), DetectorsConfig(rules=rules, **actions))
 
 
-def verdicts(watching: Detectors, steps: list[dict[str, float]]) -> list[Verdict]:
-    return [watching.observe(number, metrics) for number, metrics in enumerate(steps, start=1)]
+def verdicts(watching: Detectors, steps: list[dict[str, float]], *, after: int = 0) -> list[Verdict]:
+    return [watching.observe(number, metrics) for number, metrics in enumerate(steps, start=after + 1)]
 
 
-def alerts(watching: Detectors, steps: list[dict[str, float]]) -> list[tuple[int, AlertDraft]]:
-    found = verdicts(watching, steps)
+def alerts(watching: Detectors, steps: list[dict[str, float]], *, after: int = 0) -> list[tuple[int, AlertDraft]]:
+    found = verdicts(watching, steps, after=after)
     return [(number, alert) for number, verdict in enumerate(found, start=1) for alert in verdict.alerts]
 
 
@@ -160,7 +160,8 @@ def test_no_rules_raise_nothing() -> None:
     ("changes", "reason"),
     [
         ({"metric": "rollout/sucess"}, "there is no metric 'rollout/sucess'"),
-        ({"metric": "eval/success"}, "no metric of a training step"),
+        ({"kind": "no_signal", "metric": "eval/success", "limit": 0}, "no eval/ metric comes with one"),
+        ({"kind": "spike", "limit": 2, "mean_over": 3}, "spike judges no mean"),
         ({"kind": "falls", "limit": 1.5}, "1.5 makes no sense for falls"),
         ({"kind": "rises", "limit": 0.5}, "0.5 makes no sense for rises"),
         ({"kind": "template_collapse", "limit": 0.5}, "needs a metric that holds"),
@@ -208,6 +209,6 @@ def test_rules_go_on_from_a_checkpoint_as_if_never_interrupted(interrupted_after
     first, second = detectors(*EVERY_KIND), detectors(*EVERY_KIND)
     before = alerts(first, TROUBLED[:interrupted_after])
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    after = alerts(second, TROUBLED[interrupted_after:])
+    after = alerts(second, TROUBLED[interrupted_after:], after=interrupted_after)
     assert {alert.rule for _, alert in whole} == {"mine", "z", "g", "s", "all"}
     assert [alert for _, alert in before + after] == [alert for _, alert in whole]

@@ -74,7 +74,7 @@ class Script:
     def restart(self, row: int) -> None:
         self.restarted.append(row)
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply]:
         rows, self.waiting = self.waiting, []
         return [self._reply(row) for row in rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -67,3 +68,30 @@ def test_where_a_group_is_one_the_spread_of_scores_is_that_of_the_step() -> None
             turn.penalty = penalty if turn is trajectory.turns[0] else 0.0
     # means to -0.1, 0.1 from it each: sqrt(0.02)
     assert rollout_metrics(alone)["reward/in_group_score_std"] == pytest.approx(0.02**0.5)
+
+
+def groups_of(*groups: list[float]) -> list[Trajectory]:
+    """Trajectories whose returns are given by group; what returns 1 has succeeded."""
+    one = on("Lake", BROKEN)[0]
+    return [
+        replace(one, group=group, member=member, success=value == 1.0, turns=[replace(one.turns[0], reward=value)])
+        for group, values in enumerate(groups)
+        for member, value in enumerate(values)
+    ]
+
+
+def test_groups_are_counted_by_whether_all_some_or_none_of_their_trajectories_succeeded() -> None:
+    played = groups_of([0, 0], [0, 1], [1, 1], [0.5, 0.0], [1, 0])
+    found = rollout_metrics(played)
+    names = ("rollout/failed_groups", "rollout/mixed_groups", "rollout/solved_groups")
+    assert [found[name] for name in names] == [2, 2, 1]
+    for trajectory in played[:2]:
+        trajectory.fault = "the ice broke"  # of that puzzle nobody knows
+    assert [rollout_metrics(played)[name] for name in names] == [1, 2, 1]
+
+
+def test_how_unevenly_groups_spread_is_their_spreads_deviation_over_their_mean() -> None:
+    # spreads of 0, 1 and of 0, 3 are sqrt(1/2) and 3 sqrt(1/2): 1 from their mean of 2, both times sqrt(1/2)
+    assert rollout_metrics(groups_of([0, 1], [0, 3]))["reward/in_group_std_variation"] == pytest.approx(0.5)
+    assert rollout_metrics(groups_of([0, 1], [1, 0]))["reward/in_group_std_variation"] == 0.0
+    assert "reward/in_group_std_variation" not in rollout_metrics(groups_of([1, 1], [0, 0]))

@@ -22,8 +22,9 @@ from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.learner import Learner
 from engine.training.sharding import Sharded
-from tests.engine.models import small_model, words
+from tests.engine.models import words
 from tests.engine.training.builders import made_up_batch, update
+from tests.engine.training.together import meet
 
 LORA = {"rank": 4, "alpha": 8.0}
 PAGES = 1024  # bytes of the unit of /proc/self/status
@@ -56,7 +57,7 @@ def save_wide_model(folder: Path) -> int:
 def work(rank: int, folder: Path) -> None:
     """Each check writes down what it found, the first process for both."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    meet(rank, 2, folder)
     torch.manual_seed(3)
     found: dict[str, Any] = {}
     found["ships"] = differences("tiny", LoraSection())
@@ -155,11 +156,12 @@ def load_what_is_no_safetensors(folder: Path) -> list[str]:
     told: list[str] = []
     config = config_of(folder / "bin", algorithm={"estimator": "grpo"})
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), tell=told.append)
-    found = told + unequal(learner.model, small_model())
+    right, _ = load_model(str(folder / "plain"))
+    found = told + unequal(learner.model, right)
     with torch.no_grad():
         for weight in learner.model.parameters():
             weight.add_(1)
-    mold = small_model() if learner.share.rank == 0 else None
+    mold = right if learner.share.rank == 0 else None
     checkpoint.save_together(folder / "poured", tokenizer, learner, Progress(step=1), mold=mold)
     return found
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
 from transformers import AutoModelForCausalLM
 
 from engine.policies.adapter import add_adapter
@@ -18,6 +17,7 @@ from engine.training.learner import Learner
 from engine.training.sharding import Alone, Sharded, Share
 from tests.engine.models import small_model
 from tests.engine.training.builders import advantages_of, learner_config, made_up_batch
+from tests.engine.training.together import meet, run_together
 
 STEPS = 20
 LENGTHS = (6, 40, 11, 3, 25, 18, 33)  # seven rows never split evenly
@@ -32,7 +32,7 @@ def run_in(size: int, folder: Path, **sections: Any) -> dict[str, Any]:
     if size == 1:
         work(0, 1, folder, sections)
     else:
-        processes.spawn(work, args=(size, folder, sections), nprocs=size)
+        run_together(work, size, folder, sections, size=size)
     return dict(torch.load(folder / f"of_{size}.pt", weights_only=True))
 
 
@@ -40,7 +40,7 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
     torch.set_num_threads(1)
     share: Share = Alone()
     if size > 1:
-        dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=size)
+        meet(rank, size, folder)
         share = Sharded()
     learner = new_learner(share, folder / "model", sections)
     before = folder / "learner.pt"

@@ -136,6 +136,12 @@ def test_an_interrupted_run_smooths_on_as_if_it_had_not_been(tmp_path: Path, for
     assert columns == {3.0} if form == "first_turn" else all(3 < count <= 6 for count in columns)
 
 
+def rows_of(printed: str) -> dict[str, dict[str, float]]:
+    """A printed table by bucket and column."""
+    header, *rows = [line.split() for line in printed.splitlines()[1:]]
+    return {row[0]: dict(zip(header[1:], map(float, row[1:]), strict=True)) for row in rows}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["grpo", "gae"])
 def test_probe_decomposes_an_old_checkpoint_and_writes_nothing(
@@ -147,6 +153,12 @@ def test_probe_decomposes_an_old_checkpoint_and_writes_nothing(
     said = capsys.readouterr().out
     assert said.startswith("step_2, 4 groups")
     assert "regularizer_share" in said and "bucket_4" in said
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    with_a_pull = ["--set", "diagnostics.gradient_buckets=2", "--set", "loss.kl_coefficient=0.1"]
+    assert main(["probe", str(tmp_path), "--checkpoint", "step_2", *with_a_pull]) == 0
+    otherwise = rows_of(capsys.readouterr().out)
+    assert list(otherwise) == ["bucket_1", "bucket_2", "all"]
+    assert otherwise["all"]["kl"] > 0 == rows_of(said)["all"]["kl"]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
     assert main(["probe", str(tmp_path), "--checkpoint", "../step_2"]) == 1
     assert "step_2, step_4" in capsys.readouterr().err

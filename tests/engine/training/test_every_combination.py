@@ -68,8 +68,31 @@ def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[s
 def test_two_steps_train_on_what_was_sampled(
     model: Path, tmp_path: Path, context: str, estimator: str, strategy: str
 ) -> None:
-    assert train(build_config(settings(model, context, estimator, strategy)), tmp_path) == EXIT_DONE
-    events = [parse_event(line) for line in (tmp_path / "events.jsonl").read_bytes().splitlines()]
+    train_two_steps(model, settings(model, context, estimator, strategy), tmp_path)
+
+
+# what changes how a filter or an estimator counts, each with one that it has a meaning for
+VARIANTS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "std mass": ("full", "grpo", "top_p", {"filter": {"mode": "std"}}),
+    "softmax mass": ("full", "grpo", "top_p", {"filter": {"mode": "softmax"}}),
+    "smallest": ("full", "grpo", "top_k", {"filter": {"value": 0.5, "largest": False}}),
+    "entropy": ("full", "rloo", "top_k", {"filter": {"value": 0.5, "metric": "entropy"}}),
+    "length": ("full", "rloo", "top_k", {"filter": {"value": 0.5, "metric": "length"}}),
+    "turn credit": ("last_k_turns", "gae", "none", {"algorithm": {"credit": "turn"}}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_two_steps_train_with_each_variant(model: Path, tmp_path: Path, variant: str) -> None:
+    context, estimator, strategy, changes = VARIANTS[variant]
+    asked = settings(model, context, estimator, strategy)
+    train_two_steps(model, asked | {name: asked[name] | fields for name, fields in changes.items()}, tmp_path)
+
+
+def train_two_steps(model: Path, asked: dict[str, Any], directory: Path) -> None:
+    assert train(build_config(asked), directory) == EXIT_DONE
+    events = [parse_event(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
     steps = [event for event in events if event.kind == "step_completed"]
     assert len(steps) == 2
     trained = [step.metrics for step in steps if not step.skipped]
@@ -83,12 +106,12 @@ def test_two_steps_train_on_what_was_sampled(
         assert 1 <= metrics["filter/kept_groups"] <= GROUPS
         assert metrics["rollout/turns"] <= 3
         assert metrics["rollout/fault_rate"] == metrics["rollout/context_full_rate"] == 0
-        if context in MANY_CONTEXTS:
+        if asked["rollout"]["context"] in MANY_CONTEXTS:
             assert 1 < metrics["rollout/contexts"] <= metrics["rollout/turns"]
         else:
             assert metrics["rollout/contexts"] == 1
     before, after = (
         load_file(model / "model.safetensors"),
-        load_file(tmp_path / "checkpoints/step_2/model/model.safetensors"),
+        load_file(directory / "checkpoints/step_2/model/model.safetensors"),
     )
     assert any(not torch.equal(before[name], after[name]) for name in before)

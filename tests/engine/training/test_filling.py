@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-import torch.multiprocessing as processes
 from safetensors.torch import load_file
 
 from engine.policies.loading import load_model
 from engine.training import checkpoint
 from tests.engine.models import small_model, words
 from tests.engine.training.filled_shards import config_of, save_wide_model, work
+from tests.engine.training.together import run_together
 
 pytestmark = pytest.mark.slow
 
@@ -23,13 +23,15 @@ pytestmark = pytest.mark.slow
 def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]], int]:
     """Folder, what both processes found, and the bytes of the wide model: one start for all tests."""
     folder = tmp_path_factory.mktemp("filled")
-    for name, model in {"tied": small_model(tied=True), "odd": small_model(width=34), "bin": small_model()}.items():
+    tied, odd = small_model(tied=True), small_model(width=34)
+    models = {"plain": small_model(), "bin": small_model(), "tied": tied, "odd": odd}
+    for name, model in models.items():
         model.save_pretrained(folder / name)
         words().save_pretrained(folder / name)
     (folder / "bin/model.safetensors").unlink()
     torch.save(small_model().state_dict(), folder / "bin/pytorch_model.bin")
     size = save_wide_model(folder / "wide")
-    processes.spawn(work, args=(folder,), nprocs=2)
+    run_together(work, folder)
     return folder, torch.load(folder / "found.pt", weights_only=True), size
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
+from engine.errors import EnvironmentFault
 from engine.events import parse_event
 from engine.rollout.shards import read_records
 from engine.rollout.types import Trajectory
@@ -175,3 +176,11 @@ def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
     ).fields()
     assert (found["episodes"], found["successes"], found["faults"]) == (3, 2, 2)
     assert found["success"] == pytest.approx(2 / 3)
+
+
+def test_an_evaluation_without_an_outcome_says_how_many_episodes_broke_and_how_many_had_no_room() -> None:
+    broken = [Trajectory(environment="lake", kind="", group=0, member=0, seed=1, fault="the ice broke")] * 2
+    unasked = [Trajectory(environment="lake", kind="", group=0, member=0, seed=3)] * 3
+    found = Evaluation(environment="lake", trajectories=[*broken, *unasked], first_seed=1, temperature=1.0, seconds=1.0)
+    with pytest.raises(EnvironmentFault, match=r"None of 5 held-out .* broke off 2, and 3 had no room"):
+        found.fields()

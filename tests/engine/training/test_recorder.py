@@ -37,13 +37,14 @@ def record(path: Path, steps: range, **capture: Any) -> list[Any]:
 
 
 def test_an_event_says_what_was_kept_and_what_was_dropped(tmp_path: Path) -> None:
-    told = record(tmp_path, range(1, 2), most_per_step=4)
-    # best and worst are of groups 2 and 0, so these are whole, and one of the group of equal returns is always kept
-    assert (told[0].count, told[0].dropped) == (4, 2)
-    assert told[0].reasons == {"best": 1, "worst": 1, "zero_variance": 1, "group": 1}
+    told = record(tmp_path, range(1, 2), most_per_step=5)
+    # best and worst are of groups 2 and 0, one of the group of equal returns is always kept, and one of
+    # the other three is drawn by lot; then there is room for one more, which makes one of those two groups whole
+    assert (told[0].count, told[0].dropped) == (5, 1)
+    assert told[0].reasons == {"best": 1, "worst": 1, "zero_variance": 1, "sample": 1, "group": 1}
     assert (told[1].split, told[1].count, told[1].dropped) == ("validation", 2, 0)
     records = [record for _, _, record in read_records(tmp_path / told[0].path)]
-    assert sorted(record["reason"] for record in records) == ["best", "group", "worst", "zero_variance"]
+    assert sorted(record["reason"] for record in records) == ["best", "group", "sample", "worst", "zero_variance"]
 
 
 def test_only_the_newest_steps_stay_and_splits_are_counted_apart(tmp_path: Path) -> None:

@@ -97,6 +97,26 @@ def test_what_goes_wrong_ahead_is_heard_when_its_step_comes() -> None:
     rollouts.close()
 
 
+def test_a_rollout_that_is_ahead_has_left_when_nobody_wants_it_any_more() -> None:
+    samplers, playing, left = Samplers(), threading.Event(), threading.Event()
+
+    def roll(step: int) -> StepRollout:
+        if step == 1:
+            return samplers.roll(step)
+        playing.set()
+        try:
+            while True:  # a reply that never comes
+                ahead.check()
+        finally:
+            left.set()
+
+    ahead = OneAhead(samplers, roll, last=3)  # type: ignore[arg-type]
+    ahead.take(1)
+    assert playing.wait(10)
+    ahead.close()
+    assert left.is_set()
+
+
 # in turn a sync follows each of four updates; one ahead, steps 2, 3 and 4 begin with one
 @pytest.mark.parametrize(("ahead", "syncs"), [(False, 4), (True, 3)], ids=["in turn", "one ahead"])
 def test_whoever_measures_a_phase_learns_how_much_of_it_was_weight_sync(

@@ -37,10 +37,10 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
         torch.testing.assert_close(two["weights"][name], weight, atol=5e-5, rtol=1e-3)
 
 
-def test_what_two_processes_saved_one_goes_on_with_and_the_other_way_round(tmp_path: Path) -> None:
+@pytest.mark.parametrize("saved_by", [1, 2])
+def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(tmp_path: Path, saved_by: int) -> None:
     gae = {"algorithm": {"estimator": "gae"}}
-    states = {size: run_in(size, tmp_path, **gae)["learner"] for size in (1, 2)}
-    torch.save(states[2], tmp_path / "learner.pt")
+    torch.save(run_in(saved_by, tmp_path, **gae)["learner"], tmp_path / "learner.pt")
     one, two = (run_in(size, tmp_path, **gae) for size in (1, 2))
     for name, weight in one["learner"]["critic"].items():
         torch.testing.assert_close(two["learner"]["critic"][name], weight, atol=5e-5, rtol=1e-3)

@@ -63,7 +63,7 @@ def test_when_all_greedy_episodes_fail_trajectories_are_compared_with_their_grou
     manager = EnvStateManager(config.environments, groups=2, group_size=2, seed=1)
     specs = manager.training_batch(1)
     trajectories = rolled_out(config).trajectories
-    monkeypatch.setattr("engine.rollout.env_state_manager.make_environment", lambda kind, **_: BrokenReset())
+    monkeypatch.setattr("engine.rollout.episode.make_environment", lambda kind, **_: BrokenReset())
     found, _ = greedy_baselines(backend_of(config), specs, trajectories)
     scores = [trajectory.score for trajectory in trajectories]
     assert found == pytest.approx({0: (scores[0] + scores[1]) / 2, 1: (scores[2] + scores[3]) / 2})

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from engine.algorithms import losses
 from engine.policies.loading import without_dropout
-from engine.rollout.batching import micro_batches
+from engine.rollout.batching import Batch, micro_batches
 from engine.training.learner import Learner
+from engine.training.meter import Meter
 from engine.training.token_values import logprobs_and_entropies
 from tests.engine.models import small_model
 from tests.engine.training.builders import (
@@ -110,3 +112,27 @@ def test_a_gradient_that_is_not_finite_changes_neither_weights_nor_optimizer(est
     assert update(learner, batch)["optim/skipped_updates"] == 0
     changed = zip(learner.model.state_dict().values(), before[0].values(), strict=True)
     assert any(not torch.equal(now, then) for now, then in changed)
+
+
+class Watched(Learner):
+    """Remembers which rows its updates were of."""
+
+    seen: list[list[int]]
+
+    def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
+        self.seen.append(rows.tolist())
+        super()._update_policy(batch, rows, advantages, meter, first=first)
+
+
+@pytest.mark.parametrize(("epochs", "updates"), [(1, 1), (3, 2), (2, 4)])
+def test_each_epoch_is_a_pass_over_every_row_once(epochs: int, updates: int) -> None:
+    batch = made_up_batch()
+    learner = Watched(small_model(), learner_config(optimizer={"epochs": epochs, "updates_per_step": updates}))
+    learner.seen = []
+    update(learner, batch)
+    assert len(learner.seen) == epochs * updates
+    for epoch in range(epochs):
+        rows = [row for part in learner.seen[epoch * updates : (epoch + 1) * updates] for row in part]
+        assert sorted(rows) == list(range(len(batch)))
+    steps = {float(state["step"]) for state in learner.optimizer.state.values()}
+    assert steps == {float(epochs * updates)}

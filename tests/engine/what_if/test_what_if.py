@@ -99,7 +99,7 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     assert len(found.of("turn")) == len(found.record["turns"]) - 1
     assert found.record["what_if"] == {
         "of": recorded.record["id"], "turn": 1, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0,
-        "seed": 5, "most_tokens": 4096, "most_seconds": 300.0,
+        "seed": 5, "most_tokens": 4096, "most_seconds": 300.0, "prompts": [],
     }  # fmt: skip
 
 
@@ -138,6 +138,44 @@ def test_a_limit_of_tokens_ends_it_and_keeps_the_turns_until_then(recorded: Reco
     assert found.record is not None
     assert (found.record["stop"], len(found.record["turns"])) == ("limit", 1)
     assert found.messages[-1]["note"] == "It was ended at its limit of 3 tokens."
+
+
+def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
+    """What came of `found`, which was asked in `folder`, as something to ask of; `folder` lies in the run's."""
+    offset, length, record = next(iter(read_records(folder / TRAJECTORY)))
+    assert found.record == record
+    shutil.copytree(recorded.run_dir, folder / "run")
+    shutil.copy(folder / TRAJECTORY, folder / "run" / SHARD)
+    return Recorded(run_dir=folder / "run", offset=offset, length=length, record=record)
+
+
+def test_what_came_of_a_fork_is_forked_at_a_later_turn(recorded: Recorded, tmp_path: Path) -> None:
+    """Its first reply was written by hand and its second prompt was another; both stay as they were."""
+    first = ask(recorded, tmp_path / "a", turn=0, edit="action", text="Nowhere")
+    made = as_recorded(recorded, tmp_path / "a", first)
+    assert made.last >= 1  # an action that does not exist ends nothing
+    prompt = made.record["turns"][1]["prompt"].replace("Reward", "You got")
+    second = ask(made, tmp_path / "b", turn=1, edit="prompt", text=prompt, seed=2)
+    further = as_recorded(made, tmp_path / "b", second)
+    third = ask(further, tmp_path / "c", turn=further.last, seed=8)
+    assert third.status == 0 and third.record is not None
+    assert deeds(third.record, further.last) == deeds(further.record, further.last)
+    assert third.record["turns"][1]["prompt"] == prompt
+    written = third.record["turns"][0]
+    assert not any(third.record["tokens"]["sampled"][written["reply_start"] : written["reply_end"]])
+    chain = third.record["what_if"]
+    assert (chain["turn"], chain["after"]["turn"], chain["after"]["after"]["turn"]) == (further.last, 1, 0)
+    assert "after" not in chain["after"]["after"]
+    assert (chain["prompts"], chain["after"]["prompts"], chain["after"]["after"]["prompts"]) == ([1], [1], [])
+
+
+def test_a_fork_before_another_prompt_reads_what_its_window_writes(recorded: Recorded, tmp_path: Path) -> None:
+    prompt = recorded.record["turns"][1]["prompt"].replace("Reward", "You got")
+    first = ask(recorded, tmp_path / "a", turn=1, edit="prompt", text=prompt)
+    found = ask(as_recorded(recorded, tmp_path / "a", first), tmp_path / "b", turn=0, edit="action", text="Nowhere")
+    assert found.record is not None
+    assert "You got" not in found.record["turns"][1]["prompt"]
+    assert found.record["what_if"]["prompts"] == []
 
 
 @pytest.mark.parametrize(
