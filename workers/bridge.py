@@ -11,7 +11,8 @@ from typing import Any
 
 from django.db import transaction
 
-from engine.events import Event
+from engine.events import MACHINES, Event
+from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.live.publish import publish_run
@@ -71,6 +72,7 @@ class Bridge:
             _note_names(self.run, names)
             if moves:
                 plan(self.run, rows.alerts)
+                record_actions(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
             transaction.on_commit(lambda: publish_run(self.run.pk, fields.get("last_seq", self.run.last_seq)))
         for name, value in fields.items():
@@ -178,7 +180,7 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
-    Alert.objects.filter(run=run, step__gt=step).delete()
+    Alert.objects.filter(run=run, step__gt=step).exclude(rule=MACHINES).delete()
 
 
 def _move_state(run: Run, events: list[Event], epoch: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.runs.states import RunState
+from workers.gpus import Gpus
 from workers.process import Sweep
 
 USAGE_EXIT = 2
@@ -19,6 +20,7 @@ class Ending:
     reason: str
     remedy: str = ""
     mendable: bool = False  # a fresh start from the newest checkpoint may go well
+    fork_before: int | None = None  # a rule asks for a fork from the last checkpoint before this step
 
 
 def ending_of(
@@ -68,7 +70,7 @@ def _as_it_said(event: dict[str, Any]) -> Ending:
             mendable=event.get("mendable", False),
         )
     state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
-    return Ending(state=state, reason=event["reason"])
+    return Ending(state=state, reason=event["reason"], fork_before=event.get("fork_before"))
 
 
 def _without_a_word(exit_status: int | None, log: str, *, mendable: bool) -> Ending:
@@ -97,13 +99,18 @@ def _signal_name(number: int) -> str:
         return "unknown"
 
 
-def proof_of(sweep: Sweep, *, how: str, exit_status: int | None, time: float) -> dict[str, Any]:
-    """The row's `stop_proof`: when no process with the cookie was left, and what it took."""
+def proof_of(
+    sweep: Sweep, *, how: str, exit_status: int | None, time: float, gpus: Gpus | None = None, cluster: str = ""
+) -> dict[str, Any]:
+    """The row's `stop_proof`: when no process with the cookie was left, what it took, and what GPUs hold of it.
+    `cluster` is what a cluster itself says of the run's actors."""
     return {
         "time": time,
         "how": how,
         "exit": exit_in_words(exit_status),
         "swept": sweep.killed,
         "left": sweep.left,
-        "proven": not sweep.left,
+        "proven": not sweep.left and (gpus is None or gpus["free"]),
+        "cluster": cluster,
+        **({"gpus": gpus["words"]} if gpus else {}),
     }

@@ -23,6 +23,7 @@ from typing import Any
 from django.conf import settings
 
 PROC = Path("/proc")
+LOCKS_WITHIN = 60.0  # seconds from an engine's start to its lock on the run directory, imports of torch included
 COOKIE_VARIABLE = "STARBOARD_RUN"
 REPOSITORY = Path(__file__).resolve().parent.parent
 # What an engine has no use for, and what would open a way into it.
@@ -105,7 +106,8 @@ def liveness(identity: Identity, lock: Path | None = None) -> Liveness:
     """`lock` is the file that the process holds locked while it lives: it tells of other containers of this machine."""
     if identity.host != host():
         if identity.boot_id == boot_id():
-            return Liveness.GONE if lock is not None and _is_free(lock) else Liveness.UNKNOWN
+            gone = lock is not None and _age(identity) > LOCKS_WITHIN and _is_free(lock)
+            return Liveness.GONE if gone else Liveness.UNKNOWN
         same_machine = identity.host.split("/")[0] == host().split("/")[0]
         return Liveness.GONE if same_machine else Liveness.UNKNOWN
     if identity.boot_id != boot_id():
@@ -114,6 +116,11 @@ def liveness(identity: Identity, lock: Path | None = None) -> Liveness:
     if stat is None or stat.state in "ZX" or stat.start_time != identity.start_time:
         return Liveness.GONE
     return Liveness.ALIVE
+
+
+def _age(identity: Identity) -> float:
+    """Seconds since it was started, by the clock of this boot."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - identity.start_time / os.sysconf("SC_CLK_TCK")
 
 
 def _is_free(lock: Path) -> bool:

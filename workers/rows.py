@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.events import Event
+from engine.events import MACHINES, Event
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -79,7 +79,7 @@ def _forget_above(rows: Rows, resumed_from: int | None) -> int:
         for shard in above:
             del by_shard[shard]
     rows.evaluations = {key: row for key, row in rows.evaluations.items() if row.step <= kept and not row.final}
-    rows.alerts = [alert for alert in rows.alerts if alert.step <= kept]
+    rows.alerts = [alert for alert in rows.alerts if alert.step <= kept or alert.rule == MACHINES]
     rows.fields["step"] = max(kept, 0)
     return kept if rows.cut is None else min(kept, rows.cut)
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from engine.config import problems_by_field
 from engine.events import TERMINAL_KINDS
+from webapp.alerts.actions import launch_fork
 from webapp.live.publish import publish_run
 from webapp.runs.models import Run
 from webapp.runs.services import move, queue_again
@@ -24,6 +25,7 @@ from workers.bridge import Bridge
 from workers.control import write_control, write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, Ladder, handle_of_child
+from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
@@ -293,22 +295,37 @@ class Supervisor:
                 self._end_as_asked(swept, exit_status=exit_status)
             return
         heard = self.run.last_progress
-        moved = move(
+        proof = proof_of(
+            swept,
+            how=self.ladder.how,
+            exit_status=exit_status,
+            time=time.time(),
+            gpus=gpus_after(self.run, swept),
+            cluster=(self._said("machines_freed") or {}).get("account", ""),
+        )
+        fields |= {
+            "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),
+            "stop_proof": proof,
+        }
+        if not move(
             self.run,
             ending.state,
-            reason=ending.reason,
+            reason=f"{ending.reason} {self._forked(ending)}".rstrip(),
             remedy=ending.remedy,
             epoch=self.epoch,
             attempt=self.run.attempt,
-            also={
-                **fields,
-                "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),
-                "stop_proof": proof_of(swept, how=self.ladder.how, exit_status=exit_status, time=time.time()),
-            },
-        )
-        if not moved:
+            also=fields,
+        ):
             raise Fenced(self.run.pk)
         log.info("Run %s ended: %s", self.run.pk, ending.state)
+
+    def _forked(self, ending: Ending) -> str:
+        """Before the run has ended: a worker that leaves in between is followed by one that finds the fork."""
+        if ending.fork_before is None:
+            return ""
+        if not Run.objects.filter(pk=self.run.pk, epoch=self.epoch).exists():
+            raise Fenced(self.run.pk)
+        return launch_fork(self.run, before=ending.fork_before)
 
     def _end_as_asked(self, swept: Sweep, *, exit_status: int | None) -> None:
         """The run was to be queued again, but a stop came in between; else it is no longer ours."""

@@ -19,9 +19,9 @@ from django.utils import timezone
 from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
-from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
+from webapp.whatif.origins import Origin, origin_of
 from workers import lease
 from workers.control import write_json
 from workers.process import engine_start, start, sweep
@@ -86,10 +86,11 @@ def _take(pk: int) -> WhatIf | None:
 
 
 def _play(asked: WhatIf, shutdown: threading.Event) -> Outcome:
-    original = asked.original()
-    if original is None:
-        return _failed("The trajectory that it forks is gone.", "Ask it of one that is listed.")
-    child = _start(asked, original)
+    origin = origin_of(asked)
+    if origin is None or origin.why_never():
+        words = origin.why_never() if origin else "The trajectory that it forks is gone."
+        return _failed(words, "Ask it of one that is listed.")
+    child = _start(asked, origin)
     until = time.monotonic() + LOADING_SECONDS + services.MOST_SECONDS
     broken_off: Outcome | None = None
     told = 0
@@ -102,11 +103,11 @@ def _play(asked: WhatIf, shutdown: threading.Event) -> Outcome:
     return broken_off or _outcome(asked, child.wait())
 
 
-def _start(asked: WhatIf, original: Trajectory) -> subprocess.Popen[bytes]:
+def _start(asked: WhatIf, origin: Origin) -> subprocess.Popen[bytes]:
     # a run that trains needs its GPU for itself
     device = "cpu" if Run.objects.filter(state__in=SUPERVISED).exists() else "auto"
     chosen = {name: getattr(asked, name) for name in ("turn", "edit", "text", "checkpoint", "temperature", "seed")}
-    request = services.request_of(original, chosen, device=device)
+    request = services.request_of(origin, chosen, device=device)
     folder = asked.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "request.json", request.model_dump(mode="json"))

@@ -2,9 +2,9 @@
 
 Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
 leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
-save_seconds=5` (of its last checkpoint). It crashes
-in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many steps (`die_after`). No import
-of the product: what it writes is what the protocol says, independently.
+save_seconds=5` (of its last checkpoint), `on_cluster=1`, `fork_at=8` (a rule asks for a fork there, of trouble since
+`fork_since=6`). It crashes in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many
+steps (`die_after`). No import of the product: what it writes is what the protocol says, independently.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class StandIn:
                 self.emit("run_finished", outcome="stopped", reason="Stopped on request.")
                 return 0
             self._one_step()
+            if self.step == self.manners.get("fork_at"):
+                return self._end_for_a_fork()
         self.emit(
             "evaluation_completed",
             environment="FrozenLake",
@@ -81,6 +83,18 @@ class StandIn:
         )
         self._checkpoint("final")
         self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
+        if self.manners.get("on_cluster"):
+            self.emit("machines_freed", account="The cluster shows nothing of the run.", proven=True)
+        return 0
+
+    def _end_for_a_fork(self) -> int:
+        since = int(self.manners["fork_since"])
+        self.emit(
+            "alert_raised", rule="broken", severity="critical", message="It broke.", metric="reward/mean", value=0.0,
+            baseline=None, since=since, action="fork",
+        )  # fmt: skip
+        self._checkpoint("final")
+        self.emit("run_finished", outcome="collapsed", reason="broken: It broke.", fork_before=since)
         return 0
 
     def leave(self, _signal: int, _frame: object) -> None:
@@ -161,6 +175,7 @@ class StandIn:
             time.sleep(self.manners.get("save_seconds", 0))
         path = f"checkpoints/step_{self.step}"
         (self.run_dir / path).mkdir(parents=True, exist_ok=True)
+        (self.run_dir / path / "manifest.json").write_text("{}")  # of no files
         self.emit("checkpoint_saved", path=path, bytes=1, reason=reason)
 
     def _newest_checkpoint(self) -> int | None:

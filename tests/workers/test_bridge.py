@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-from django.core.management import call_command
-from django.forms.models import model_to_dict
 
 from engine.rollout.shards import read_record
+from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
 from tests.workers.workplace import seqs_in_rows
-from webapp.evaluations.models import Evaluation
 from webapp.live.reading import events_after
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
-from webapp.trajectories.models import Trajectory
+from webapp.runs.models import Run
 from workers import lease
 from workers.bridge import Bridge
 from workers.lease import Fenced
 from workers.tail import read_chunk
 
+__all__ = ["run"]
+
 pytestmark = pytest.mark.django_db
-
-FIRST_SHARD = "trajectories/train/step_1.jsonl.zst"
-
-
-@pytest.fixture
-def run(tmp_path: Path, settings: Any) -> Run:
-    settings.RUNS_DIR = str(tmp_path)
-    return Run.objects.create(name="calm-otter-12", config={}, state="starting", epoch=1)
-
-
-def rows_of(run: Run) -> dict[str, Any]:
-    """Everything the rows say of a run, but for the keys that the database gave."""
-    tables = (RunEvent, StepMetrics, StepGroups, Trajectory, Evaluation, Checkpoint, Alert)
-    rows: dict[str, Any] = {
-        table.__name__: sorted((_without_key(row) for row in table.objects.filter(run=run)), key=repr)
-        for table in tables
-    }
-    run.refresh_from_db()
-    return {**rows, "run": model_to_dict(run, exclude=["epoch", "lease_holder", "lease_expires"])}
-
-
-def _without_key(row: Any) -> dict[str, Any]:
-    return {name: value for name, value in model_to_dict(row).items() if name != "id"}
 
 
 def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
@@ -260,84 +233,18 @@ def test_the_groups_of_a_step_are_a_row_of_their_own_and_no_event_that_a_page_is
     assert [event["kind"] for event in events_after(run, 0)] == ["run_started", "step_completed"]
 
 
-def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_told_of_machines_stays_though_the_step_is_made_again(run: Run) -> None:
     record = Record(run)
-    bridge = Bridge(run, 1)
     record.started()
     for step in (1, 2, 3):
-        record.groups(step, 0.5, 0.0)
         record.step(step)
-        record.shard(run, step)
-        record.evaluation(step)
-        bridge.drain()
-    record.event("alert_raised", step=3, rule="flat", severity="warn", message="Flat.", metric="reward/mean", value=0.1)
+    said = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
+    for rule in ("cluster", "flat"):
+        record.event("alert_raised", step=3, rule=rule, **said)
     record.attempt = 2
     record.started(resumed_from=2)
-    bridge.drain()
-    record.step(3)
-    (run.directory / "checkpoints/step_3").mkdir(parents=True)
-    record.event("checkpoint_saved", step=3, path="checkpoints/step_3", bytes=9, reason="final")
-    record.event("run_finished", step=3, outcome="completed", reason="Done.")
-    bridge.drain()
-    before = rows_of(run)
-    for table in (RunEvent, StepMetrics, Trajectory):
-        table.objects.filter(run=run).delete()
-    call_command("rebuild_run", run.pk)
-    assert rows_of(run) == before
-    assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
-
-
-def without_its_first_shard(run: Run) -> Record:
-    """Three steps, of which retention removed the first one's trajectories."""
-    record = Record(run)
-    record.started()
-    for step in (1, 2, 3):
-        record.step(step)
-        record.shard(run, step)
     Bridge(run, 1).drain()
-    (run.directory / FIRST_SHARD).rename(run.directory / "a copy")
-    record.event("trajectories_removed", step=3, paths=[FIRST_SHARD], bytes=10)
-    Bridge(run, 1).drain()
-    return record
-
-
-def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    without_its_first_shard(run)
-    before = rows_of(run)
-    of_removed = sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True))
-    call_command("rebuild_run", run.pk)
-    assert rows_of(run) == before
-    assert sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True)) == of_removed
-    assert "2 trajectories that its retention removed: their rows stayed" in capsys.readouterr().out
-
-
-def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    without_its_first_shard(run)
-    run.trajectories.filter(removed=True).delete()
-    call_command("rebuild_run", run.pk)
-    assert not run.trajectories.filter(step=1).exists()
-    assert not run.lost_trajectories.exists()
-    assert "2 trajectories that its retention removed have no rows" in capsys.readouterr().out
-
-
-def test_a_removed_shard_that_was_brought_back_is_read_again(run: Run) -> None:
-    without_its_first_shard(run)
-    run.trajectories.filter(removed=True).update(turns=77)
-    (run.directory / "a copy").rename(run.directory / FIRST_SHARD)
-    call_command("rebuild_run", run.pk)
-    assert [row.turns for row in run.trajectories.filter(step=1)] == [3, 3]
-
-
-def test_removed_rows_above_the_step_that_a_later_attempt_went_on_from_do_not_come_back(run: Run) -> None:
-    record = without_its_first_shard(run)
-    record.attempt = 2
-    record.started(resumed_from=0)
-    call_command("rebuild_run", run.pk)  # and nobody had read of the second attempt before
-    assert not run.trajectories.exists()
+    assert list(run.alerts.values_list("rule", "step")) == [("cluster", 3)]
 
 
 def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,15 @@ def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) 
     assert is_interrupted(run)
 
 
+def test_an_engine_that_has_only_just_started_need_not_hold_its_lock_yet(run: Run) -> None:
+    lock_of(run).touch()
+    just_now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+    run.process |= {"start_time": just_now}
+    assert liveness_of(run) is Liveness.UNKNOWN
+    run.process |= {"start_time": just_now - 61 * os.sysconf("SC_CLK_TCK")}
+    assert liveness_of(run) is Liveness.GONE
+
+
 def test_a_container_that_was_started_again_under_its_name_is_another_one(run: Run) -> None:
     # the kernel may give its pid namespace the number that the one before it had; its first process is younger
     run.process |= {"host": host(), "start_time": -1}
@@ -103,8 +113,10 @@ def test_a_container_that_is_told_to_stop_saves_its_runs_and_the_next_one_goes_o
     assert processes_with_cookie(run.process["cookie"]) == []
     saved = max(int(path.name.removeprefix("step_")) for path in run.directory.glob("checkpoints/*"))
     assert saved >= 3
-    # what comes after it sees other processes under another name
-    Run.objects.filter(pk=run.pk).update(process={**run.process, "host": IN_ANOTHER_CONTAINER})
+    # what comes after it sees other processes under another name, and takes an engine that is old enough for gone
+    long_ago = run.process["start_time"] - 100 * os.sysconf("SC_CLK_TCK")
+    gone = {**run.process, "host": IN_ANOTHER_CONTAINER, "start_time": long_ago}
+    Run.objects.filter(pk=run.pk).update(process=gone)
     workplace.start_worker("workers.launch.in_container")
     run = wait_for_state(run, "finished")
     assert [e["resumed_from"] for e in events_in_file(run) if e["kind"] == "run_started"] == [None, saved]

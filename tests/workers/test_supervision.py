@@ -31,6 +31,12 @@ def test_a_queued_run_is_taken_run_and_finished_with_every_event_in_rows(workpla
     assert run.lease_holder == ""
 
 
+def test_the_proof_of_a_stop_carries_what_the_cluster_says(workplace: Workplace) -> None:
+    workplace.start_worker()
+    run = wait_for_state(workplace.submit(steps=2, on_cluster=1), "finished")
+    assert run.stop_proof["proven"] and run.stop_proof["cluster"] == "The cluster shows nothing of the run."
+
+
 def test_kill_9_of_the_worker_leaves_the_engine_going_and_the_next_worker_adopts_it(workplace: Workplace) -> None:
     first = workplace.start_worker()
     run = workplace.submit(steps=60, step_seconds=0.1)

@@ -19,6 +19,7 @@ from tests.workers.workplace import wait_for
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
+from webapp.whatif.origins import ForkedOrigin, RecordedOrigin
 from workers import lease, what_if
 from workers.process import processes_with_cookie, start, sweep
 from workers.tasks import play_what_if
@@ -42,7 +43,7 @@ def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[T
 
 def ask(row: Trajectory, **fields: Any) -> WhatIf:
     chosen = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1, **fields}
-    return services.ask(row, None, chosen)
+    return services.ask(RecordedOrigin(row), None, chosen)
 
 
 @pytest.mark.slow
@@ -57,6 +58,22 @@ def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) 
     told = services.events_after(asked, 0)
     assert [told[0]["kind"], told[-1]["kind"]] == ["loading", "finished"]
     assert processes_with_cookie(asked.process["cookie"]) == []
+
+
+@pytest.mark.slow
+def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
+    first = ask(row, edit="action", text="Nowhere")
+    play_what_if(first.pk)
+    first.refresh_from_db()
+    fields = {"turn": 1, "edit": "nothing", "text": "", "checkpoint": "step_1", "temperature": 1.0, "seed": 4}
+    second = services.ask(ForkedOrigin(first), None, fields)
+    play_what_if(second.pk)
+    second.refresh_from_db()
+    assert (second.state, second.message) == ("finished", "")
+    made, before = (services.record(one)["turns"][0] for one in (second, first))
+    assert [made[name] for name in ("prompt", "reply", "executed")] == [
+        before[name] for name in ("prompt", "reply", "executed")
+    ]
 
 
 @pytest.mark.slow

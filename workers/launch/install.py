@@ -1,6 +1,7 @@
 """Puts what `requirements/` names into `.venv`. Plain standard library: nothing is installed yet when it runs.
 
-`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python.
+`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. What is only
+measured against has an environment of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
+APART = {"trl": ROOT / ".venv-trl"}
 OLDEST = (3, 11)
 UV = "uv==0.13.8"  # the version that base.txt names
 
@@ -28,19 +29,23 @@ def install(kind: str) -> None:
     if sys.version_info < OLDEST:
         found = ".".join(map(str, sys.version_info[:3]))
         raise CannotInstall(f"Python {found} is too old. Use 3.11 or newer: make PYTHON=python3.12 …")
-    stamp = VENV / f".starboard-{kind}"
+    environment = APART.get(kind, VENV)
+    python, uv = environment / "bin" / "python", environment / "bin" / "uv"
+    stamp = environment / f".starboard-{kind}"
     wanted = fingerprint(kind)
-    if PYTHON.exists() and stamp.exists() and stamp.read_text() == wanted:
+    if python.exists() and stamp.exists() and stamp.read_text() == wanted:
         return
-    _say(f"Setting up {VENV} with requirements/{kind}.txt. This takes some minutes, once.")
-    if not PYTHON.exists():
-        venv.create(VENV, with_pip=True)
-    if not (VENV / "bin" / "uv").exists():
-        _run([str(PYTHON), "-m", "pip", "install", "--quiet", UV])
+    _say(f"Setting up {environment} with requirements/{kind}.txt. This takes some minutes, once.")
+    if not python.exists():
+        venv.create(environment, with_pip=True)
+    if not uv.exists():
+        _run(python, [str(python), "-m", "pip", "install", "--quiet", UV])
     overrides = ROOT / "requirements" / f"{kind}-overrides.txt"
     more = ["--overrides", str(overrides)] if overrides.exists() else []
-    uv = str(VENV / "bin" / "uv")
-    _run([uv, "pip", "install", "--quiet", "--python", str(PYTHON), "-r", f"requirements/{kind}.txt", *more])
+    _run(
+        python,
+        [str(uv), "pip", "install", "--quiet", "--python", str(python), "-r", f"requirements/{kind}.txt", *more],
+    )
     stamp.write_text(wanted)
 
 
@@ -57,28 +62,28 @@ def _with_included(file: Path) -> list[Path]:
     return [file, *(found for name in included for found in _with_included(file.parent / name))]
 
 
-def _environment() -> dict[str, str]:
+def _environment(python: Path) -> dict[str, str]:
     """uv does not read pip's configuration, so the folders of wheels that pip is told of are handed on."""
     environment = dict(os.environ)
-    if "UV_FIND_LINKS" not in environment and (links := _pip_setting("find-links")):
+    if "UV_FIND_LINKS" not in environment and (links := _pip_setting(python, "find-links")):
         environment["UV_FIND_LINKS"] = ",".join(links.split())
-    if "SSL_CERT_FILE" not in environment and (certificates := _pip_setting("cert")):
+    if "SSL_CERT_FILE" not in environment and (certificates := _pip_setting(python, "cert")):
         environment["SSL_CERT_FILE"] = certificates
     return environment
 
 
-def _pip_setting(name: str) -> str:
+def _pip_setting(python: Path, name: str) -> str:
     """The environment's `PIP_…`, else the configuration file's."""
     given = os.environ.get(f"PIP_{name.replace('-', '_').upper()}")
     if given:
         return given
-    command = [str(PYTHON), "-m", "pip", "config", "get", f"global.{name}"]
+    command = [str(python), "-m", "pip", "config", "get", f"global.{name}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip().strip("'\"") if done.returncode == 0 else ""
 
 
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, env=_environment(), check=False)
+def _run(python: Path, command: list[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, env=_environment(python), check=False)
     if done.returncode != 0:
         raise CannotInstall(
             f"{' '.join(command[:4])} … ended with status {done.returncode}; its message is above. "

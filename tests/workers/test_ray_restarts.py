@@ -1,0 +1,69 @@
+"""A Ray that is started anew in the middle of a run: the run's next attempt waits for it, and goes on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.engine.cluster.runs import needs_ray, ray_config
+from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
+from webapp.runs.judgement import health
+from webapp.runs.models import Run
+from webapp.runs.services import submit_run
+
+pytestmark = [pytest.mark.slow, needs_ray]
+
+COLD_START = 200.0
+GIVE_UP = {"gcs_rpc_server_reconnect_timeout_s": 5}  # after which Ray ends whoever lost its head; 60 by itself
+
+
+@contextmanager
+def head(port: int) -> Iterator[Any]:
+    """A cluster of one node; what is left of it is killed at the end."""
+    from ray.cluster_utils import Cluster
+
+    from engine.cluster.connection import NO_SPARE_WORKERS
+
+    settings = {"num_cpus": 2, "include_dashboard": False, "_system_config": {**NO_SPARE_WORKERS, **GIVE_UP}}
+    cluster = Cluster(initialize_head=True, head_node_args={"gcs_server_port": port, **settings})
+    try:
+        yield cluster
+    finally:
+        cluster.remove_node(cluster.head_node, allow_graceful=False)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_a_run_whose_ray_is_started_anew_waits_for_it_in_words_and_goes_on(
+    workplace: Workplace, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workplace.engine, workplace.limits = [], {"restart_pauses": [0.1]}
+    settings.STARBOARD_ENGINE_COMMAND = None
+    port = free_port()
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+    rollout, none = {"groups": 8, "group_size": 8}, {"every": 0}
+    config = ray_config(steps=5, rollout=rollout, diagnostics=none, cluster={"wait_minutes": 10})
+    with head(port):
+        workplace.start_worker()
+        run = submit_run(owner=None, config=config)
+        wait_for(lambda: run.steps.count() >= 2, seconds=COLD_START, what="two steps")
+    wait_for(
+        lambda: "nothing answers there" in health(Run.objects.get(pk=run.pk))["sentence"],
+        seconds=COLD_START,
+        what="the words",
+    )
+    run.refresh_from_db()
+    assert (run.attempt, run.state, run.restarts) == (2, "starting", 1)
+    with head(port):
+        run = wait_for_state(run, "finished", seconds=COLD_START)
+    resumed = [event["resumed_from"] for event in events_in_file(run) if event["kind"] == "run_started"]
+    assert resumed[0] is None and resumed[1] >= 1 and len(resumed) == 2
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 6))

@@ -1,0 +1,98 @@
+"""Rows written anew from a run's own file: the same rows, and those of what its retention removed stay."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+
+from tests.workers.bridged_run import rows_of, run
+from tests.workers.engine_record import Record
+from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.trajectories.models import Trajectory
+from workers.bridge import Bridge
+
+__all__ = ["run"]
+
+pytestmark = pytest.mark.django_db
+
+FIRST_SHARD = "trajectories/train/step_1.jsonl.zst"
+
+
+def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    record = Record(run)
+    bridge = Bridge(run, 1)
+    record.started()
+    for step in (1, 2, 3):
+        record.groups(step, 0.5, 0.0)
+        record.step(step)
+        record.shard(run, step)
+        record.evaluation(step)
+        bridge.drain()
+    record.event("alert_raised", step=3, rule="flat", severity="warn", message="Flat.", metric="reward/mean", value=0.1)
+    record.attempt = 2
+    record.started(resumed_from=2)
+    bridge.drain()
+    record.step(3)
+    (run.directory / "checkpoints/step_3").mkdir(parents=True)
+    record.event("checkpoint_saved", step=3, path="checkpoints/step_3", bytes=9, reason="final")
+    record.event("run_finished", step=3, outcome="completed", reason="Done.")
+    bridge.drain()
+    before = rows_of(run)
+    for table in (RunEvent, StepMetrics, Trajectory):
+        table.objects.filter(run=run).delete()
+    call_command("rebuild_run", run.pk)
+    assert rows_of(run) == before
+    assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
+
+
+def without_its_first_shard(run: Run) -> Record:
+    """Three steps, of which retention removed the first one's trajectories."""
+    record = Record(run)
+    record.started()
+    for step in (1, 2, 3):
+        record.step(step)
+        record.shard(run, step)
+    Bridge(run, 1).drain()
+    (run.directory / FIRST_SHARD).rename(run.directory / "a copy")
+    record.event("trajectories_removed", step=3, paths=[FIRST_SHARD], bytes=10)
+    Bridge(run, 1).drain()
+    return record
+
+
+def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_its_first_shard(run)
+    before = rows_of(run)
+    of_removed = sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True))
+    call_command("rebuild_run", run.pk)
+    assert rows_of(run) == before
+    assert sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True)) == of_removed
+    assert "2 trajectories that its retention removed: their rows stayed" in capsys.readouterr().out
+
+
+def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_its_first_shard(run)
+    run.trajectories.filter(removed=True).delete()
+    call_command("rebuild_run", run.pk)
+    assert not run.trajectories.filter(step=1).exists()
+    assert not run.lost_trajectories.exists()
+    assert "2 trajectories that its retention removed have no rows" in capsys.readouterr().out
+
+
+def test_a_removed_shard_that_was_brought_back_is_read_again(run: Run) -> None:
+    without_its_first_shard(run)
+    run.trajectories.filter(removed=True).update(turns=77)
+    (run.directory / "a copy").rename(run.directory / FIRST_SHARD)
+    call_command("rebuild_run", run.pk)
+    assert [row.turns for row in run.trajectories.filter(step=1)] == [3, 3]
+
+
+def test_removed_rows_above_the_step_that_a_later_attempt_went_on_from_do_not_come_back(run: Run) -> None:
+    record = without_its_first_shard(run)
+    record.attempt = 2
+    record.started(resumed_from=0)
+    call_command("rebuild_run", run.pk)  # and nobody had read of the second attempt before
+    assert not run.trajectories.exists()
