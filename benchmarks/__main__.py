@@ -11,19 +11,26 @@ import shutil
 import subprocess
 import sys
 
+from benchmarks.training_against_trl import TRL_PYTHON
+
 STARTER = "engine/configs/starter.toml"
 COMMANDS = {
     "engine_step": ["engine", "bench", STARTER],
     "step_profile": ["benchmarks.step_profile"],
     "diagnostics_cost": ["benchmarks.diagnostics_cost"],
+    "training_against_trl": ["benchmarks.training_against_trl"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
+    "vllm_engines": ["benchmarks.vllm_engines"],
     "ingestion": ["benchmarks.ingestion"],
+    "run_lists": ["benchmarks.run_lists"],
     "trajectory_list": ["benchmarks.trajectory_list"],
+    "charts": ["benchmarks.charts"],
     "reader_opening": ["benchmarks.reader_opening"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
     "watchers": ["benchmarks.watchers"],
 }
-IN_A_BROWSER = ("reader_opening", "event_to_pixel")
+WITH_VLLM = ("sampling_against_vllm", "vllm_engines")
+IN_A_BROWSER = ("charts", "reader_opening", "event_to_pixel")
 
 
 def main(names: list[str]) -> int:
@@ -41,8 +48,10 @@ def main(names: list[str]) -> int:
 
 def missing(name: str) -> str:
     """What a benchmark needs and this machine lacks."""
-    if name == "sampling_against_vllm" and importlib.util.find_spec("vllm") is None:
+    if name in WITH_VLLM and importlib.util.find_spec("vllm") is None:
         return "It needs vLLM: requirements/cluster.txt says how."
+    if name == "training_against_trl" and not TRL_PYTHON.exists():
+        return "It needs TRL in an environment of its own: make setup-trl."
     if name in IN_A_BROWSER and not (shutil.which("chromium") or shutil.which("chromium-browser")):
         return "It needs Chromium on the PATH: apt install chromium."
     return ""

@@ -15,10 +15,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.diagnostics.recordings import collapse_of
 from engine.events import AlertRaised, EvaluationCompleted, Event, RunFinished, StepCompleted, parse_event
 
 CONFIGS = Path(__file__).parent.parent / "engine" / "configs"
-GONE = 0.05  # training success below this counts as collapsed
 HEADER = (
     "| seed | held out before | held out after | intervals apart | minutes | s a step | first alert | collapsed at |\n"
     "|---|---|---|---|---|---|---|---|"
@@ -48,14 +48,8 @@ class Outcome:
         )
 
     def collapsed_at(self) -> int | None:
-        """The first step from which training success stayed below 5% to the end, if there is one."""
-        gone = None
-        for step in self.steps:
-            if step.metrics["rollout/success"] >= GONE:
-                gone = None
-            elif gone is None:
-                gone = step.step
-        return gone
+        """The first of the steps, at least 5, in which training success stayed below 5% to the end; else None."""
+        return collapse_of([(step.step, step.metrics["rollout/success"]) for step in self.steps])
 
 
 def interval(evaluation: EvaluationCompleted) -> str:

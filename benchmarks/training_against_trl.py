@@ -4,9 +4,8 @@ Both play 16 puzzles x 8 trajectories of up to five turns with our environments,
 updates. TRL samples with transformers' `generate` (its default without vLLM) through its own `rollout_func` hook, and
 learns with its own GRPO loss. Each runs in a process of its own with all cores; the two take turns, `--rounds` times.
 
-    python -m benchmarks.training_against_trl --trl-python PATH [--rounds N]
-
-PATH is an interpreter with `requirements/base.txt` and `trl`; TRL is not among our own requirements.
+    make setup-trl
+    python -m benchmarks.training_against_trl [--rounds N]
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ from typing import Any
 GROUPS, MEMBERS, UPDATES, STEPS, WARM_UP = 16, 8, 2, 8, 2
 ROWS = GROUPS * MEMBERS
 STARTER = "engine/configs/starter.toml"
+TRL_PYTHON = Path(__file__).resolve().parents[1] / ".venv-trl" / "bin" / "python"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trl-python", default=sys.executable, help="the interpreter that has TRL")
+    parser.add_argument("--trl-python", default=str(TRL_PYTHON), help="the interpreter that has TRL")
     parser.add_argument("--rounds", type=int, default=2, help="times that each is measured, in turn")
     parser.add_argument("--only-trl", action="store_true", help="measure TRL in this process")
     options = parser.parse_args()
@@ -149,7 +149,7 @@ class GenerateSampler:
     def release(self, row: int) -> None:
         self.contexts.pop(row, None)
 
-    def advance(self) -> list[Any]:
+    def advance(self, *, patient: bool = True) -> list[Any]:
         import torch
 
         from engine.rollout.types import Reply

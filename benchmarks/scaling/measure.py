@@ -31,7 +31,8 @@ import torch
 from benchmarks.scaling.phases import PROMPT, PROMPTS, THOUGHT, THOUGHTS
 from benchmarks.scaling.shapes import model_at
 from benchmarks.scaling.steps import Step
-from engine.cluster.ray_backend import RayBackend, Voice
+from engine.cluster.ray_backend import RayBackend
+from engine.cluster.voice import Voice
 from engine.config import RunConfig, build_config
 from engine.diagnostics.cross_scores import Pairs
 from engine.rollout.agent_proxy import AgentProxy
@@ -129,7 +130,7 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
         backend.close()
 
 
-def warned(said: str) -> None:
+def warned(said: str, **_: object) -> None:
     sys.stderr.write(f"{said}\n")
 
 
@@ -227,7 +228,7 @@ class Scripted:
     def release(self, row: int) -> None:
         """It remembers nothing."""
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply]:
         asked, self.asked = self.asked, []
         return [
             Reply(row=row, ids=[20] * most, logprobs=[-1.0] * most, entropies=[1.0] * most, ended=False)

@@ -18,6 +18,7 @@ _ALL = (
         arms=(
             Arm(label="no filter", changes=("filter.strategy='none'",)),
             *sweep("filter.value", {"0.9": "0.9", "0.6": "0.6", "0.3": "0.3"}),
+            Arm(label="0.9 of a softmax", changes=("filter.value=0.9", "filter.mode='softmax'")),
         ),
         curves=("rollout/success", "filter/kept_ratio", "optim/grad_norm"),
     ),
@@ -66,6 +67,17 @@ _ALL = (
             )
             for turned in (False, True)
             for think in (True, False)
+        ),
+        curves=("rollout/success", "policy/entropy", "reward/in_group_std"),
+    ),
+    Experiment(
+        name="rare_wins",
+        question="On the reversed bandit, is it the division by the group's spread that favours the sure arm?",
+        changes=(*BANDIT, REVERSED, *SHORT),
+        arms=(
+            Arm(label="GRPO"),
+            Arm(label="GRPO, not divided", changes=("algorithm.scale_by_std=false",)),
+            Arm(label="RLOO", changes=("algorithm.estimator='rloo'",)),
         ),
         curves=("rollout/success", "policy/entropy", "reward/in_group_std"),
     ),

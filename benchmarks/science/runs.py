@@ -18,8 +18,10 @@ from engine.events import RunFinished
 
 
 def directory_of(config: RunConfig, place: Path) -> Path:
-    """Named by what differs from the defaults, so that a field that is added to the engine makes no run another one."""
-    digest = hashlib.sha256(config.model_dump_json(exclude_defaults=True).encode()).hexdigest()
+    """Named by what differs from the defaults, so that a field that is added to the engine makes no run another one;
+    and not by words about it."""
+    told = config.model_dump_json(exclude_defaults=True, exclude={"preset", "description"})
+    digest = hashlib.sha256(told.encode()).hexdigest()
     return place / digest[:16]
 
 

@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from benchmarks.gpu.models import QWEN25_HALF_BILLION
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
@@ -29,6 +32,46 @@ def printed(*command: str, **environment: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
     return dict(json.loads(line))
+
+
+HIDING = """
+import runpy, sys
+hidden = set({hidden!r})
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, path, target)
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
+sys.argv = ["learner", "--small"]
+runpy.run_module("benchmarks.gpu.learner", run_name="__main__")
+"""
+
+
+def needed_by(*distributions: str) -> set[str]:
+    """These distributions and all that they ask for on this machine, by their own names."""
+    needed: set[str] = set()
+    asked = list(distributions)
+    while asked:
+        name = canonicalize_name(asked.pop())
+        if name in needed or not has(name):
+            continue
+        needed.add(name)
+        wanted = map(Requirement, metadata.requires(name) or [])
+        asked += [one.name for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return needed
+
+
+def has(distribution: str) -> bool:
+    return bool(list(metadata.distributions(name=distribution)))
+
+
+def modules_beside(needed: set[str]) -> list[str]:
+    """Top-level modules that are installed here for nothing of `needed`."""
+    found = metadata.packages_distributions().items()
+    return [module for module, owners in found if not needed & {canonicalize_name(owner) for owner in owners}]
 
 
 def test_operations_are_two_for_each_parameter_of_a_layer_and_token() -> None:
@@ -67,6 +110,17 @@ def test_the_learner_is_measured(more: list[str]) -> None:
     # of 128 tokens in stretches of 64 every second one was sampled: 8 x 64
     assert found["rows"] == 8 and found["sampled"] == 512
     assert found["tokens_per_second"] > 0 and 0 < found["of_product"] < 2
+
+
+@pytest.mark.slow
+def test_the_learners_script_needs_nothing_but_what_it_says() -> None:
+    hidden = modules_beside(needed_by("torch", "transformers", "pydantic"))
+    assert {"django", "psutil", "ray"} & set(hidden) and not {"torch", "numpy", "pydantic"} & set(hidden)
+    done = subprocess.run(
+        [sys.executable, "-c", HIDING.format(hidden=hidden)], capture_output=True, text=True, timeout=590, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout)["tokens_per_second"] > 0
 
 
 @pytest.mark.slow

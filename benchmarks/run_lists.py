@@ -1,0 +1,95 @@
+"""How long the server takes for the list of runs and for the leaderboard, with 10,000 runs of which each has a result.
+
+The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets and three
+environments. Each page is asked for through all of the site but the socket.
+
+    python -m benchmarks.run_lists [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ingestion import prepare_site
+
+REPEATS = 7
+PRESETS = ("Starter", "GRPO", "PPO", "DAPO", "RLOO", "StarPO", "StarPO-S", "Dr. GRPO")
+TAGS = ("FrozenLake", "Sokoban", "Bandit")
+PAGES = {
+    "runs": "/runs/",
+    "runs_searched": "/runs/?q=otter",
+    "leaderboard": "/leaderboard/",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=10_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        prepare_site(Path(scratch))
+        fill(options.runs)
+        milliseconds = {name: page_milliseconds(address) for name, address in PAGES.items()}
+    sys.stdout.write(json.dumps({"benchmark": "run_lists", "runs": options.runs, "milliseconds": milliseconds}) + "\n")
+    return 0
+
+
+def fill(count: int) -> None:
+    from engine.config import RunConfig
+    from webapp.evaluations.models import Evaluation
+    from webapp.runs.models import Run
+
+    stream = random.Random(0)
+    configs = {tag: RunConfig.model_validate({"environments": [{"tag": tag}]}).model_dump(mode="json") for tag in TAGS}
+    tags = [stream.choice(TAGS) for _ in range(count)]
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                name=f"{stream.choice(('calm', 'eager'))}-{stream.choice(('otter', 'heron', 'lynx'))}-{number}",
+                preset=stream.choice(PRESETS), config=configs[tag], state="finished", step=100, total_steps=100,
+                metrics={"rollout/success": stream.random(), "policy/entropy": stream.random()},
+            )
+            for number, tag in enumerate(tags)
+        ],
+        500,
+    )  # fmt: skip
+    Evaluation.objects.bulk_create([evaluation(run, tag, stream) for run, tag in zip(runs, tags, strict=True)], 500)
+
+
+def evaluation(run: Any, tag: str, stream: random.Random) -> Any:
+    from webapp.evaluations.models import Evaluation
+
+    solved, episodes = stream.randint(0, 512), 512
+    return Evaluation(
+        run=run, step=100, time=0.0, environment=tag, episodes=episodes, successes=solved, success=solved / episodes,
+        low=0.0, high=1.0, mean_return=solved / episodes, first_seed=10**9, temperature=1.0, final=True,
+    )  # fmt: skip
+
+
+def page_milliseconds(address: str) -> int:
+    """The median of a few askings, after one to warm up."""
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    client = Client(headers={"host": "localhost:8000"})
+    client.force_login(User.objects.get_or_create(username="bench")[0])
+    seconds = []
+    for _ in range(REPEATS + 1):
+        began = time.monotonic()
+        answer = client.get(address)
+        seconds.append(time.monotonic() - began)
+        if answer.status_code != 200 or b"<table" not in answer.content:
+            raise SystemExit(f"{address} answered {answer.status_code} and no rows")
+    return round(1000 * statistics.median(seconds[1:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""How rules are judged over the catalogue's runs: which runs count as what, and what a table says of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.detection import (
+    CALM,
+    FAST_BANDIT,
+    REVERSED,
+    Family,
+    elsewhere,
+    family_of,
+    is_damaged,
+    judge,
+    rules_table,
+    runs_table,
+)
+from engine.config import DetectorsConfig
+from engine.diagnostics.recordings import Recording
+from engine.diagnostics.rule_config import RuleConfig
+
+KL = "policy/kl"
+RULES = DetectorsConfig(rules=(RuleConfig(name="fast", kind="above", metric=KL, limit=0.3, steps=1),))
+
+
+def recording(name: str, success: list[float], kl: list[float] | None = None) -> Recording:
+    moves = kl or [0.0] * len(success)
+    steps = [
+        (step, {"rollout/success": one, KL: move})
+        for step, (one, move) in enumerate(zip(success, moves, strict=True), 1)
+    ]
+    return Recording(name=name, steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("success", "damaged"),
+    [
+        ([0.5] * 5 + [0.3] * 5, False),  # 0.3 is more than half of 0.5
+        ([0.5] * 5 + [0.2] * 5, True),
+        ([0.5] * 5 + [0.0] * 5, False),  # that is a collapse
+        ([0.04] * 10, True),  # never had any
+        ([0.1] * 5 + [0.6] * 5, False),
+    ],
+)
+def test_a_run_is_damaged_that_lost_more_than_half_of_its_success_or_never_had_any(
+    success: list[float], damaged: bool
+) -> None:
+    assert is_damaged(recording("run", success)) is damaged
+
+
+def test_runs_are_of_one_family_by_what_is_done_to_them() -> None:
+    def families(name: str) -> set[str]:
+        return {family_of(EXPERIMENTS[name], arm) for arm in EXPERIMENTS[name].arms}
+
+    assert families("think") == {CALM, REVERSED}
+    assert families("stability_bandit") == {FAST_BANDIT}
+    assert families("filter_mass") == {CALM}
+
+
+def test_hits_late_alerts_false_alarms_and_damaged_runs_are_told_apart() -> None:
+    gone = [0.5, 0.5, 0.5, *[0.0] * 5]  # from step 4 on
+    early, late = [0.0, 0.4, *[0.0] * 6], [*[0.0] * 5, 0.4, 0.0, 0.0]
+    fast = Family(
+        clear=[recording("hit", gone, early), recording("late", gone, late), recording("calm", [0.5] * 8)],
+        damaged=[recording("hurt", [0.5] * 5 + [0.2] * 5, [0.4] * 10)],
+    )
+    calm = Family(clear=[recording("false", [0.5] * 8, early)], damaged=[])
+    table = rules_table({"fast": judge(RULES, fast), "calm": judge(RULES, calm)}, 1)
+    # one of two collapses two steps ahead, one late; one of two healthy runs; Wilson's interval of 1 of 2
+    assert table.splitlines()[-1] == "| fast | 1/2 | 1/2 [0.09, 0.91] | 2 | 1 | 1/2 [0.09, 0.91] | 1/1 |"
+    assert runs_table({"fast": fast}).splitlines()[-1] == "| fast | 4 | 2 | 1 |"
+    assert [one.name for one in elsewhere({"fast": fast, "calm": calm}, "fast")] == ["false"]
