@@ -16,6 +16,7 @@ JUDGEMENTS = (
     ("collapsing", "Collapsing"),
     ("broken-format", "Broken format"),
     ("dead", "Dead"),
+    ("running", "No success yet"),
     ("watch", "watch"),
     ("warn", "warn"),
     ("critical", "critical"),

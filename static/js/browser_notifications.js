@@ -1,8 +1,8 @@
 // Notifications of this browser about alerts of a run whose page is open. Asked for by a button, never by itself.
 
-const KEY = "starboard-notify";
+const KEY = "starboard-notify"; // "on", "off", or "unable" where pages may not show any
 
-const can = () => "Notification" in window && window.isSecureContext;
+const can = () => "Notification" in window && window.isSecureContext && localStorage.getItem(KEY) !== "unable";
 
 export const notifies = () => can() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
 
@@ -15,27 +15,40 @@ export function prepareNotifications(button, words) {
   };
   button.addEventListener("click", async () => {
     if (notifies()) localStorage.setItem(KEY, "off");
-    else if ((await Notification.requestPermission()) === "granted") localStorage.setItem(KEY, "on");
+    else if ((await Notification.requestPermission()) === "granted") {
+      localStorage.setItem(KEY, "on");
+      made("Notifications are on", { body: "An alert of a run whose page is open will look like this." });
+    }
     show();
   });
   show();
 }
 
 function told() {
+  if (localStorage.getItem(KEY) === "unable")
+    return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";
   if (!can()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
   if (Notification.permission === "denied") return "This browser refuses them: allow them in its settings for this site.";
   return notifies() ? "Shown while a run's page is open in some tab." : "";
+}
+
+/** One that is shown, or null: browsers of Android offer the class and refuse to make one. */
+function made(title, options) {
+  try {
+    return new Notification(title, options);
+  } catch {
+    localStorage.setItem(KEY, "unable");
+    return null;
+  }
 }
 
 /** One notification for each alert; a click brings its evidence. */
 export function notifyOf(alerts, name, evidence) {
   if (!notifies()) return;
   for (const alert of alerts) {
-    const made = new Notification(`${alert.severity}: ${name}`, {
-      body: `Step ${alert.step}: ${alert.message}`,
-      tag: `${name} ${alert.seq}`,
-    });
-    made.addEventListener("click", () => {
+    const options = { body: `Step ${alert.step}: ${alert.message}`, tag: `${name} ${alert.seq}` };
+    const shown = made(`${alert.severity}: ${name}`, options);
+    shown?.addEventListener("click", () => {
       focus();
       location.assign(`${evidence}${alert.seq}/`);
     });

@@ -1,5 +1,7 @@
 // Charts that share their crosshair and window. One that is out of view asks for nothing and draws nothing.
 
+import { markCharts, placeOn } from "./scrub_line.js";
+
 const MARGIN = "300px"; // how far out of view a chart is made ready
 const MANY = 100; // charts; in a larger grid those that leave are taken down again
 
@@ -48,7 +50,7 @@ export class ChartGrid {
     this.target.replaceChildren();
   }
 
-  // page: {store, view}
+  // page: {store, view, mark: the step that has a line, if it is not the view's}
   async draw(page) {
     const { curves } = page.store;
     const shown = this.charts.filter((chart) => this.near.has(chart) && !chart.panel.hidden);
@@ -62,6 +64,7 @@ export class ChartGrid {
     if (others.length) await new Promise(requestAnimationFrame); // what is looked at is on the screen first
     for (const chart of others) await chart.draw(page);
     if (this.place) shown.forEach((chart) => chart.mark(this.place));
+    markCharts(this.target, () => placeOn(page.store, page.view, page.mark ?? page.view.step));
   }
 
   // the crosshair

@@ -1,12 +1,12 @@
 // How a chart is laid out: axes, the window that all charts of a page share, alerts and changed settings as marks.
 
-import { at } from "./curves.js";
+import { alertMarks } from "./alert_marks.js";
 import { settingMarks } from "./setting_marks.js";
 
 // `css(name)` is a colour of the theme that the chart stands in; `cut` a range without outliers, or null.
 export function layoutOf({ spec, log, cut, store, view, css, small }) {
   const muted = css("--text-muted");
-  const settings = settingMarks({ store, view, css });
+  const marks = [alertMarks({ store, view, css }), settingMarks({ store, view, css })];
   const axis = {
     gridcolor: css("--grid-line"),
     zeroline: false,
@@ -27,7 +27,7 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
     },
     uirevision: `${view.axis}-${view.revision}`,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: css("--text") },
-    dragmode: "zoom",
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
     xaxis: { ...axis, ...across(view), tickformat: view.axis === "time" ? undefined : "~s" },
     yaxis: {
       ...axis,
@@ -37,8 +37,8 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
       uirevision: `${view.axis}-${view.revision}-${view.outliers}-${log}`,
       ...range(spec, log, cut),
     },
-    shapes: [...alertMarks(store, view, css), ...settings.shapes],
-    annotations: settings.annotations,
+    shapes: marks.flatMap((one) => one.shapes),
+    annotations: marks.flatMap((one) => one.annotations),
   };
 }
 
@@ -51,17 +51,6 @@ function across(view) {
 function range(spec, log, cut) {
   if (cut) return { range: log ? cut.range.map((value) => Math.log10(Math.max(value, 1e-12))) : cut.range };
   if (log) return { tickformat: "~g" };
-  if (spec.range) return { range: spec.range };
+  if (spec.range) return { range: [...spec.range] }; // a copy: Plotly writes a reader's zoom into it
   return { rangemode: spec.fromZero ? "tozero" : "normal", autorangeoptions: { include: spec.include ?? [] } };
-}
-
-function alertMarks(store, view, css) {
-  return store.alerts.flatMap((alert) => {
-    const place = store.curves.place(alert.step);
-    if (!place) return [];
-    const x = at(place, view.axis);
-    const color = css(alert.severity === "watch" || alert.severity === "warn" ? "--watch" : "--bad");
-    const line = { color, width: 1, dash: "dot" };
-    return [{ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line }];
-  });
 }

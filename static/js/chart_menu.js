@@ -42,24 +42,34 @@ export function chartMenu(chart) {
   return menu;
 }
 
-// The page's background and the chart's title go with it.
+// The page's background and the chart's title go with it, and what its lines are where there are several.
 async function picture(chart, format) {
   const { plot } = chart;
   const surface = chart.css("--surface");
+  const data = chart.pictured?.() ?? withLegend(plot.data);
+  const named = data.filter((trace) => trace.showlegend);
   const layout = {
     ...plot.layout,
+    showlegend: named.length > 0,
+    legend: { orientation: "h", x: 0, xanchor: "left", y: -0.12, yanchor: "top", bgcolor: "rgba(0,0,0,0)" },
     paper_bgcolor: surface,
     plot_bgcolor: surface,
     title: { text: escaped(chart.title), font: { size: 14, color: chart.css("--text") }, x: 0.02, y: 0.98 },
     margin: { ...plot.layout.margin, t: 36 },
   };
-  const size = { width: Math.max(480, plot.clientWidth), height: plot.clientHeight + 30 };
+  const room = 30 + 20 * Math.ceil(named.length / 2);
+  const size = { width: Math.max(480, plot.clientWidth), height: plot.clientHeight + room };
   try {
-    const address = await globalThis.Plotly.toImage({ data: plot.data, layout }, { format, ...size, scale: SCALE });
+    const address = await globalThis.Plotly.toImage({ data, layout }, { format, ...size, scale: SCALE });
     save(chart.fileName(format), format === "svg" ? drawing(address) : address);
   } catch (error) {
     toast(`The picture could not be made: ${error.message}`, { error: true });
   }
+}
+
+function withLegend(traces) {
+  const named = traces.filter((trace) => trace.name && trace.x.length);
+  return traces.map((trace) => ({ ...trace, showlegend: named.length > 1 && named.includes(trace) }));
 }
 
 const drawing = (address) => new Blob([decodeURIComponent(address.split(",")[1])], { type: "image/svg+xml" });
@@ -69,12 +79,39 @@ const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 // Every step's real values, not what is drawn of them.
 async function numbers(chart) {
-  const names = chart.spec.names;
+  const rows = await (chart.table?.() ?? table(chart));
+  if (!rows) return toast("The server did not answer. Try again.", { error: true });
+  save(chart.fileName("csv"), new Blob([csv(rows)], { type: "text/csv" }));
+}
+
+async function table(chart) {
+  const { names } = chart.spec;
+  const values = await allValues(chart.valuesAddress, names);
+  return values && withHeldOut([["step", "tokens", "training_seconds", "unix_time", ...names], ...values], chart);
+}
+
+/** Of every step its place and its values of `names`; null if the server did not answer. */
+export async function allValues(address, names) {
   const query = `keys=${names.map(encodeURIComponent).join(",")}&points=${ALL}`;
-  const answer = await fetch(`${chart.valuesAddress}?${query}`).catch(() => null);
-  if (!answer?.ok) return toast("The server did not answer. Try again.", { error: true });
+  const answer = await fetch(`${address}?${query}`).catch(() => null);
+  if (!answer?.ok) return null;
   const { steps, tokens, seconds, times, series } = await answer.json();
-  const rows = steps.map((step, i) => [step, tokens[i], seconds[i], times[i], ...names.map((name) => series[name][i])]);
-  const text = csv([["step", "tokens", "training_seconds", "unix_time", ...names], ...rows]);
-  save(chart.fileName("csv"), new Blob([text], { type: "text/csv" }));
+  return steps.map((step, i) => [step, tokens[i], seconds[i], times[i], ...names.map((name) => series[name][i])]);
+}
+
+// The same with the held-out points: columns of their own, and rows for steps that have nothing else.
+function withHeldOut([head, ...rows], { spec, page }) {
+  const tags = spec.heldOut ?? [];
+  const found = tags.map((tag) => page.store.evaluations.filter((one) => one.environment === tag));
+  const columns = tags.flatMap((tag) => ["", "/low", "/high"].map((end) => `eval/${tag}/success${end}`));
+  const known = new Set(rows.map(([step]) => step));
+  const alone = found.flat().filter(({ step }) => !known.has(step));
+  const more = new Map(alone.map(({ step, time }) => [step, [step, null, null, time, ...spec.names.map(() => null)]]));
+  const all = [...rows, ...more.values()].sort(([one], [other]) => one - other);
+  const at = (step) =>
+    found.flatMap((evaluations) => {
+      const one = evaluations.find((other) => other.step === step);
+      return [one?.success, one?.low, one?.high];
+    });
+  return [[...head, ...columns], ...all.map((row) => [...row, ...at(row[0])])];
 }

@@ -3,12 +3,16 @@
 
 import { at } from "./curves.js";
 import { number } from "./format.js";
+import { describe } from "./glossary.js";
+import { plain } from "./setting_marks.js";
 import { smooth } from "./smoothing.js";
+import { stepsAsked } from "./stretch.js";
 
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 
 export function tracesOf({ names, colours, curves, view }) {
   return names.flatMap((name, index) => {
+    const called = describe(name).title;
     const points = curves.points(name);
     const sparse = curves.isSparse(name);
     const x = points.map((point) => at(point, view.axis));
@@ -16,11 +20,11 @@ export function tracesOf({ names, colours, curves, view }) {
     const colour = colours[index];
     const banded = points.some((point) => point.low !== undefined);
     const under = banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
-    return [...under, line(x, y, points, colour, sparse, sparse ? 0 : view.smoothing)];
+    return [...under, line(x, y, { points, colour, called, sparse, weight: sparse ? 0 : view.smoothing })];
   });
 }
 
-function line(x, y, points, colour, sparse, weight) {
+function line(x, y, { points, colour, called, sparse, weight }) {
   return {
     x,
     y: smooth(y, weight),
@@ -29,7 +33,7 @@ function line(x, y, points, colour, sparse, weight) {
     mode: sparse ? "lines+markers" : "lines",
     line: { color: colour, width: 1.75 },
     marker: { size: 5, color: colour },
-    name: "",
+    name: plain(called), // for a picture, which has no key beside it
     hovertemplate: "%{text}<extra></extra>",
     showlegend: false,
   };
@@ -49,10 +53,17 @@ function band(x, points, colour) {
   ];
 }
 
+// more than one step: those from its first on, in a run that was thinned
+const isStretch = ({ low, first, step }) => low !== undefined && low !== null && first !== step;
+
+/** The steps that a point stands for, as the list of trajectories is asked for them. */
+export function stepsOf(point) {
+  return stepsAsked(isStretch(point) ? point : { step: point.step });
+}
+
 /** What is said of a point: its step and value, or those of the stretch of steps it stands for. */
 export function words(point) {
-  if (point.low === undefined || point.low === null || point.first === point.step)
-    return `step ${number(point.step)}: ${number(point.y)}`;
+  if (!isStretch(point)) return `step ${number(point.step)}: ${number(point.y)}`;
   return (
     `steps ${number(point.first)} to ${number(point.step)}: mean ${number(point.y)}, ` +
     `${number(point.low)} (step ${number(point.lowAt)}) to ${number(point.high)} (step ${number(point.highAt)})`
@@ -79,6 +90,7 @@ export function heldOutTrace(evaluations, { curves, view, colour }) {
       width: 3,
     },
     mode: "markers",
+    name: "held out, 95% interval",
     cliponaxis: false, // the first lies on the axis
     marker: { color: colour, size: 6 },
     hovertemplate: "held-out at step %{customdata}: %{text}<extra></extra>",

@@ -1,8 +1,10 @@
 // One chart panel. It draws only when what it shows has changed, and never moves what the reader set.
 
+import { alertOf } from "./alert_marks.js";
 import { chartMenu } from "./chart_menu.js";
 import { layoutOf } from "./chart_layout.js";
 import { heldOutTrace, tracesOf, words } from "./chart_traces.js";
+import { windowByKey } from "./chart_window.js";
 import { coordinate } from "./curves.js";
 import { element } from "./dom.js";
 import { number } from "./format.js";
@@ -24,11 +26,11 @@ const OPTIONS = {
 
 export class Chart {
   // spec: {title, names, range, fromZero, include, log, heldOut: [tags], whyEmpty}
-  // host: {onPoint(step), onZoom(window or null), onHover(x or null, chart), valuesAddress, fileStem}
+  // host: {onPoint(point), onZoom(window), onReset(), onHover(x or null), onAlert(seq), valuesAddress, fileStem}
   constructor(spec, host) {
     this.spec = spec;
     this.host = host;
-    this.log = Boolean(spec.log);
+    this.id = spec.names.join("+");
     this.title = spec.title ?? describe(spec.names[0]).title;
     this.last = element("span", { class: "chart-last num", "aria-live": "off" });
     this.plot = element("div", { class: "chart-plot", tabindex: "0", role: "group", "aria-label": this.title });
@@ -62,7 +64,18 @@ export class Chart {
     this.plot.addEventListener("mousemove", (event) => this.point(event));
     this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
     this.plot.addEventListener("keydown", (event) => this.byKey(event));
+    // The browser counts clicks by when they were made; Plotly by when it heard of them, which may be late.
+    this.plot.addEventListener("mousedown", (event) => this.twice(event), { capture: true });
     this.plot.addEventListener("blur", () => this.host.onHover(null));
+  }
+
+  twice({ detail, target }) {
+    if (detail !== 2 || !target.closest(".draglayer")) return;
+    const reset = () => {
+      clearTimeout(this.opening);
+      this.host.onReset();
+    };
+    addEventListener("mouseup", reset, { once: true });
   }
 
   get valuesAddress() {
@@ -71,13 +84,17 @@ export class Chart {
 
   logSwitch() {
     const attributes = { class: "button button--quiet button--small", type: "button", title: "Logarithmic axis" };
-    const made = element("button", { ...attributes, "aria-pressed": String(this.log) }, "log");
-    made.addEventListener("click", () => {
-      this.log = !this.log;
-      made.setAttribute("aria-pressed", String(this.log));
+    this.switch = element("button", { ...attributes, "aria-pressed": String(Boolean(this.spec.log)) }, "log");
+    this.switch.addEventListener("click", () => {
+      this.page?.view.turnLog(this.id, !this.log, this.spec.log);
       this.draw(this.page);
     });
-    return made;
+    return this.switch;
+  }
+
+  // as the reader has turned it, or else as its metrics are
+  get log() {
+    return this.page?.view.scales.get(this.id) ?? Boolean(this.spec.log);
   }
 
   // several lines: the title names what they have in common, the key each of them
@@ -109,7 +126,21 @@ export class Chart {
     const signature = this.signature(page);
     if (signature === this.shown) return;
     this.shown = signature;
+    this.switch.setAttribute("aria-pressed", String(this.log));
     const { store, view } = page;
+    const traces = this.traces(page);
+    const free = view.outliers && !this.spec.range;
+    const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
+    this.tell(traces, cut, store.curves);
+    const css = (name) => this.css(name);
+    const small = this.panel.clientWidth < 500;
+    const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small });
+    await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
+    if (!this.mounted) this.mount();
+  }
+
+  // what is drawn, as Plotly takes it
+  traces({ store, view }) {
     const { curves } = store;
     const colours = this.spec.names.map((_, index) => this.css(`--series-${colour(index)}`));
     const traces = tracesOf({ names: this.spec.names, colours, curves, view });
@@ -117,14 +148,7 @@ export class Chart {
       const evaluations = store.evaluations.filter((one) => one.environment === tag);
       traces.push(heldOutTrace(evaluations, { curves, view, colour: this.css("--series-2") }));
     }
-    const free = view.outliers && !this.spec.range;
-    const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
-    this.tell(traces, cut, curves);
-    const css = (name) => this.css(name);
-    const small = this.panel.clientWidth < 500;
-    const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small });
-    await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
-    if (!this.mounted) this.mount();
+    return traces;
   }
 
   // The window may have changed while the chart was out of sight.
@@ -161,17 +185,27 @@ export class Chart {
       const step = event.points[0]?.customdata;
       clearTimeout(this.opening);
       if (step === undefined || event.event?.detail > 1) return;
-      this.opening = setTimeout(() => this.host.onPoint(step), DOUBLE_CLICK);
+      this.opening = setTimeout(() => this.host.onPoint(this.pointAt(step)), DOUBLE_CLICK);
     });
     this.plot.on("plotly_relayout", (change) => {
       if (change["xaxis.range[0]"] !== undefined)
         this.host.onZoom([change["xaxis.range[0]"], change["xaxis.range[1]"]]);
-      else if (change["xaxis.autorange"]) this.host.onZoom(null);
+      else if (change["xaxis.autorange"]) this.host.onReset();
     });
     this.plot.on("plotly_doubleclick", () => {
       clearTimeout(this.opening);
-      this.host.onZoom(null);
+      this.host.onReset();
     });
+    this.plot.on("plotly_clickannotation", ({ annotation }) => {
+      const seq = alertOf(annotation);
+      if (seq !== null) this.host.onAlert(seq);
+    });
+  }
+
+  // The point that stands at `step`, of a stretch of steps with the extremes there; of held-out points only the step.
+  pointAt(step) {
+    const found = this.spec.names.flatMap((name) => this.page.store.curves.points(name));
+    return found.find((point) => point.step === step) ?? { step };
   }
 
   unmount() {
@@ -190,7 +224,7 @@ export class Chart {
     if (near) this.host.onHover(near);
   }
 
-  // ← and → go from point to point, Enter opens the step, Escape lets go
+  // ← and → go from point to point, Enter opens the step, Escape lets go; + and - look closer and wider, 0 at the whole
   byKey(event) {
     if (!this.page || event.ctrlKey || event.metaKey || event.altKey) return;
     const points = this.page.store.curves.points(this.spec.names[0]);
@@ -202,8 +236,17 @@ export class Chart {
       this.marked = points[next]; // the next key may come before the next frame
       this.host.onHover(this.marked);
       event.preventDefault();
-    } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked.step);
+    } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked);
     else if (event.key === "Escape") this.host.onHover(null);
+    else this.zoomByKey(event);
+  }
+
+  zoomByKey(event) {
+    const window = windowByKey(event.key, this.page, this.marked);
+    if (window === undefined) return;
+    event.preventDefault();
+    if (window) this.host.onZoom(window);
+    else this.host.onReset();
   }
 
   nearest(distance) {

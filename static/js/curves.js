@@ -12,7 +12,10 @@ export class Curves {
   // `address` of the bands; about how many steps there are; `onNews()` when something asked for has come
   constructor(address, hint, onNews) {
     Object.assign(this, { address, hint, onNews });
-    this.known = new Map(); // key -> {points, places, thinned, detail, revision, stale, asking}
+    this.most = MOST;
+    this.keysARequest = KEYS_A_REQUEST;
+    this.buckets = BUCKETS;
+    this.known = new Map(); // key -> {points, places, spans, thinned, detail, revision, stale, asking}
     // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends: those of the newest answer
     this.places = [];
     this.fresh = []; // step events, for answers that were under way when they came
@@ -26,6 +29,11 @@ export class Curves {
 
   isLoaded(key) {
     return Boolean(this.known.get(key)?.points);
+  }
+
+  // whether something was asked for of which nothing is there yet
+  get isWaiting() {
+    return [...this.known.values()].some((one) => one.asking && !one.points);
   }
 
   // Asks for those of `keys` that are not there or no longer right.
@@ -51,7 +59,8 @@ export class Curves {
   }
 
   loadAll(keys, window = "") {
-    for (let i = 0; i < keys.length; i += KEYS_A_REQUEST) this.load(keys.slice(i, i + KEYS_A_REQUEST), window);
+    const many = this.keysARequest;
+    for (let i = 0; i < keys.length; i += many) this.load(keys.slice(i, i + many), window);
   }
 
   async load(keys, window) {
@@ -81,24 +90,34 @@ export class Curves {
     for (const key of keys) {
       const known = this.known.get(key) ?? { revision: 0 };
       const points = pointsOf(places, answer.series[key]);
-      this.known.set(key, { ...known, points, places, thinned: answer.thinned, asking: false, stale: false });
+      const { thinned, spans } = answer;
+      this.known.set(key, { ...known, points, places, spans, thinned, asking: false, stale: false });
       this.touch(key);
     }
     for (const event of this.fresh) this.append(event);
   }
 
   async ask(keys, window) {
-    const buckets = Math.max(this.length, this.hint) > SHORT ? BUCKETS : SHORT;
-    const query = `keys=${keys.map(encodeURIComponent).join(",")}&buckets=${buckets}${window}`;
+    const query = `keys=${listed(keys)}${this.howMany()}${window}`;
     const headers = { Accept: "application/json" };
     const answer = await fetch(`${this.address}?${query}`, { headers }).catch(() => null);
     return answer?.ok ? await answer.json() : null;
   }
 
+  howMany() {
+    return `&buckets=${Math.max(this.length, this.hint) > SHORT ? this.buckets : SHORT}`;
+  }
+
   add(event) {
+    if (!this.takes(event)) return;
     this.fresh.push(event);
     if (this.fresh.length > FRESH_KEPT) this.fresh.shift();
     this.append(event);
+  }
+
+  // whether a step has a place here
+  takes() {
+    return true;
   }
 
   append(event) {
@@ -110,8 +129,8 @@ export class Curves {
       if (event.metrics[key] !== undefined) one.points.push({ ...place, y: event.metrics[key] });
       this.touch(key);
       if (one.asking) continue;
-      if (one.places.length > MOST) one.stale = true;
-      if (one.places.length > 2 * MOST) this.known.delete(key); // nobody has looked at it for long
+      if (one.places.length > this.most) one.stale = true;
+      if (one.places.length > 2 * this.most) this.known.delete(key); // nobody has looked at it for long
     }
   }
 
@@ -187,12 +206,26 @@ export class Curves {
     this.onNews();
   }
 
-  // Every place of `keys`, which have the same, with the values there: {...place, metrics}.
+  // Every place of `keys`, which have the same, with the values there: {...place, metrics}. `first` is the first step of
+  // a stretch that was thinned.
   table(keys) {
-    const places = this.known.get(keys[0])?.places ?? this.places;
+    const { places, thinned } = this.known.get(keys[0]) ?? { places: this.places };
     const rows = new Map(places.map((place) => [place.step, { ...place, metrics: {} }]));
+    if (!thinned) for (const row of rows.values()) delete row.first; // there was nothing between
     for (const key of keys) for (const { step, y } of this.known.get(key).points) rows.get(step).metrics[key] = y;
     return [...rows.values()];
+  }
+
+  // Every step that the places of `key` stand for, in order.
+  everyStep(key) {
+    const { places, spans } = this.known.get(key) ?? { places: this.places, spans: [] };
+    const end = places.at(-1)?.step ?? 0; // an attempt may have gone back
+    const told = spans.flatMap(([first, last, every]) =>
+      Array.from({ length: 1 + (last - first) / every }, (_, i) => first + i * every),
+    );
+    const upto = told.at(-1) ?? 0;
+    const since = places.map(({ step }) => step).filter((step) => step > upto);
+    return [...told.filter((step) => step <= end), ...since];
   }
 
   // The points of a metric in order, with the closer look where the reader takes one.
@@ -225,11 +258,18 @@ export class Curves {
     const high = this.places[after];
     const low = this.places[after - 1];
     if (high.step === step) return high;
-    if (!low) return null;
+    if (!low) return step >= high.first ? { ...high, step } : null; // within the first stretch
     const share = (step - low.step) / (high.step - low.step);
     const between = (name) => low[name] + share * (high[name] - low[name]);
     const [tokens, seconds, time, elapsed] = ["tokens", "seconds", "time", "elapsed"].map(between);
     return { step, tokens, seconds, time, elapsed };
+  }
+
+  // The first and last value of an axis, and how many steps lie between; null for fewer than two.
+  ends(axis) {
+    const [first, last] = [this.places[0], this.places.at(-1)];
+    if (!first || first === last) return null;
+    return { first: coordinate(first, axis), last: coordinate(last, axis), steps: last.step - first.step };
   }
 
   // The steps between two values of an axis, with a neighbour on each side.
@@ -251,6 +291,9 @@ export function coordinate(place, axis) {
   return axis === "time" ? 1000 * place.time : place[axis];
 }
 
+/** Metrics as an address names several. */
+export const listed = (keys) => keys.map(encodeURIComponent).join(",");
+
 function haveSameSteps(places, others) {
   if (places === others) return true;
   return places.length === others.length && places.every((place, i) => place.step === others[i].step);
@@ -264,7 +307,7 @@ function placesOf(answer) {
     time: answer.times[i],
     elapsed: answer.elapsed[i],
     attempt: answer.attempts[i],
-    first: i ? answer.steps[i - 1] + 1 : step,
+    first: i ? answer.steps[i - 1] + 1 : answer.spans[0][0],
   }));
 }
 

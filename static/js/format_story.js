@@ -1,6 +1,7 @@
 // What changed first in the form of replies: length, parse failures, invalid actions, turns. Numbers in, words out.
 
 import { number, percent } from "./format.js";
+import { stepsInWords } from "./stretch.js";
 
 export const LASTING = 3; // steps in a row that a sign must hold
 
@@ -70,14 +71,15 @@ const SIGNS = [
   },
 ];
 
-export const how = (total) =>
+export const how = (total, steps = []) =>
+  (steps.some((one) => one.first < one.step) ? "Of this long run stretches of steps are judged by their means. " : "") +
   `A value counts as changed once it holds for ${LASTING} steps in a row against the mean of the first ${baselineOf(total)} steps: ` +
   "reply length half as long again or a third shorter; 5 points more replies cut off; well-formed replies under nine tenths of the start; " +
   "10 points more replies with an unknown action; a quarter more or fewer turns. The limits of parse failures " +
   "and unknown actions are those that foretold most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are ours.";
 
-// Signs in order of when they began: [{key, says, step, from, to, now, still, worst}]. `steps` are {step, metrics}, of a
-// run that is to have `total`.
+// Signs in order of when they began: [{key, says, step, first, from, to, now, still, worst}]. `steps` are {step, metrics},
+// of a stretch of steps with its `first`, of a run that is to have `total`.
 export function changes(steps, total) {
   return SIGNS.map((sign) => began(sign, steps, baselineOf(total)))
     .filter(Boolean)
@@ -87,7 +89,7 @@ export function changes(steps, total) {
 function began({ key, name, changed, says, show }, steps, baseline) {
   const points = steps
     .filter(({ metrics }) => metrics[name] !== undefined)
-    .map(({ step, metrics }) => ({ step, y: metrics[name], metrics }));
+    .map(({ step, first, metrics }) => ({ step, first, y: metrics[name], metrics }));
   if (points.length <= baseline) return null;
   const first = points.slice(0, baseline);
   const start = first.reduce((sum, { y }) => sum + y, 0) / baseline;
@@ -99,6 +101,7 @@ function began({ key, name, changed, says, show }, steps, baseline) {
       key,
       says,
       step: run[0].step,
+      first: run[0].first,
       from: show(start),
       to: show(run[0].y),
       now: show(points.at(-1).y),
@@ -130,8 +133,8 @@ export function story(steps, total) {
   if (!found.length) return `Nothing has changed since the start: ${present}.`;
   const firsts = found.filter((one) => one.step === found[0].step);
   const rest = found.filter((one) => one.step !== found[0].step);
-  const then = rest.length ? ` Then ${listed(rest.map((one) => `${one.says} (step ${one.step})`))}.` : "";
-  return `First, at step ${found[0].step}, ${listed(firsts.map(told))}.${then} Now ${present}.`;
+  const then = rest.length ? ` Then ${listed(rest.map((one) => `${one.says} (${stepsInWords(one)})`))}.` : "";
+  return `First, at ${stepsInWords(found[0])}, ${listed(firsts.map(told))}.${then} Now ${present}.`;
 }
 
 function told({ says, from, to, worst }) {

@@ -4,6 +4,7 @@ import { keepTimesFresh } from "./format.js";
 import { listen } from "./keys.js";
 import { openPalette, preparePalette } from "./palette.js";
 import { toast } from "./toast.js";
+import { keepWideTablesReachable } from "./wide_tables.js";
 
 const THEMES = ["system", "light", "dark"];
 
@@ -34,3 +35,4 @@ addEventListener("click", (event) => {
 preparePalette();
 listen({ onTheme: turnTheme, onHelp: () => document.getElementById("keys").showModal(), onPalette: openPalette });
 keepTimesFresh();
+keepWideTablesReachable();

@@ -42,7 +42,7 @@ export class GradientBuckets {
     this.row.hidden = !steps.length;
     this.said.textContent = steps.length
       ? this.inWords(steps, mark)
-      : whyNoGradients(this.facts, state, store.steps).text;
+      : whyNoGradients(this.facts, state, store).text;
     if (!steps.length) return;
     const buckets = bucketsOf(steps);
     this.charts.forEach((chart, place) => {

@@ -127,19 +127,27 @@ function scaleOf(groups) {
   return { low, high, shade: (value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0) };
 }
 
+/** The cell that leads to `address`, if there is one, has the focus: one that was drawn anew under the reader. */
+export function goOnAt(table, address) {
+  const cell = [...table.querySelectorAll("a")].find((link) => link.getAttribute("href") === address);
+  if (cell) moveTo(table, cell);
+}
+
+function moveTo(table, cell) {
+  for (const link of table.querySelectorAll("a")) link.setAttribute("tabindex", link === cell ? "0" : "-1");
+  cell.focus();
+}
+
 // One tab stop for the whole table: arrows go from cell to cell.
 function rove(table) {
-  const links = () => [...table.querySelectorAll("a")];
-  links()[0]?.setAttribute("tabindex", "0");
+  table.querySelector("a")?.setAttribute("tabindex", "0");
   table.addEventListener("keydown", (event) => {
     const from = event.target.closest("a");
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!from || !step) return;
     event.preventDefault();
     const to = neighbour(from, step);
-    if (!to) return;
-    links().forEach((one) => one.setAttribute("tabindex", one === to ? "0" : "-1"));
-    to.focus();
+    if (to) moveTo(table, to);
   });
 }
 
@@ -149,6 +157,7 @@ function neighbour(from, [down, right]) {
   for (;;) {
     if (down) rowNow = down > 0 ? rowNow.nextElementSibling : rowNow.previousElementSibling;
     else column += right;
+    if (rowNow?.classList.contains("matrix-line")) continue;
     if (!rowNow || column < 0 || column >= rowNow.cells.length + 1) return null;
     const link = rowNow.cells[column]?.querySelector("a");
     if (link) return link;

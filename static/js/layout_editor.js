@@ -75,10 +75,14 @@ class Editor {
       const name = over.value;
       if (this.isMetric(name) && !chart.names.includes(name)) this.change(() => chart.names.push(name));
     });
+    const logged = chart.log ?? usual(chart);
+    const log = this.button("log", `Logarithmic axis of chart ${place + 1}`, () => (chart.log = !logged));
+    log.setAttribute("aria-pressed", String(logged));
     return element(
       "li",
       {},
       element("span", { class: "layout-metrics" }, ...metrics, over),
+      log,
       this.button("↑", `Move chart ${place + 1} up`, () => this.move(place, -1), place === 0),
       this.button("↓", `Move chart ${place + 1} down`, () => this.move(place, 1), place === this.charts.length - 1),
     );
@@ -110,13 +114,16 @@ class Editor {
   }
 }
 
+// as the metrics of a chart have it
+const usual = ({ names }) => names.every((name) => Boolean(describe(name).log));
+
 // A copy in which patterns are the metrics they stand for.
 function expanded(charts, names) {
   const claimed = new Set(charts.flatMap((chart) => chart.names));
   return charts.flatMap((chart) => {
     if (!chart.names[0].endsWith("*")) {
       const there = chart.names.filter((name) => names.includes(name));
-      return there.length ? [{ title: "", names: there }] : [];
+      return there.length ? [{ title: "", names: there, log: chart.log ?? null }] : [];
     }
     const fitting = names.filter((name) => name.startsWith(chart.names[0].slice(0, -1)) && !claimed.has(name));
     return fitting.map((name) => ({ title: "", names: [name] }));

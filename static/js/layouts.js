@@ -4,7 +4,7 @@ import { token } from "./run_controls.js";
 
 const HOME = "/panels/";
 
-/** One's own, as `{key, title, charts: [{title, names}], mine, owner}`. */
+/** One's own, as `{key, title, charts: [{title, names, log}], mine, owner}`; `log` is null where it is as usual. */
 export async function kept() {
   const answer = await ask(HOME);
   return (answer?.layouts ?? []).map(layoutOf);
@@ -18,7 +18,8 @@ export async function open(key) {
 
 /** Keeps `{key, name, charts, mine}`; what was kept, or `{error}`. */
 export async function keep({ key, name, charts, mine }) {
-  const body = JSON.stringify({ name, charts: charts.map((chart) => chart.names) });
+  const log = charts.map((chart) => chart.log ?? null);
+  const body = JSON.stringify({ name, charts: charts.map((chart) => chart.names), log });
   const answer = mine ? await ask(`${HOME}${key}/`, "PUT", body) : await ask(HOME, "POST", body);
   return answer?.charts ? layoutOf(answer) : { error: answer?.error ?? "The server did not answer. Try again." };
 }
@@ -33,24 +34,37 @@ async function ask(address, method = "GET", body = undefined) {
   return answer?.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
 }
 
-const layoutOf = ({ id, name, charts, mine, owner }) => ({
+const layoutOf = ({ id, name, charts, log, mine, owner }) => ({
   key: String(id),
   title: name,
-  charts: charts.map((names) => ({ title: "", names })),
+  charts: charts.map((names, place) => ({ title: "", names, log: log[place] ?? null })),
   mine,
   owner,
 });
 
-// `a/b+c/d,e/f`: charts between commas, metrics over one another between pluses
+// `a/b+c/d,e/f:log`: charts between commas, metrics over one another between pluses, and at the end of a chart its axis
+// where that is not as usual
+
+const AXES = { log: true, linear: false };
 
 export function toText(charts) {
-  return charts.map((chart) => chart.names.map(encodeURIComponent).join("+")).join(",");
+  return charts.map((chart) => chart.names.map(encodeURIComponent).join("+") + axisOf(chart)).join(",");
+}
+
+function axisOf({ log }) {
+  const name = Object.keys(AXES).find((one) => AXES[one] === log);
+  return name ? `:${name}` : "";
+}
+
+function chartOf(text) {
+  const [names, axis] = text.split(":");
+  return { title: "", names: names.split("+").map(decodeURIComponent), log: AXES[axis] ?? null };
 }
 
 export function fromText(text) {
   if (!text) return null;
   try {
-    const charts = text.split(",").map((chart) => ({ title: "", names: chart.split("+").map(decodeURIComponent) }));
+    const charts = text.split(",").map(chartOf);
     return charts.every((chart) => chart.names.every(Boolean)) ? charts : null;
   } catch {
     return null; // somebody's typing

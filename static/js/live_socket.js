@@ -2,14 +2,15 @@
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
+const LONGEST_UNSEEN = 60000; // in a hidden tab that is needed all the same
 const SILENCE = 40000; // the server speaks every 15 s
 const GLANCE = 5000;
 
 export class LiveSocket {
   // `after()` is the newest seq known; `onMessage` gets every message; `onState` one of live, catching-up, stale and
-  // polling
-  constructor({ path, after, onMessage, onState, poll }) {
-    Object.assign(this, { path, after, onMessage, onState, poll });
+  // polling; `needed()` says whether a hidden tab, too, has to be connected
+  constructor({ path, after, onMessage, onState, poll, needed }) {
+    Object.assign(this, { path, after, onMessage, onState, poll, needed });
     this.wait = FIRST_WAIT;
     this.offset = 0; // server clock minus ours, in seconds
     this.open();
@@ -79,12 +80,12 @@ export class LiveSocket {
     const jitter = 0.7 + 0.6 * Math.random();
     clearTimeout(this.retry);
     this.retry = setTimeout(() => this.openIfSeen(), this.wait * jitter);
-    this.wait = Math.min(LONGEST_WAIT, 2 * this.wait);
+    this.wait = Math.min(document.hidden ? LONGEST_UNSEEN : LONGEST_WAIT, 2 * this.wait);
   }
 
-  // a hidden tab waits until somebody looks
+  // a hidden tab that nobody needs waits until somebody looks
   openIfSeen() {
-    if (!document.hidden) this.open();
+    if (!document.hidden || this.needed()) this.open();
   }
 
   retryNow() {

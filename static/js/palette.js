@@ -45,15 +45,23 @@ function show(text) {
     ...found.map(([name, address], index) =>
       element(
         "li",
-        {},
+        { role: "presentation" },
         element(
           "a",
-          { class: "menu-item", href: address, role: "option", "aria-selected": index === chosen ? "true" : "false" },
+          {
+            class: "menu-item",
+            id: `palette-${index}`,
+            href: address,
+            role: "option",
+            tabindex: -1,
+            "aria-selected": index === chosen ? "true" : "false",
+          },
           name,
         ),
       ),
     ),
   );
+  document.getElementById("palette-input").setAttribute("aria-activedescendant", `palette-${chosen}`);
 }
 
 export function preparePalette() {

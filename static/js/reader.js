@@ -1,6 +1,7 @@
 // The trajectory reader: which turn and frame are shown, and the keys that move them. What a turn looks like is elsewhere.
 
 import { describeChange, drawBoard } from "./board.js";
+import { copyBy } from "./copying.js";
 import { showDivergence } from "./reader_members.js";
 import { showObservation } from "./reader_observation.js";
 import { readPlace, writePlace } from "./reader_place.js";
@@ -188,12 +189,5 @@ byId("frame-after").addEventListener("click", () => stepFrame(1));
 byId("reader-play").addEventListener("click", () => setPlaying(!state.timer));
 byId("reader-help").addEventListener("click", openKeys);
 byId("reader-diverge")?.addEventListener("click", () => showDivergence(byId("reader-members")));
-byId("reader-copy").addEventListener("click", async (event) => {
-  const button = event.currentTarget;
-  await navigator.clipboard.writeText(location.href);
-  button.textContent = "Copied";
-  setTimeout(() => {
-    button.textContent = "Copy link";
-  }, 1500);
-});
+byId("reader-copy").addEventListener("click", (event) => copyBy(event.currentTarget, location.href));
 load();

@@ -33,11 +33,24 @@ export function drawStrips(host, record, choose) {
     button.addEventListener("click", () => choose(index));
     dots.append(button);
   });
+  dots.addEventListener("keydown", (event) => turnBy(event, dots, choose));
   const strips = STRIPS.map((strip) => row(strip, turns)).filter(Boolean);
   host.replaceChildren(
     html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: "turn" }), dots),
     ...strips,
   );
+}
+
+// ← and → go from turn to turn, as in every list of tabs; elsewhere on the page they lead to other members
+function turnBy(event, dots, choose) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const all = [...dots.children];
+  const next = (all.indexOf(event.target) + step + all.length) % all.length;
+  choose(next);
+  all[next].focus({ preventScroll: true });
 }
 
 export function markStrip(host, current) {

@@ -1,5 +1,6 @@
 // One turn of a trajectory: prompt, thought, actions and their outcome, raw reply, tokens, and its numbers.
 
+import { copyBy } from "./copying.js";
 import { tokenPanel } from "./reader_tokens.js";
 import { html } from "./svg.js";
 import { showText, visibleString } from "./visible_text.js";
@@ -94,13 +95,7 @@ function folded(title, text, name) {
 function copyButton(text) {
   if (!text) return null;
   const copy = html("button", "button turn-copy", { type: "button", textContent: "Copy" });
-  copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    copy.textContent = "Copied";
-    setTimeout(() => {
-      copy.textContent = "Copy";
-    }, 1500);
-  });
+  copy.addEventListener("click", () => copyBy(copy, text));
   return copy;
 }
 
@@ -118,6 +113,9 @@ function actions(turn) {
       ),
     );
   }
+  // of an imported turn what the actions led to is not known
+  for (const action of turn.frames.length ? [] : turn.executed)
+    list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));
   const ignored = turn.parsed.slice(turn.executed.length);
   if (ignored.length) {
     list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));

@@ -6,11 +6,17 @@ const FOCUSABLE = "a, button, input, select, summary";
 export function refill(list, rows, nameOf) {
   const former = [...list.children];
   const focused = focusedIn(former, nameOf);
-  const alike = former.length === rows.length && rows.every((row, i) => nameOf(row) === nameOf(former[i]));
-  if (!alike) list.replaceChildren(...rows);
-  else former.forEach((row, i) => row.isEqualNode(rows[i]) || row.replaceWith(rows[i]));
+  const known = new Map(former.map((row) => [nameOf(row), row]));
+  const wanted = rows.map((row) => {
+    const before = known.get(nameOf(row));
+    known.delete(nameOf(row));
+    return before?.isEqualNode(row) ? before : row;
+  });
+  const staying = new Set(wanted);
+  former.filter((row) => !staying.has(row)).forEach((row) => row.remove());
+  wanted.forEach((row, place) => list.children[place] === row || list.insertBefore(row, list.children[place] ?? null));
   if (!focused || list.contains(document.activeElement)) return;
-  const row = rows.find((one) => nameOf(one) === focused.name);
+  const row = wanted.find((one) => nameOf(one) === focused.name);
   row?.querySelectorAll(FOCUSABLE)[focused.place]?.focus({ preventScroll: true });
 }
 

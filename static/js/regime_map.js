@@ -6,6 +6,8 @@ import { ticks, words } from "./small_lines.js";
 
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
 const TRAIL = 12;
+const MANY = 600; // readings: of more, those that lie on another's dot have none
+const CELL = 4; // pixels
 const FALLING_APART = 1.5; // times the start: ours, after independent logs of RAGEN's runs
 const FORMAT_BREAKS = 0.9;
 
@@ -193,12 +195,13 @@ export class RegimeMap {
 
   dots({ found, borders, step }) {
     const now = found.findLastIndex((one) => one.step <= step);
-    const drawn = found.map((one, index) => this.dot(one, borders, index - now));
+    const shown = found.length > MANY ? this.seen(found, now) : found.map((_, index) => index);
+    const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], borders, index - now));
     if (now < 0) return drawn;
     const at = found[now];
     const left = this.x(at.h) > this.width - 90;
     drawn.push(
-      drawn.splice(now, 1)[0],
+      this.dot(at, borders, 0),
       words(
         `regime-now${left ? " regime-now--left" : ""}`,
         this.x(at.h) + (left ? -11 : 11),
@@ -207,6 +210,14 @@ export class RegimeMap {
       ),
     );
     return drawn;
+  }
+
+  // Places of the readings that can be told apart: the newest on each spot, and those of the trail.
+  seen(found, now) {
+    const spots = new Map();
+    found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
+    const trail = [...found.keys()].filter((index) => index <= now && index > now - TRAIL);
+    return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
   }
 
   // `age` is 0 for the step that is looked at, below before it, above after it

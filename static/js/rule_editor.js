@@ -27,6 +27,16 @@ export class RuleEditor {
     );
   }
 
+  /** Any set of rules as texts by field, to be compared. */
+  asTexts(rules) {
+    const texts = (rule) => this.used(rule).map((field) => [field.name, String(rule[field.name])]);
+    return this.full(rules).map((rule) => Object.fromEntries(texts(rule)));
+  }
+
+  labels() {
+    return Object.fromEntries(this.fields.map((field) => [field.name, field.label]));
+  }
+
   /** Another set, as someone else made it. */
   replace(rules) {
     this.rules = this.full(rules);
@@ -89,7 +99,7 @@ export class RuleEditor {
   }
 
   item(rule, index, open) {
-    const heading = () => headline(rule, this.kinds);
+    const heading = () => headline(rule, this.kinds, this.used(rule));
     const summary = element("summary", {}, ...heading());
     const remove = element("button", { class: "button button--small button--danger", type: "button" }, "Remove");
     remove.addEventListener("click", () => {
@@ -139,13 +149,15 @@ function sent(field, value) {
   return names.filter(Boolean);
 }
 
-function headline(rule, kinds) {
+function headline(rule, kinds, used) {
+  const averaged = Number(rule.mean_over) > 1 && used.some((field) => field.name === "mean_over");
+  const metric = averaged ? `${rule.metric}, mean of ${rule.mean_over}` : rule.metric;
   const finding = kinds[rule.kind][0].replace("{limit}", String(rule.limit));
   const streak = Number(rule.steps) > 1 ? `, ${rule.steps} in a row` : "";
   return [
     element("span", { class: `chip chip--${rule.severity}` }, icon("alert"), element("span", {}, rule.severity)),
     element("b", { class: "mono" }, rule.name),
-    element("span", { class: "muted" }, `${rule.metric}: ${finding}${streak}`),
+    element("span", { class: "muted" }, `${metric}: ${finding}${streak}`),
     element("span", { class: "muted rule-action" }, rule.action === "by_severity" ? "" : `then ${rule.action}`),
   ];
 }

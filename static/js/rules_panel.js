@@ -3,11 +3,10 @@
 import { element, icon } from "./dom.js";
 import { post } from "./requests.js";
 import { RuleEditor } from "./rule_editor.js";
+import { RulesConflict } from "./rules_conflict.js";
 import { toast } from "./toast.js";
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
-const OVERTAKEN =
-  "Someone else has changed the rules, so yours cannot be applied over theirs. Reload the page to see theirs.";
 
 export class RulesPanel {
   constructor(trajectories) {
@@ -19,6 +18,11 @@ export class RulesPanel {
     const { settings } = JSON.parse(document.getElementById("live-state").textContent);
     Object.assign(this, { revision: settings.revision, held: rulesOf(settings) }); // what the page was written with
     this.editor = new RuleEditor(document.getElementById("rule-editor"), () => this.note());
+    this.before = this.asHeld(JSON.parse(document.getElementById("rules-now").textContent));
+    this.conflict = new RulesConflict(document.getElementById("rules-conflict"), this.editor.labels(), {
+      onMine: () => this.applyOver(),
+      onTheirs: () => this.takeTheirs(),
+    });
     this.form.addEventListener("change", (event) => {
       if (event.target.dataset.action) this.note();
     });
@@ -33,19 +37,53 @@ export class RulesPanel {
     this.button.disabled = !live;
     this.button.title = live ? "" : "The run has ended.";
     if (this.applying || state.settings.revision <= this.revision) return;
-    if (this.edited && rulesOf(state.settings) !== this.held) this.status.textContent = OVERTAKEN;
+    if (this.edited && rulesOf(state.settings) !== this.held) this.differ(state.settings);
     else this.follow(state.settings);
+  }
+
+  // Somebody else's rules hold: they are shown, and what was typed stays.
+  differ(settings) {
+    if (this.theirs?.revision === settings.revision) return;
+    this.theirs = settings;
+    this.conflict.show(this.before, this.asHeld(this.rulesIn(settings), settings.changes));
+    this.status.textContent = "Edited, not applied.";
+  }
+
+  async applyOver() {
+    this.revision = this.theirs.revision; // seen, and to be written over
+    await this.apply();
+  }
+
+  takeTheirs() {
+    this.edited = false;
+    this.follow(this.theirs);
+    this.isGood({});
+    this.status.textContent = "These are the rules that hold.";
+  }
+
+  // what stands in the form, as rules and actions to be compared
+  asHeld(rules, changes = {}) {
+    const actions = Object.entries(this.actions()).map(([name, shown]) => {
+      return [name, changes[`detectors.${name}`] ?? this.before?.actions[name] ?? shown];
+    });
+    return { rules: this.editor.asTexts(rules), actions: Object.fromEntries(actions) };
+  }
+
+  rulesIn({ changes }) {
+    return changes["detectors.rules"] ?? this.before.rules;
   }
 
   // What is shown becomes what holds; edits stay where only other settings changed.
   follow(settings) {
     const held = rulesOf(settings);
-    const { "detectors.rules": rules, ...changes } = settings.changes;
     if (held !== this.held) {
-      if (rules) this.editor.replace(rules);
-      for (const one of this.actionChoices()) one.value = changes[`detectors.${one.dataset.action}`] ?? one.value;
+      const now = this.asHeld(this.rulesIn(settings), settings.changes);
+      this.editor.replace(this.rulesIn(settings));
+      for (const one of this.actionChoices()) one.value = now.actions[one.dataset.action];
+      this.before = now;
     }
-    Object.assign(this, { revision: settings.revision, held });
+    Object.assign(this, { revision: settings.revision, held, theirs: null });
+    this.conflict.hide();
   }
 
   note() {

@@ -17,12 +17,14 @@ function alertRow(alert, { trajectories, evidence, fork, goodStep }) {
   return row(
     chip(alert.severity, "alert", capital(alert.severity)),
     alert.message,
-    `step ${alert.step} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
+    `step ${alert.step}${begun(alert)} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
     link(`${evidence}${alert.seq}/`, "Evidence"),
     link(`${trajectories}?step=${alert.step}`, "Trajectories"),
     good === null ? null : link(`${fork}&step=${good}`, `Fork from step ${good}`),
   );
 }
+
+const begun = (alert) => (alert.since != null && alert.since < alert.step ? `, begun at ${alert.since}` : "");
 
 function faultRow(fault) {
   const then = fault.restart ? `queued again: restart ${fault.restart} of ${fault.budget}` : "not queued again";

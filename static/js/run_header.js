@@ -43,9 +43,11 @@ export function eta(state, step, pace) {
 
 function proof(state) {
   const told = state.stop_proof ?? {};
-  if (!["stopped", "finished", "failed", "crashed"].includes(state.state) || !told.proven) return "";
+  if (!["stopped", "finished", "failed", "crashed"].includes(state.state)) return "";
+  const gpus = told.gpus ? `${told.gpus}.` : "";
+  if (!told.proven) return gpus;
   const when = told.time ? ` (${new Date(1000 * told.time).toLocaleTimeString()})` : "";
-  return `No process of this run is left${when}.`;
+  return [`No process of this run is left${when}.`, gpus, told.cluster].filter(Boolean).join(" ");
 }
 
 export function showHealth(state) {

@@ -1,7 +1,10 @@
 // The run page: an outline first, then the socket; draws what is in view and nothing that nobody looks at.
 
+import { notifies } from "./browser_notifications.js";
+import { stepsOf } from "./chart_traces.js";
 import { prepareChartTools } from "./chart_tools.js";
 import { Curves } from "./curves.js";
+import { oneAtATime } from "./drawing.js";
 import { Lag } from "./lag.js";
 import { LiveSocket } from "./live_socket.js";
 import { showLive } from "./live_word.js";
@@ -10,53 +13,65 @@ import { prepareHealth, showHealth, showState } from "./run_header.js";
 import { Panels } from "./run_panels.js";
 import { RunStore } from "./run_store.js";
 import { makeTabs, WITH_CHARTS } from "./run_tabs/all.js";
+import { markSmallLines } from "./small_lines.js";
 import { RunView } from "./run_view.js";
+import { TabHistory } from "./tab_history.js";
 
 const root = document.getElementById("run");
 const api = `/api/v1/runs/${root.dataset.run}/`;
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const FORMER = { optimisation: "optimisation", throughput: "throughput" }; // views of before
 let state = read("live-state");
+const askToDraw = oneAtATime(draw, drawn);
 const curves = new Curves(`${api}bands`, state.step, askToDraw);
 const store = new RunStore(curves);
 const view = new RunView(location.href);
 const panels = new Panels(read("panels"), read("tags"), {
-  onPoint: (step) => location.assign(`${root.dataset.trajectories}?step=${step}`),
+  onPoint: (point) => location.assign(`${root.dataset.trajectories}?${stepsOf(point)}`),
   onZoom: (range) => {
     view.zoom(range);
     askToDraw();
   },
-  onHover: (place) => panels.mark(place),
+  onReset: () => {
+    view.reset();
+    askToDraw();
+  },
+  onAlert: (seq) => location.assign(`${document.getElementById("alert-list").dataset.evidence}${seq}/`),
+  onHover: (place) => {
+    panels.mark(place);
+    markSmallLines(place?.step ?? null);
+  },
   onNear: askToDraw,
   valuesAddress: `${api}metrics`,
   fileStem: root.dataset.run,
 });
-const tabs = makeTabs(root, panels, read("sections"));
+const tabs = makeTabs(root, panels, read("sections"), view);
 const lag = new Lag(document.getElementById("lag"));
+const steps = new TabHistory((tab) => {
+  choose(tab);
+  view.keep();
+});
 let waiting = []; // times of events that are not on the screen yet
-let asked = false; // a drawing is under way
-let again = false; // and another is due after it
+let showing = []; // and of those that are being drawn
+let seenSince = 0; // by the server's clock, in seconds; what happened before is no lag of the line
 let socket = null;
+let showTools = () => {};
 
-// One drawing at a time: what comes meanwhile waits for the next one. Nothing is drawn in a hidden tab.
-function askToDraw() {
-  again = true;
-  if (asked || document.hidden) return;
-  asked = true;
-  requestAnimationFrame(async () => {
-    const times = waiting;
-    waiting = [];
-    again = false;
-    try {
-      await tabs[view.tab]?.draw({ store, view, state });
-    } finally {
-      asked = false;
-      showState(state, store); // whatever became of the view
-      showHealth(state);
-    }
-    requestAnimationFrame(() => times.forEach((time) => lag.drawn(time, socket?.offset ?? 0)));
-    if (again) askToDraw();
-  });
+async function draw() {
+  showing = waiting;
+  waiting = [];
+  try {
+    await tabs[view.tab]?.draw({ store, view, state });
+  } finally {
+    showState(state, store); // whatever became of the view
+    showHealth(state);
+    showTools();
+  }
+}
+
+function drawn() {
+  showing.filter((time) => time >= seenSince).forEach((time) => lag.drawn(time, socket?.offset ?? 0));
+  steps.drawn();
 }
 
 // who changed settings is not in the engine's events
@@ -67,7 +82,8 @@ function take(told) {
 
 function receive(events) {
   const fresh = store.add(events);
-  waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
+  if (!document.hidden)
+    waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
   Object.values(tabs).forEach((tab) => tab.receive?.(fresh));
   askToDraw();
 }
@@ -85,7 +101,7 @@ async function begin() {
 
 // Without a socket: what it would have said.
 async function poll() {
-  if (document.hidden) return true;
+  if (document.hidden && !notifies()) return true;
   for (let more = true; more;) {
     const page = await ask(`${api}events?after=${store.lastSeq}&limit=2000`);
     if (!page) return false;
@@ -98,13 +114,22 @@ async function poll() {
   return true;
 }
 
+// A tab that is looked at again has its past to catch up with.
+function seen() {
+  waiting = [];
+  if (document.hidden) return;
+  seenSince = Date.now() / 1000 + (socket?.offset ?? 0);
+  askToDraw();
+}
+
 function hear(message) {
   if (message.state) take(message.state);
   if (message.kind === "events") receive(message.events);
   else askToDraw();
 }
 
-function choose(tab) {
+// `byHand` makes it a step that Back returns from
+function choose(tab, byHand = false) {
   const former = FORMER[tab];
   if (former) tab = "panels";
   if (!Object.hasOwn(tabs, tab)) tab = "overview";
@@ -119,7 +144,7 @@ function choose(tab) {
     one.hidden = one.id !== `view-${tab}`;
   });
   document.getElementById("chart-tools").hidden = !WITH_CHARTS.includes(tab);
-  history.replaceState(null, "", `${location.pathname}${location.search}#${tab}`);
+  steps.shown(tab, byHand);
   tabs[tab].shown?.(true);
   askToDraw();
 }
@@ -130,25 +155,28 @@ function turn(event) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!step) return;
   const next = all[(all.indexOf(event.currentTarget) + step + all.length) % all.length];
-  choose(next.dataset.tab);
+  choose(next.dataset.tab, true);
   next.focus();
   event.preventDefault();
 }
 
 function prepare() {
-  prepareChartTools(view, askToDraw);
+  showTools = prepareChartTools(view, askToDraw);
   prepareHealth();
   document.querySelectorAll("[role=tab]").forEach((one) => {
-    one.addEventListener("click", () => choose(one.dataset.tab));
+    one.addEventListener("click", () => choose(one.dataset.tab, true));
     one.addEventListener("keydown", turn);
   });
-  addEventListener("hashchange", () => choose(location.hash.slice(1)));
+  root.addEventListener("step-pointed", ({ detail: step }) => {
+    panels.mark(step === null ? null : curves.place(step));
+    markSmallLines(step);
+  });
   const turned = new MutationObserver(() => {
     view.theme += 1;
     askToDraw();
   });
   turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  document.addEventListener("visibilitychange", askToDraw);
+  document.addEventListener("visibilitychange", seen);
   const dialog = document.getElementById("rename-dialog");
   document.getElementById("rename").addEventListener("click", () => dialog.showModal());
   document.getElementById("rename-cancel").addEventListener("click", () => dialog.close());
@@ -168,4 +196,5 @@ socket = new LiveSocket({
   onMessage: hear,
   onState: showLive,
   poll,
+  needed: notifies,
 });

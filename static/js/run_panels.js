@@ -26,14 +26,14 @@ export class Panels {
     return this.presets.find((preset) => preset.key === key);
   }
 
-  // the preset `key`, in the place that its view has for it
-  draw(key, store, view) {
+  // the preset `key`, in the place that its view has for it; `mark` is a step that has a line
+  draw(key, store, view, mark = null) {
     const preset = this.preset(ELSEWHERE[key] ?? key);
     if (!this.sets.has(key)) this.add(key, document.getElementById(`charts-${key}`), preset.charts);
-    return this.sets.get(key).draw({ store, view });
+    return this.sets.get(key).draw({ store, view, mark });
   }
 
-  // Charts, each {title, names}, at a place of the page.
+  // Charts, each {title, names, log: null where it is as usual}, at a place of the page.
   add(key, target, charts) {
     this.sets.get(key)?.grid.clear();
     const made = new PanelSet(charts, new ChartGrid(target, this.host.onNear), this);
@@ -46,7 +46,7 @@ export class Panels {
     for (const set of this.sets.values()) set.grid.mark(place);
   }
 
-  chart({ title, names }) {
+  chart({ title, names, log }) {
     const metrics = names.map(describe);
     const [first] = metrics;
     const bounded = metrics.every((one) => known(one.low) && known(one.high));
@@ -58,7 +58,7 @@ export class Panels {
       range: bounded ? [low, high + 0.02 * (high - low)] : undefined,
       fromZero: metrics.every(fromZero),
       include: metrics.flatMap((metric) => metric.high ?? []),
-      log: metrics.every((metric) => metric.log),
+      log: log ?? metrics.every((metric) => metric.log),
       heldOut: names.includes(HELD_OUT) ? this.tags.slice(0, 1) : [],
       whyEmpty: WHY_EMPTY[first.section],
     };

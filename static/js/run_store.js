@@ -7,17 +7,30 @@ const LONG = 10; // a step of more times the median is a pause
 export class RunStore {
   constructor(curves) {
     this.curves = curves;
+    this.followers = [curves];
     this.lastSeq = 0;
     this.steps = []; // {step, tokens, seconds, time, attempt, metrics, skipped}, the newest only
     this.evaluations = []; // events
     this.alerts = [];
     this.checkpoints = [];
+    this.forkBefore = null; // a rule asked for a fork from the last checkpoint before this step
     this.settings = []; // settings_changed events
     this.askers = {}; // by revision of the settings, who asked for it
     this.start = ""; // what a fork took
     this.phase = null;
     this.keys = new Set();
     this.hasRecords = false;
+  }
+
+  // Other curves that are to hear of every step.
+  follow(curves) {
+    this.followers.push(curves);
+    return curves;
+  }
+
+  // the newest step, whatever is known of its curves; 0 before the first
+  lastStep() {
+    return Math.max(this.steps.at(-1)?.step ?? 0, this.curves.length);
   }
 
   // Adds the outline that a page starts from: its steps have no metrics but times.
@@ -42,7 +55,7 @@ export class RunStore {
 
   on_run_started(event) {
     this.start = event.start ?? "";
-    this.curves.begin(event);
+    this.followers.forEach((curves) => curves.begin(event));
     if (event.attempt > 1) this.forgetAfter(event.resumed_from ?? 0);
   }
 
@@ -60,7 +73,7 @@ export class RunStore {
     this.steps.push(event);
     if (this.steps.length > KEPT) this.steps.shift();
     for (const key of Object.keys(event.metrics)) this.keys.add(key);
-    this.curves.add(event);
+    this.followers.forEach((curves) => curves.add(event));
   }
 
   on_evaluation_completed(event) {
@@ -85,6 +98,10 @@ export class RunStore {
   on_checkpoint_saved(event) {
     this.checkpoints = this.checkpoints.filter((one) => one.path !== event.path);
     this.checkpoints.push(event);
+  }
+
+  on_run_finished(event) {
+    this.forkBefore = event.fork_before ?? null;
   }
 
   on_trajectories_recorded() {

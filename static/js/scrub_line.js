@@ -1,5 +1,6 @@
 // A vertical line at one step over charts that draw themselves: it lies above them and changes nothing of theirs.
 
+import { at } from "./curves.js";
 import { element } from "./dom.js";
 
 const watched = new WeakSet();
@@ -16,11 +17,10 @@ export function markCharts(root, place) {
   }
 }
 
-// Where a step lies on the axis that the page has chosen.
+// Where a step lies on the axis that the page has chosen; null without a step, or beyond the run's.
 export function placeOn(store, view, step) {
-  const at = store.steps.find((one) => one.step === step);
-  if (!at) return null;
-  return view.axis === "time" ? new Date(1000 * at.time) : at[view.axis];
+  const place = step === null ? null : store.curves.place(step);
+  return place && at(place, view.axis);
 }
 
 function putLine(plot) {

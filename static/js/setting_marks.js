@@ -60,5 +60,5 @@ function changesByStep({ settings, askers }) {
   return found;
 }
 
-// Plotly reads some markup in texts
-const plain = (text) => visibleString(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+/** Text for Plotly, which reads some markup. */
+export const plain = (text) => visibleString(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

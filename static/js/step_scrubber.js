@@ -1,16 +1,17 @@
-// A slider over the steps that there is something to show of. It stays at the newest until somebody moves it, and then
-// where it was put.
+// A slider and a number field over the steps that there is something to show of. What is chosen is the page's: every
+// view shows the step nearest to it that it has. Until somebody chooses, all stay at the newest.
 
 import { element } from "./dom.js";
 
 export class StepScrubber {
-  // `onStep(step)` is called when somebody chooses; `what` names what is scrubbed through
-  constructor(what, onStep) {
-    this.onStep = onStep;
+  // `what` names what is scrubbed through; `view` keeps the choice; `onStep(step)` is called when somebody chooses
+  constructor(what, view, onStep) {
+    Object.assign(this, { view, onStep });
     this.steps = [];
-    this.chosen = null; // a step; null follows the newest
     this.range = element("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": `Step of ${what}` });
-    this.told = element("output", { class: "mono scrubber-step" }, "–");
+    const number = { type: "number", min: 0, step: 1, inputmode: "numeric", "aria-label": `Number of the step` };
+    this.told = element("input", { ...number, class: "mono scrubber-step" });
+    this.note = element("span", { class: "scrubber-note muted", role: "status" });
     const move = (word, by) => {
       const button = element(
         "button",
@@ -27,15 +28,24 @@ export class StepScrubber {
     );
     this.newest.addEventListener("click", () => this.choose(null));
     this.range.addEventListener("input", () => this.choose(this.steps[Number(this.range.value)]));
+    this.told.addEventListener("input", () => (this.typing = true));
+    this.told.addEventListener("change", () => {
+      this.typing = false;
+      this.choose(typed(this.told.value));
+    });
+    this.told.addEventListener("blur", () => {
+      this.typing = false;
+      this.show();
+    });
     this.root = element(
       "div",
       { class: "scrubber", role: "group", "aria-label": `Step of ${what}` },
-      element("span", { class: "muted" }, "step"),
-      this.told,
+      element("label", { class: "muted" }, "step ", this.told),
       move("Earlier", -1),
       this.range,
       move("Later", 1),
       this.newest,
+      this.note,
     );
   }
 
@@ -44,32 +54,44 @@ export class StepScrubber {
     return this.steps[this.place()] ?? null;
   }
 
-  place() {
-    if (this.chosen === null) return this.steps.length - 1;
-    const after = this.steps.findIndex((step) => step > this.chosen);
-    return after === -1 ? this.steps.length - 1 : Math.max(0, after - 1);
+  // of the step that is nearest to the chosen one, the earlier of two
+  place(chosen = this.view.step) {
+    const { steps } = this;
+    const after = chosen === null ? -1 : steps.findIndex((step) => step >= chosen);
+    if (after < 1) return after < 0 ? steps.length - 1 : 0;
+    return steps[after] - chosen < chosen - steps[after - 1] ? after : after - 1;
   }
 
-  // What can be chosen now. A choice that a resumed run has forgotten moves to the step before it.
+  // What can be chosen now.
   offer(steps) {
     this.steps = steps;
     this.range.max = Math.max(0, steps.length - 1);
-    this.range.disabled = steps.length < 2;
+    this.range.disabled = this.told.disabled = steps.length < 2;
     this.show();
   }
 
+  // for a hand that points about at a step
+  chooseNear(step) {
+    this.choose(this.steps[this.place(step)]);
+  }
+
   choose(step) {
-    if (step === undefined) return;
-    this.chosen = step;
+    if (step === undefined) return this.show();
+    this.view.look({ step });
     this.show();
     this.onStep(this.step);
   }
 
   show() {
-    const step = this.step;
+    const { step } = this;
+    const chosen = this.view.step;
     this.range.value = this.place();
     this.range.setAttribute("aria-valuetext", step === null ? "none yet" : `step ${step}`);
-    this.told.textContent = step === null ? "–" : String(step);
-    this.newest.setAttribute("aria-pressed", String(this.chosen === null));
+    if (!this.typing) this.told.value = step ?? ""; // news takes nothing away from whoever types
+    this.newest.setAttribute("aria-pressed", String(chosen === null));
+    const note = chosen === null || step === null || chosen === step ? "" : `Step ${chosen} has none: this is the nearest.`;
+    if (this.note.textContent !== note) this.note.textContent = note;
   }
 }
+
+const typed = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);

@@ -19,6 +19,7 @@ curves.fill([SUCCESS, "value/explained_variance"], {
   elapsed: seconds,
   attempts: STEPS.map(() => 1),
   thinned: false,
+  spans: [[1, STEPS.length, 1]],
   series: { [SUCCESS]: band, "value/explained_variance": { ...band, mean: STEPS.map(() => null) } },
 });
 store.add(
@@ -53,8 +54,9 @@ store.add([
 ]);
 store.askers = { 1: "ada" };
 
-const view = { axis: "step", smoothing: 0.6, outliers: false, window: null, revision: 0, zooms: 0 };
-const host = { onPoint() {}, onZoom() {}, onHover() {}, valuesAddress: "", fileStem: "guide" };
+const view = { axis: "step", smoothing: 0.6, outliers: false, window: null, revision: 0, zooms: 0, step: null, scales: new Map() };
+view.turnLog = (chart, on) => view.scales.set(chart, on);
+const host = { onPoint() {}, onZoom() {}, onReset() {}, onHover() {}, onAlert() {}, valuesAddress: "", fileStem: "guide" };
 const charts = [...document.querySelectorAll("[data-guide-charts]")].flatMap((place) => {
   const made = [
     new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, host),

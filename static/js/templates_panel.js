@@ -27,7 +27,7 @@ export class TemplatesPanel {
     const steps = store.steps.filter(({ metrics }) => metrics[NAMED] !== undefined);
     this.chart.panel.hidden = this.list.hidden = !steps.length;
     if (!steps.length) {
-      this.said.textContent = whyNoTemplates(this.facts, state, store.steps).text;
+      this.said.textContent = whyNoTemplates(this.facts, state, store).text;
       return;
     }
     await this.fetchCounts(thinned(steps, MOST_STEPS));

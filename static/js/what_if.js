@@ -88,11 +88,12 @@ async function end(answer) {
     return;
   }
   state.record = record;
+  document.getElementById("what-if-fork").hidden = !record.turns.length;
   record.turns.forEach((turn, index) => {
     if (index >= fork) state.forked.set(index, { ...turn, done: true });
   });
   drawAll();
-  const verdicts = [state.original && `Recorded: ${verdict(state.original)}.`, `What if: ${verdict(record)}.`];
+  const verdicts = [state.original && `${page.dataset.before}: ${verdict(state.original)}.`, `What if: ${verdict(record)}.`];
   tell(answer.label, [answer.message, ...verdicts].filter(Boolean).join(" "));
 }
 
@@ -120,7 +121,7 @@ function drawRow(turn) {
     "what-if-row",
     { id },
     html("h3", "", { textContent: `Turn ${turn + 1}` }),
-    cell("As recorded", mine, state.original ? "The recorded episode was over." : "The original cannot be read."),
+    cell(page.dataset.before, mine, state.original ? "This episode was over." : "The original cannot be read."),
     cell("What if", other, absence()),
   );
   const before = document.getElementById(id);
@@ -168,7 +169,7 @@ function promptOf(turn) {
   return html("details", "", {}, html("summary", "", { textContent: "Prompt" }), text);
 }
 
-/** Marks the first turn in which the two did, said or read something else. */
+// Marks the first turn in which the two read, did or said something else. What they read is the cause of the rest.
 function markParting(last) {
   for (let turn = fork; turn < last; turn += 1) {
     const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
@@ -185,8 +186,8 @@ function markParting(last) {
 
 function difference(mine, other) {
   if (!mine || !other) return "one of them was over";
-  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
   if (mine.prompt !== other.prompt) return "by what they were told";
+  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
   return mine.reply === other.reply ? "" : "by their words alone";
 }
 

@@ -9,7 +9,8 @@ export function nextDue(every, lastStep) {
 }
 
 // {kind: "none" | "off" | "waiting", text}
-export function whyNoEstimate(facts, state, steps) {
+// `store` has the steps with something measured, and the last of the run
+export function whyNoEstimate(facts, state, store) {
   if (!facts.think)
     return none(
       "Not applicable: this run asks for no thoughts (rollout.think is false), so there is no reasoning to watch.",
@@ -22,34 +23,33 @@ export function whyNoEstimate(facts, state, steps) {
     return none(
       "Not applicable: a step of this run has one puzzle (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.",
     );
-  const tried = steps.findLast((one) => one.metrics["collapse/first_turns"] !== undefined);
+  const tried = store.steps.findLast((one) => one.metrics["collapse/first_turns"] !== undefined);
   if (tried && tried.metrics["collapse/mi_ratio"] === undefined) {
     const { "collapse/first_turns_valid": valid, "collapse/first_turns": all } = tried.metrics;
     return waiting(
       `At step ${tried.step} there was nothing to contrast: ${valid} of ${all} first turns had a thought.`,
     );
   }
-  return waiting(whenDue(facts.every, state, steps, "Diagnostics"));
+  return waiting(whenDue(facts.every, state, store.last, "Diagnostics"));
 }
 
-export function whyNoGradients(facts, state, steps) {
+export function whyNoGradients(facts, state, { last }) {
   if (!facts.gradientsEvery)
     return off(
       "Off in this run (diagnostics.gradients_every = 0). Clone it with 10 to have one every ten steps; each costs about as much as an update for each part of the loss. For a checkpoint of this run: python -m engine probe.",
     );
-  return waiting(whenDue(facts.gradientsEvery, state, steps, "The decomposition"));
+  return waiting(whenDue(facts.gradientsEvery, state, last, "The decomposition"));
 }
 
-export function whyNoTemplates(facts, state, steps) {
+export function whyNoTemplates(facts, state, { last }) {
   if (!facts.think) return none("Not applicable: this run asks for no thoughts (rollout.think is false).");
   if (!facts.every) return off("Diagnostics are off in this run (diagnostics.every = 0).");
   if (!facts.templateSimilarity)
     return off("Templates are not looked for in this run (diagnostics.template_similarity = 0). Clone it with 0.92.");
-  return waiting(whenDue(facts.every, state, steps, "They"));
+  return waiting(whenDue(facts.every, state, last, "They"));
 }
 
-function whenDue(every, state, steps, what) {
-  const last = steps.at(-1)?.step ?? 0;
+function whenDue(every, state, last, what) {
   const due = nextDue(every, last);
   const often = every === 1 ? "every step" : `every ${every} steps`;
   const plural = what === "The decomposition" ? "comes" : "come";

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as site_settings
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from tests.e2e.chromium import CHROMIUM, shared_browser
@@ -19,8 +19,11 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: ap
 
 
 @contextlib.contextmanager
-def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
-    """A blank page; `goto` takes paths. An error in a script fails the test when the site closes."""
+def open_site(settings: Settings, *, width: int = 1440, patience: int = 10_000) -> Iterator[Page]:
+    """A blank page; `goto` takes paths. An error in a script fails the test when the site closes.
+
+    `patience` is how many milliseconds anything may take.
+    """
     client = Client()
     client.force_login(User.objects.create_user("ada"))
     session = str(client.session.session_key)
@@ -29,7 +32,8 @@ def open_site(settings: Settings, *, width: int = 1440) -> Iterator[Page]:
         context = browser.new_context(base_url=origin, viewport={"width": width, "height": 900})
         context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(patience)
+        expect.set_options(timeout=patience)
         page.on("pageerror", lambda error: errors.append(f"{page.url}: {error.stack or error}"))
         yield page
         context.close()

@@ -1,58 +1,166 @@
-"""What axe finds on every page, wide and light, and dark and as narrow as a phone: nothing serious."""
+"""What axe finds on every page and in every dialog, wide and as narrow as a phone, light and dark: nothing serious.
+
+All rules are tried on each page, wide in one theme and narrow in the other; wide in the other those of colour, which is
+all that a theme changes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from django.test import Client
+from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django import Settings
 
+from tests.builders.trained_run import run_of, train_in
 from tests.e2e.open_site import needs_chromium, open_site
-from tests.webapp.world import World, make_world
+from tests.engine.foreign.test_rollouts import verl
+from tests.webapp.runs.test_import import upload
+from tests.webapp.world import ALERT_SEQ, World, make_world
+from webapp.runs.models import Run
+from workers.tasks import index_run
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
+Theme = Literal["light", "dark"]
+
 GRAVE = ("serious", "critical")
-RUN_VIEWS = ("collapse", "filter", "optimisation", "rollouts", "throughput", "config", "log", "checkpoints", "alerts")
+FAULTS = {"resultTypes": ["violations"]}  # axe takes twice as long to describe what is right
+COLOURS = {**FAULTS, "runOnly": ["color-contrast", "link-in-text-block"]}
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+VIEWS = (
+    "overview", "collapse", "filter", "rollouts", "panels", "metrics", "config", "log", "checkpoints", "control",
+    "alerts",
+)  # fmt: skip
+STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page, and what is done there before it is looked at."""
+
+    address: str
+    then: Callable[[Page], Any] = lambda page: None
+    complete: bool = True  # whether nothing of it may still be coming
+
+    def __str__(self) -> str:
+        return self.address
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_in(tmp_path_factory.mktemp("trained") / "run")
 
 
 @pytest.fixture
-def world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
+def places(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[Place]:
+    """Of a world with a failed run, one that a real engine trained, and one that was imported."""
     settings.RUNS_DIR = tmp_path / "runs"
-    return make_world()
+    world, run = make_world(), run_of(trained)
+    client = Client()
+    client.force_login(world.user)
+    upload(client, verl(score=1), verl(score=0), "{")
+    imported = Run.objects.get(preset="imported")
+    index_run(imported.pk)
+    return [*of_runs(world, run, imported), *of_trajectories(world, run), *of_others(world, run), *dialogs(run)]
 
 
-def addresses(world: World) -> list[str]:
-    run = f"/runs/{world.run.pk}/"
+def of_runs(world: World, run: Run, imported: Run) -> list[Place]:
+    views = [Place(f"/runs/{run.pk}/#{view}") for view in VIEWS]
+    alerts = [Place(f"/runs/{world.run.pk}/#alerts"), Place(f"/runs/{world.run.pk}/alerts/{ALERT_SEQ}/")]
+    forms = [Place("/runs/new/"), Place(f"/runs/new/?clone={run.pk}"), Place("/runs/import/")]
+    return [Place("/runs/"), *views, *alerts, *forms, Place(f"/runs/{imported.pk}/"), Place("/runs/nowhere/")]
+
+
+def of_trajectories(world: World, run: Run) -> list[Place]:
+    group = run.trajectories.filter(split="train", step=1, group=0).order_by("member")
+    ids = ",".join(str(row.pk) for row in group)
+    first, own, asked = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
-        "/runs/", "/runs/new/", run, *(f"{run}#{view}" for view in RUN_VIEWS),
-        f"{run}trajectories/", "/trajectories/", f"{run}trajectories/{world.trajectories[0].pk}/",
-        "/environments/", f"/environments/{world.environment.pk}/", "/environments/new/?kind=frozen_lake",
-        "/leaderboard/", f"/compare/?runs={world.run.pk}", "/styleguide/", "/runs/nowhere/",
+        Place(own), Place("/trajectories/"), Place("/trajectories/?q=thought"), Place(f"{own}{first}/"),
+        Place(f"{own}{first}/#t=1&c=advantage"), Place(f"{own}compare/?ids={ids}&best=1"), Place(f"{own}compare/"),
+        Place(f"{asked}of/{world.trajectories[0].pk}/"), Place(f"{asked}{world.what_if.pk}/"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
-def test_no_page_has_a_serious_fault(
-    world: World, settings: Settings, width: int, theme: Literal["light", "dark"]
-) -> None:
+def of_others(world: World, run: Run) -> list[Place]:
+    environment = f"/environments/{world.environment.pk}/"
+    return [
+        Place("/environments/"), Place(environment), Place(f"{environment}edit/"),
+        Place("/environments/new/?kind=frozen_lake"), Place("/leaderboard/"), Place("/compare/"),
+        Place(f"/compare/?runs={world.run.pk},{run.pk}"), Place("/settings/notifications/"),
+        Place("/styleguide/", complete=False), Place("/accounts/login/", signed_out),
+        Place("/accounts/sign-in/", signed_out),
+    ]  # fmt: skip
+
+
+def dialogs(run: Run) -> list[Place]:
+    reader = f"/runs/{run.pk}/trajectories/{run.trajectories.order_by('pk')[0].pk}/"
+    return [
+        Place("/runs/?palette", opened("#palette", lambda page: page.keyboard.press("Control+k"))),
+        Place("/runs/?keys", opened("#keys", lambda page: page.keyboard.press("?"))),
+        Place(f"/runs/{run.pk}/?rename", opened("#rename-dialog", lambda page: page.click("#rename"))),
+        Place(f"/runs/{run.pk}/?layout#panels", opened("#layout-dialog", lambda page: page.click("#panel-edit"))),
+        Place(f"{reader}?keys", opened("#reader-keys", lambda page: page.keyboard.press("?"))),
+    ]
+
+
+def opened(dialog: str, act: Callable[[Page], None]) -> Callable[[Page], None]:
+    def then(page: Page) -> None:
+        act(page)
+        expect(page.locator(dialog)).to_be_visible()
+
+    return then
+
+
+def signed_out(page: Page) -> None:
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.reload()
+    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+
+
+def test_no_page_has_a_serious_fault(places: list[Place], settings: Settings) -> None:
     found = []
-    with open_site(settings, width=width) as page:
-        page.emulate_media(color_scheme=theme)
-        for address in addresses(world):
-            page.goto("about:blank")  # so that another fragment loads the page anew
-            page.goto(address)
-            page.wait_for_selector("#run" if "#" in address else "main")
-            found += [f"{address} {fault}" for fault in grave_faults(page)]
-            assert page.evaluate("document.documentElement.dataset.theme") == theme
+    with open_site(settings, patience=PATIENCE) as page:
+        for place in places:
+            turn(page, "light")
+            page.set_viewport_size(WIDE)
+            open_place(page, place)
+            found += [f"{place} light {fault}" for fault in grave_faults(page)]
+            turn(page, "dark")
+            found += [f"{place} dark {fault}" for fault in grave_faults(page, COLOURS)]
+            page.set_viewport_size(PHONE)
+            found += [f"{place} on a phone {fault}" for fault in grave_faults(page)]
     assert not found, "\n".join(found)
 
 
-def grave_faults(page: Page) -> list[str]:
-    violations = Axe().run(page).response["violations"]
+def open_place(page: Page, place: Place) -> None:
+    page.goto("about:blank")  # so that another fragment loads the page anew
+    page.goto(place.address)
+    if page.locator("#run").count():
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    if place.complete:
+        expect(page.locator(STILL_COMING)).to_have_count(0)
+    page.wait_for_load_state("networkidle")
+    place.then(page)
+
+
+def turn(page: Page, theme: Theme) -> None:
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    if page.url != "about:blank":
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+
+
+def grave_faults(page: Page, options: dict[str, Any] = FAULTS) -> list[str]:
+    violations = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
         for one in violations

@@ -14,17 +14,16 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
-from engine.config import EnvironmentConfig
 from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.steered_run import PATIENCE, steered_run
 from tests.webapp.alerts.receivers import Inbox, webhook_receiver
-from webapp.environments.services import define
 from webapp.runs import live_settings
 from webapp.runs.models import Run
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
 RATE = "[name='optimizer.learning_rate']"
 
 
@@ -32,14 +31,7 @@ RATE = "[name='optimizer.learning_rate']"
 def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> RecordedRun:
     """Twenty steps of sixty, checkpoints of 10 and 20, and an alert at the twentieth."""
     settings.RUNS_DIR = tmp_path / "runs"
-    version = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
-    recorded = RecordedRun(steps=60, version=version)
-    for _ in range(2):
-        recorded.take_steps(10)
-        name = f"checkpoints/step_{recorded.step}"
-        (recorded.run.directory / name).mkdir(parents=True)
-        (recorded.run.directory / name / "manifest.json").write_text("{}")
-        recorded.emit("checkpoint_saved", path=name, bytes=1, reason="schedule")
+    recorded = steered_run(60)
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
     return recorded
@@ -65,9 +57,7 @@ def inbox(settings: Settings) -> Iterator[Inbox]:
 
 @pytest.fixture(params=[1440, 390], ids=["wide", "phone"])
 def page(request: pytest.FixtureRequest, recorded: RecordedRun, settings: Settings, inbox: Inbox) -> Iterator[Page]:
-    with open_site(settings, width=request.param) as opened:
-        opened.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
+    with open_site(settings, width=request.param, patience=PATIENCE) as opened:
         yield opened
 
 
@@ -119,7 +109,7 @@ def what_the_first_mark_says(page: Page) -> str:
     words = page.locator("#charts-overview .hoverlayer").first
     for _ in range(40):
         page.mouse.move(0, 0)
-        page.locator("#charts-overview .annotation").first.hover()
+        page.locator("#charts-overview .annotation").filter(has_text="◆").first.hover()
         page.wait_for_timeout(200)
         if said := words.text_content():
             return said
@@ -175,8 +165,7 @@ def changed_by_bob(recorded: RecordedRun, changes: dict[str, Any]) -> None:
         run = Run.objects.get(pk=recorded.run.pk)
         live_settings.change(run, changes, bob, revision=run.settings_revision)
 
-    with ThreadPoolExecutor(1) as writer:
-        writer.submit(change).result()
+    beside(change)
 
 
 def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page, recorded: RecordedRun) -> None:
@@ -196,13 +185,31 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(status).to_contain_text("they watch from the next step on")
     page.click("#rule-add")
     changed_by_bob(recorded, {"detectors.rules": [], "detectors.critical_action": "pause"})
-    expect(status).to_contain_text("Someone else has changed the rules")
+    conflict, problem = page.locator("#rules-conflict"), page.locator("#rules-form .field-error[data-error='']")
+    expect(conflict).to_contain_text("Someone else has changed the rules")
+    expect(conflict.locator("li")).to_have_text(["bobs removed", "rule_1 removed", "After critical stop → pause"])
     expect(page.locator("#rule-list .rule")).to_have_count(3)
     page.click("#rules-apply")
-    expect(page.locator("#rules-form .field-error[data-error='']")).to_contain_text("Someone else changed the settings")
+    expect(problem).to_contain_text("Someone else changed the settings")
     held = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"]
     assert (held["detectors.rules"], held["detectors.critical_action"]) == ([], "pause")
     assert fits(page)
+    page.get_by_role("button", name="Apply mine over theirs").click()
+    expect(status).to_contain_text("they watch from the next step on")
+    expect(conflict).to_be_hidden()
+    expect(problem).to_have_text("")
+    expect(page.locator("#rule-list .rule")).to_have_count(3)
+    held = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"]
+    assert [one["name"] for one in held["detectors.rules"]] == ["bobs", "rule_1", "rule_2"]
+    assert held["detectors.critical_action"] == "stop"
+    page.click("#rule-add")
+    rules[0]["limit"] = 0.2
+    changed_by_bob(recorded, {"detectors.rules": rules})
+    expect(conflict.locator("li")).to_have_text(["rule_1 removed", "rule_2 removed", "bobs: Limit 0.1 → 0.2"])
+    page.get_by_role("button", name="Take theirs").click()
+    expect(page.locator("#rule-list .rule")).to_have_count(1)
+    expect(conflict).to_be_hidden()
+    expect(status).to_have_text("These are the rules that hold.")
 
 
 def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
@@ -253,5 +260,5 @@ def test_a_browser_is_asked_for_notifications_by_the_button_alone(
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
     say("alert_raised", message="It fell.", **fields)
-    wait_for(page, "window.told.length === 1")
-    assert page.evaluate("window.told[0]") == ["critical: calm-otter-12", "Step 20: It fell."]
+    wait_for(page, "window.told.length === 2")  # the first shows what they look like
+    assert page.evaluate("window.told[1]") == ["critical: calm-otter-12", "Step 20: It fell."]

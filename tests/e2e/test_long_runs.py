@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
 from tests.e2e.beside import beside
-from tests.e2e.open_site import needs_chromium, open_site
-from webapp.runs.models import StepMetrics
+from tests.e2e.charts import NORM, page, visit
+from tests.e2e.open_site import needs_chromium
+from webapp.runs.models import MetricName, StepGroups, StepMetrics
+
+__all__ = ["page"]
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 60_000  # ms; the machine that tests may be busy
-NORM = '[data-chart="optim/grad_norm"]'
 NORM_KEY = "optim%2Fgrad_norm"
 POINTS = f"document.querySelector('{NORM} .chart-plot')?.data?.at(-1).x.length"
-
-
-@pytest.fixture
-def page(transactional_db: None, settings: Settings, tmp_path: Path) -> Iterator[Page]:
-    settings.RUNS_DIR = tmp_path / "runs"
-    with open_site(settings) as opened:
-        opened.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
-        yield opened
 
 
 def halved(steps: int, *, after: int) -> RecordedRun:
@@ -45,11 +34,6 @@ def halved(steps: int, *, after: int) -> RecordedRun:
     return recorded
 
 
-def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
-    page.goto(f"/runs/{recorded.run.pk}/{at}")
-    expect(page.locator("#live")).to_have_attribute("data-state", "live")
-
-
 def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_times(page: Page) -> None:
     recorded = beside(lambda: halved(6000, after=3000))
     visit(page, recorded)
@@ -58,14 +42,106 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     beside(lambda: (recorded.take_steps(25), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("6025/12000")
     page.click("#tab-rollouts")
-    expect(page.locator("#rollouts-said")).to_have_text(re.compile(r"^First, at step 30\d\d, replies shrank"))
+    expect(page.locator("#rollouts-said")).to_have_text(
+        re.compile(r"^First, at steps 30\d\d to 30\d\d, replies shrank")
+    )
     sign = page.locator("#rollouts-signs button").first
+    expect(sign).to_have_text(re.compile(r"^steps 30\d\d to 30\d\d$"))
+    first, last = re.findall(r"\d+", sign.inner_text())
+    read = page.locator("#rollouts-signs a").first
+    expect(read).to_have_attribute("href", re.compile(rf"\?step_low={first}&step_high={last}$"))
     sign.focus()
     beside(lambda: (recorded.take_steps(1), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("6026/12000")
     expect(sign).to_be_focused()
+    # the extremes of a bucket are drawn about its mean
+    expect(page.locator("#rollouts-curves .lines-band").first).to_be_attached()
     page.click("#tab-collapse")
-    expect(page.locator("#collapse-map .regime-map .regime-dot")).to_have_count(600)
+    expect(page.locator("#collapse-scrubber .scrubber-step")).to_have_value("6025")
+
+
+def test_small_charts_of_a_long_run_look_closer_with_the_window(page: Page) -> None:
+    recorded = beside(lambda: halved(2400, after=1200))
+    visit(page, recorded, "?zoom=1100..1300#rollouts")
+    plot = page.locator("#rollouts-curves .lines-plot").first
+    points = "plot => plot.querySelector('polyline')?.getAttribute('points').split(' ').length"
+    # every step from 1100 to 1300 or a little more, where the whole run has stretches of four
+    page.wait_for_function(f"plot => ({points})(plot) > 200", arg=plot.element_handle())
+    # the band of the stretches before and after does not go across the steps between them
+    span = "one => Math.max(...[...one.points].map(p => p.x)) - Math.min(...[...one.points].map(p => p.x))"
+    bands = plot.evaluate(f"plot => [...plot.querySelectorAll('.lines-band')].map({span})")
+    assert all(width < 20 for width in bands)
+
+
+def diagnosed(steps: int, *, odd: int) -> RecordedRun:
+    """Diagnosed at 1, 6, 11, …; those of the step `odd` differ, and its templates are there."""
+    recorded = long_run(steps)
+    rows = list(StepMetrics.objects.filter(run=recorded.run))
+    for row in rows:
+        for name in [name for name in row.metrics if name.startswith("collapse/")]:
+            del row.metrics[name]
+        if row.step % 5 == 1:
+            mutual = 0.05 if row.step == odd else 0.5
+            row.metrics |= {"collapse/mi_ratio": mutual, "collapse/conditional_entropy": 14.0}
+            row.metrics |= {"collapse/first_turns": 12.0, "collapse/template_share": 0.25}
+    StepMetrics.objects.bulk_update(rows, ["metrics"], batch_size=200)
+    names = ("collapse/first_turns", "collapse/template_share")
+    MetricName.objects.bulk_create(MetricName(run=recorded.run, name=name) for name in names)
+    folder = recorded.run.directory / "templates"
+    folder.mkdir()
+    (folder / f"step_{odd}.json").write_text(json.dumps({"step": odd, "thoughts": 12, "templates": []}))
+    return recorded
+
+
+def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: Page) -> None:
+    recorded = beside(lambda: diagnosed(6000, odd=3001))
+    visit(page, recorded, "#collapse")
+    field = page.locator("#collapse-scrubber .scrubber-step")
+    expect(field).to_have_value("5996")
+    field.fill("3000")
+    field.press("Enter")
+    expect(field).to_have_value("3001")
+    expect(page.locator("#collapse-scrubber .scrubber-note")).to_have_text("Step 3000 has none: this is the nearest.")
+    # one step in six thousand, which a mean over its bucket would have hidden
+    expect(page.locator("#collapse-map .regime-now")).to_have_text("step 3001")
+    expect(page.locator("#collapse-facts")).to_contain_text("MI / ln N0.05")
+    said = page.locator("#collapse-templates > p").first
+    expect(said).to_have_text("Step 3001: of 12 thoughts none nearly repeats one on a different prompt.")
+
+
+def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page) -> None:
+    def record() -> RecordedRun:
+        recorded = long_run(6000)
+        detail = {
+            "tags": ["Lake"], "groups": [0], "environments": [0], "seeds": [77], "returns": [[0.0, 1.0]],
+            "spreads": [0.5], "filter": {},
+        }  # fmt: skip
+        kept: dict[str, Any] = {"scores": [0.25], "kept": [0], "threshold": 0.25, "detail": detail}
+        for step in (4310, 4321):
+            StepGroups.objects.create(run=recorded.run, seq=20_000 + step, step=step, **kept)
+        return recorded
+
+    recorded = beside(record)
+    visit(page, recorded, "#filter")
+    field = page.locator("#filter-scrubber .scrubber-step")
+    expect(field).to_have_value("6000")
+    field.fill("4321")
+    field.press("Enter")
+    expect(page.locator("#filter-said")).to_contain_text("Step 4321:")
+    expect(page.locator("#filter-matrix")).to_contain_text("77")
+    expect(page).to_have_url(re.compile(r"step=4321"))
+    page.click("#tab-rollouts")
+    expect(page.locator("#rollouts-read")).to_have_text("Read the trajectories of step 4321")
+    page.click("#tab-overview")
+    expect(page.locator(f"{NORM} .scrub-line")).to_be_visible()
+    page.reload()
+    expect(page.locator(f"{NORM} .scrub-line")).to_be_visible()
+    page.click("#tab-collapse")
+    expect(page.locator("#collapse-scrubber .scrubber-step")).to_have_value("4320")
+    page.click("#tab-overview")
+    page.get_by_role("button", name="step 4321").click()
+    expect(page.locator(f"{NORM} .scrub-line")).to_be_hidden()
+    expect(page).not_to_have_url(re.compile(r"step="))
 
 
 def test_a_page_that_is_left_open_thins_its_curves_as_they_grow(page: Page) -> None:

@@ -181,6 +181,42 @@ def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory,
     expect(page).to_have_url(re.compile(rf"{place(after)}#t=\d$"))
 
 
+def test_arrows_on_the_turns_go_from_turn_to_turn(page: Page, longest: Trajectory) -> None:
+    page.goto(place(longest))
+    turns = page.get_by_role("tab")
+    turns.first.click()
+    for turn in (2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#reader-turn h2")).to_have_text(f"Turn {turn} of {longest.turns}")
+        expect(turns.nth(turn - 1)).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile(rf"{place(longest)}#t=2$"))
+
+
+COPIES = """
+document.addEventListener("copy", () => { window.selected = document.activeElement.value; });
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "said"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
+)
+def test_a_link_is_copied_where_there_is_no_clipboard_or_that_is_said(
+    page: Page, longest: Trajectory, way: str, said: str
+) -> None:
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });" + COPIES)
+    if way == "refused altogether":
+        page.add_init_script("document.execCommand = () => false;")
+    page.goto(place(longest))
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    page.click("#reader-copy")
+    expect(page.locator("#reader-copy")).to_have_text(said)
+    if said == "Copied":
+        assert page.evaluate("window.selected") == page.url
+    expect(page.locator("#reader-copy")).to_have_text("Copy link")
+    expect(page.locator("#reader-copy")).to_be_focused()
+
+
 def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
     page.goto(place(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()

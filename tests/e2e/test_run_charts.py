@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
 from tests.e2e.beside import beside
+from tests.e2e.charts import NORM, PATIENCE, PLOT, SUCCESS, drag, drawn, recorded_run, visit
 from tests.e2e.open_site import needs_chromium, open_site
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
-NORM, SUCCESS, PLOT = '[data-chart="optim/grad_norm"]', '[data-chart="rollout/success"]', ".chart-plot"
 HIGHEST = "plot => Math.max(...plot.data.flatMap(trace => trace.y))"
 WATCH = """
 window.violations = [];
@@ -36,43 +35,10 @@ def runs(transactional_db: None, settings: Settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def page(runs: None, settings: Settings) -> Iterator[Page]:
-    with open_site(settings) as opened:
-        opened.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
+    with open_site(settings, patience=PATIENCE) as opened:
         opened.add_init_script(WATCH)
         yield opened
         assert opened.evaluate("window.violations") == []
-
-
-def recorded_run() -> RecordedRun:
-    def record() -> RecordedRun:
-        recorded = RecordedRun(steps=60)
-        recorded.take_steps(20)
-        recorded.deliver()
-        return recorded
-
-    return beside(record)
-
-
-def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
-    page.goto(f"/runs/{recorded.run.pk}/{at}")
-    expect(page.locator("#live")).to_have_attribute("data-state", "live")
-
-
-def drawn(page: Page, chart: str) -> Locator:
-    expect(page.locator(f"{chart} .scatterlayer .trace").first).to_be_attached()
-    return page.locator(f"{chart} {PLOT}")
-
-
-def drag(page: Page, chart: str, start: float, end: float) -> None:
-    """From one share of the width of a chart to another."""
-    box = page.locator(f"{chart} .nsewdrag").bounding_box()
-    assert box is not None
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * start, middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * end, middle, steps=5)
-    page.mouse.up()
 
 
 def test_a_long_run_is_thinned_its_spike_stays_and_a_closer_look_shows_every_step(page: Page) -> None:

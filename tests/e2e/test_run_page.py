@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
 from webapp.runs.services import queue_again
 from webapp.runs.states import RunState
@@ -195,6 +196,32 @@ def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded
     expect(page.locator("#alert-list")).to_contain_text("Entropy fell to a third of its baseline.")
 
 
+def test_back_returns_to_the_tab_before_with_the_window_that_is_looked_at_now(
+    page: Page, recorded: RecordedRun
+) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.wait_for_function("() => { scrollTo(0, 200); return scrollY === 200; }")
+    page.evaluate("document.getElementById('tab-checkpoints').click()")  # where it is, out of sight
+    page.click("#tab-collapse")
+    page.locator("#collapse-scrubber .scrubber-step").fill("7")
+    page.locator("#collapse-scrubber .scrubber-step").press("Enter")
+    expect(page).to_have_url(re.compile("step=7.*#collapse$"))
+    page.go_back()
+    expect(page.locator("#view-checkpoints")).to_be_visible()
+    expect(page).to_have_url(re.compile("step=7.*#checkpoints$"))
+    page.go_back()
+    expect(page.locator("#tab-overview")).to_have_attribute("aria-selected", "true")
+    expect(page).to_have_url(re.compile("step=7.*#overview$"))
+    page.wait_for_function("() => scrollY === 200")
+    page.go_forward()
+    expect(page.locator("#view-checkpoints")).to_be_visible()
+    page.locator("#tab-checkpoints").press("ArrowLeft")
+    expect(page.locator("#view-checkpoints")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#view-checkpoints")).to_be_visible()
+
+
 def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
     page: Page, recorded: RecordedRun, fall: Callable[[], None]
 ) -> None:
@@ -250,6 +277,29 @@ def test_a_double_click_on_the_log_shows_its_lines_once(page: Page, recorded: Re
     expect(page.locator("#log")).not_to_be_empty()
     page.wait_for_timeout(500)
     expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+
+
+def test_the_checkpoint_that_waits_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
+    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13. From before 11 none is."""
+    names = [f"checkpoints/step_{step}" for step in range(0, 20, 2)]
+    for step, name in zip(range(0, 20, 2), names, strict=True):
+        recorded.step = step
+        recorded.emit("checkpoint_saved", path=name, bytes=10, reason="schedule")
+    recorded.emit("run_finished", outcome="collapsed", reason="A rule asked for a fork.", fork_before=13)
+    beside(recorded.deliver)
+    page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
+    rows = page.locator("#checkpoint-list tr")
+    expect(rows).to_have_count(10)
+    expect(rows.locator("a")).to_have_count(4)
+    expect(rows.nth(3)).to_contain_text("kept for a rule's fork")
+    expect(rows.nth(4)).to_contain_text("removed")
+    spared = """async (before) => {
+        const here = document.querySelector('script[type=module][src*="run_page"]').src;
+        const { sparedStep } = await import(new URL("kept_checkpoints.js", here));
+        const checkpoints = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18].map(step => ({ step }));
+        return sparedStep({ checkpoints, keep: 3, forkBefore: before });
+    }"""
+    assert [page.evaluate(spared, before) for before in (13, 11, 17, None)] == [12, None, None, None]
 
 
 def test_news_leaves_the_focus_at_a_checkpoint(page: Page, recorded: RecordedRun, train: Callable[[int], None]) -> None:

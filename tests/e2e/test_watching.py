@@ -61,8 +61,8 @@ def visit(page: Page, run: Run, view: str) -> Locator:
 
 def scrub(view: Locator, place: int) -> None:
     """To the step at `place` of those that can be chosen."""
-    expect(view.locator(".scrubber input")).to_be_enabled()
-    view.locator(".scrubber input").evaluate(
+    expect(view.locator(".scrubber [type=range]")).to_be_enabled()
+    view.locator(".scrubber [type=range]").evaluate(
         "(range, place) => { range.value = place; range.dispatchEvent(new Event('input')); }", place
     )
 
@@ -86,11 +86,11 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_ru
 
 def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_scrubber(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
-    expect(view.locator(".scrubber-step")).to_have_text("4")
-    view.locator(".scrubber input").focus()
+    expect(view.locator(".scrubber-step")).to_have_value("4")
+    view.locator(".scrubber [type=range]").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    expect(view.locator(".scrubber-step")).to_have_text("2")
+    expect(view.locator(".scrubber-step")).to_have_value("2")
     expect(view.locator(".regime-now")).to_have_text("step 2")
     expect(view.locator("#collapse-templates > p").first).to_contain_text("Step 2:")
     view.locator('[data-chart="collapse/conditional_entropy"]').scroll_into_view_if_needed()
@@ -183,6 +183,26 @@ def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run
     expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/"))
     group = re.findall(r"group (\d)", title)[0]
     expect(page.locator("main")).to_contain_text(re.compile(rf"group {group}\b.*member 1\b", re.IGNORECASE | re.DOTALL))
+
+
+def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None:
+    view = visit(page, run, "filter")
+    view.locator("#what-if select").select_option("top_k variance")
+    slide = "(range, to) => { range.value = to; range.dispatchEvent(new Event('input', { bubbles: true })); }"
+    view.locator("#what-if [name=value]").evaluate(slide, 0.5)
+    expect(view.locator(".matrix-line--what-if")).to_have_count(1)  # below the third of six groups
+    rows = view.locator(".matrix tbody tr:not(.matrix-line)")
+    rows.first.locator("a.heat").nth(2).focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    expect(rows.last.locator("a.heat").nth(2)).to_be_focused()
+    for _ in range(5):
+        page.keyboard.press("ArrowUp")
+    expect(rows.first.locator("a.heat").nth(2)).to_be_focused()
+    view.locator(".matrix").evaluate("table => { table.dataset.former = ''; }")
+    view.locator("#what-if [name=value]").evaluate(slide, 0.8)
+    expect(view.locator(".matrix:not([data-former])")).to_be_visible()
+    expect(rows.first.locator("a.heat").nth(2)).to_be_focused()  # in the table that was drawn anew
 
 
 def test_the_form_of_replies_has_its_own_curves_by_environment(page: Page, run: Run) -> None:

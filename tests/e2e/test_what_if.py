@@ -23,6 +23,11 @@ __all__ = ["redis_url"]
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_small_run(tmp_path_factory.mktemp("runs") / "arun")
+
+
 def apart(work: Any) -> Any:
     """The browser's loop lives in this thread, and the database is not asked from a loop."""
     with ThreadPoolExecutor(1) as thread:
@@ -30,12 +35,12 @@ def apart(work: Any) -> Any:
 
 
 def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_the_original(
-    transactional_db: None, settings: Settings, tmp_path: Path, redis_url: str
+    transactional_db: None, settings: Settings, trained: Path, redis_url: str
 ) -> None:
-    settings.RUNS_DIR = str(tmp_path)
+    settings.RUNS_DIR = str(trained.parent)
     settings.CHANNEL_LAYERS = layers(redis_url)
     asked_for: list[str] = []  # over HTTP
-    row = add_small_run(make_small_run(tmp_path / "arun"))
+    row = add_small_run(trained)
     with open_site(settings) as page:
         page.goto(f"/runs/arun/trajectories/{row.pk}/")
         expect(page.locator("#reader-turn h2")).to_be_visible()
@@ -55,4 +60,40 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they did")
         expect(page.locator("#what-if-message")).to_contain_text("What if: ")
         expect(page.locator("#what-if-stop")).to_have_count(0)
+        page.click("#what-if-fork")
+        expect(page.locator(".what-if-state .panel-title")).to_contain_text("Turn 1 of")
+        page.click("text=Roll on from here")
+        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        apart(lambda: play_what_if(WhatIf.objects.order_by("pk")[1].pk))
+        expect(page.locator("#what-if-status")).to_have_text("Done")
+        expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
+        expect(page.locator("#what-if-turn-0 article").first).to_contain_text("nothing was done")
+        expect(page.locator("#what-if-message")).to_contain_text("The what-if before: ")
     assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
+
+
+def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
+    transactional_db: None, settings: Settings, trained: Path, redis_url: str
+) -> None:
+    settings.RUNS_DIR = str(trained.parent)
+    settings.CHANNEL_LAYERS = layers(redis_url)
+    row = add_small_run(trained)
+    with open_site(settings) as page:
+        page.goto(f"/runs/arun/trajectories/{row.pk}/")
+        expect(page.locator("#reader-turn h2")).to_be_visible()
+        page.click("#reader-what-if")
+        page.check("[name=edit][value=prompt]")
+        told = page.locator("#what-if-prompt").input_value()
+        words = told.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
+        assert words != told
+        page.fill("#what-if-prompt", words)
+        page.select_option("#what-if-checkpoint", "step_1")
+        page.click("text=Roll on from here")
+        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        apart(lambda: play_what_if(WhatIf.objects.get().pk))
+        expect(page.locator("#what-if-status")).to_have_text("Done")
+        forked = page.locator("#what-if-turn-0 article").nth(1)
+        forked.locator("summary").first.click()
+        expect(forked).to_contain_text("Mind the holes.")
+        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they were told")
+    assert apart(lambda: WhatIf.objects.get().summary["turns"]) >= 1

@@ -49,18 +49,19 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     _report(run, text)
     trajectories = _record(run, texts or [text])
     layout = PanelLayout.objects.create(owner=user, name=name[:80], charts=[[f"env/{text[:200]}/success"]])
-    asked = _ask(trajectories[0], text)
+    asked = _ask(trajectories[0], text, parent=_ask(trajectories[0], text))
     return World(
         user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout, what_if=asked
     )
 
 
-def _ask(original: Trajectory, text: str) -> WhatIf:
-    """A what-if that was refused after it had told something and left a trajectory."""
+def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
+    """A what-if that told something and left a trajectory."""
     place = {name: getattr(original, name) for name in PLACE}
     asked = WhatIf.objects.create(
-        run=original.run, turn=0, edit="reply", text=text, temperature=1.0, seed=1, state=State.REFUSED,
-        message=text, remedy=text, **place,
+        run=original.run, parent=parent, turn=0, edit="reply", text=text, temperature=1.0, seed=1,
+        state=State.FINISHED, message=text, remedy=text,
+        summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **place,
     )  # fmt: skip
     asked.folder.mkdir(parents=True)
     told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]

@@ -10,9 +10,12 @@ from django.db.models import QuerySet
 
 from engine.config import RunConfig
 from engine.config.live import LIVE_FIELDS, value_of, with_changes
+from engine.diagnostics.alerts import Metrics
+from engine.diagnostics.held_out import AREA as HELD_OUT
 from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
 from engine.metrics import describe
+from webapp.alerts.rules import held_out_of
 from webapp.runs.forks import last_before
 from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
 from webapp.trajectories.models import Trajectory
@@ -93,8 +96,14 @@ def evidence_of(alert: Alert) -> Evidence:
         others=compared[8:],
         worst=run.trajectories.none() if retaken else worst,
         settings=[(name, value_of(config, name)) for name in LIVE_FIELDS if not name.startswith("detectors.")],
-        checkpoint=last_before(run, alert.step),
+        checkpoint=last_before(run, begun_at(alert)),
     )
+
+
+def begun_at(alert: Alert) -> int:
+    """The step at which its trouble began: a checkpoint from before is a good one."""
+    since = alert.payload.get("since")
+    return alert.step if since is None else int(since)
 
 
 def config_at(run: Run, seq: int) -> RunConfig:
@@ -124,10 +133,18 @@ def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
     return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))
 
 
+def _recorded(steps: QuerySet[StepMetrics], alert: Alert, near: range) -> list[tuple[int, Metrics]]:
+    """What the metric of the alert comes with, by step: training steps, or held-out evaluations."""
+    if alert.payload.get("metric", "").startswith(HELD_OUT):
+        return [(step, metrics) for step, metrics in dict(held_out_of(alert.run)).items() if step in near]
+    rows = steps.filter(step__gte=near.start, step__lt=near.stop).order_by("step")
+    return list(rows.values_list("step", "metrics"))
+
+
 def _curve(steps: QuerySet[StepMetrics], alert: Alert, rule: RuleConfig | None) -> Curve | None:
     metric = alert.payload.get("metric", "")
-    rows = steps.filter(step__gte=alert.step - BEFORE, step__lte=alert.step + AFTER).order_by("step")
-    points = [(step, metrics[metric]) for step, metrics in rows.values_list("step", "metrics") if metric in metrics]
+    near = range(alert.step - BEFORE, alert.step + AFTER + 1)
+    points = [(step, metrics[metric]) for step, metrics in _recorded(steps, alert, near) if metric in metrics]
     if len(points) < 2:
         return None
     lines = _lines(alert, rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import asdict
 from functools import cache
 from typing import Any, get_args
@@ -10,8 +11,10 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, problems_by_field
+from engine.diagnostics.alerts import Metrics
+from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.recordings import Recording, replay
-from engine.diagnostics.rule_config import LIMITS, Action, Kind, RuleConfig
+from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
 from webapp.runs.config_form import field_of
@@ -20,11 +23,13 @@ from webapp.runs.models import Run
 
 LONGEST = 256 * 1024
 MOST_FIRINGS = 500
+RESULT = ("step", "final", "environment", "episodes", "successes", "success", "low", "high", "mean_return")
 ACTIONS = ("watch_action", "warn_action", "critical_action", "dead_action")
 BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "spread_lost", "template_collapse")
 # fields that only some kinds read; all others have a meaning for every kind
 READ_BY: dict[str, tuple[Kind, ...]] = {
     "limit": tuple(kind for kind in LIMITS if kind != "no_signal"),
+    "mean_over": SMOOTHED,
     "window": ("falls_from_best", "spike", "z_score"),
     "baseline": BASELINE,
     "floor": ("falls", "rises", "spread_lost", "template_collapse", "falls_from_best", "z_score"),
@@ -81,7 +86,7 @@ def editor_data() -> dict[str, Any]:
             }
             for key, preset in RULE_PRESETS.items()
         },
-        "metrics": sorted(name for name in GLOSSARY if "<" not in name and not name.startswith("eval/")),
+        "metrics": sorted(name for name in GLOSSARY if "<" not in name),
     }
 
 
@@ -132,11 +137,19 @@ def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str
         return None, {f"detectors.{field}": reason for field, reason in problems_by_field(error)}
 
 
+def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
+    """The metrics of each held-out evaluation, in order, as the engine gave them to the rules."""
+    results: dict[tuple[int, bool], list[dict[str, Any]]] = defaultdict(list)
+    for row in run.evaluations.order_by("step", "final", "pk").values(*RESULT):
+        results[row["step"], row["final"]].append(row)
+    return [(step, held_out_metrics(rows)) for (step, _), rows in results.items()]
+
+
 def trial(run: Run, detectors: DetectorsConfig) -> dict[str, Any]:
     """What the rules would have raised over the recorded steps, in order, and whether the run raised it too."""
     steps = list(run.steps.order_by("step").values_list("step", "metrics"))
     raised = set(run.alerts.values_list("step", "rule"))
-    found = replay(Recording(name=run.name, steps=steps), detectors)
+    found = replay(Recording(name=run.name, steps=steps, evaluations=held_out_of(run)), detectors)
     told = [
         {
             "step": firing.step,

@@ -64,7 +64,7 @@ def _paths() -> Schema:
                 "get_bands",
                 "Columns of the metrics `keys` in at most `buckets` stretches of steps: mean, extremes and their steps",
                 "MetricBands",
-                [run, _query("keys", TEXT), _query("buckets", INTEGER), *window],
+                [run, _query("keys", TEXT), _query("having", TEXT), _query("buckets", INTEGER), *window],
             )
         },
         "/api/v1/runs/{run_id}/outline": {
@@ -133,6 +133,7 @@ def _schemas() -> Schema:
         "MetricBands": _object(
             dict.fromkeys(("steps", "tokens", "seconds", "times", "elapsed", "attempts"), column)
             | {"thinned": {"type": "boolean"}, "last_seq": INTEGER}
+            | {"spans": {"type": "array", "items": {"type": "array", "items": INTEGER}}}
             | {"series": {"type": "object", "additionalProperties": _ref("Band")}}
         ),
         "Band": _object(dict.fromkeys(("mean", "low", "high", "low_at", "high_at"), column)),

@@ -82,12 +82,13 @@ def run_metrics(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @api("GET", "HEAD")
 def run_bands(request: HttpRequest, run_id: str) -> HttpResponse:
-    """Metrics in buckets of steps, as charts draw them."""
-    query = Query(request, ("keys", "buckets", "from", "to"))
-    keys = query.words("keys", most=MOST_KEYS)
+    """Metrics in buckets of steps, as charts draw them; `having` names metrics of which a step must have one."""
+    query = Query(request, ("keys", "buckets", "from", "to", "having"))
+    keys, having = query.words("keys", most=MOST_KEYS), query.words("having", most=MOST_KEYS)
     buckets = query.integer("buckets", 600, low=1, high=MOST_BUCKETS)
     first, last = query.window()
-    return JsonResponse(metric_bands(get_object_or_404(Run, pk=run_id), keys, buckets, first=first, last=last))
+    run = get_object_or_404(Run, pk=run_id)
+    return JsonResponse(metric_bands(run, keys, buckets, first=first, last=last, having=having))
 
 
 @api("GET", "HEAD")

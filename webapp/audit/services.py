@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 Actor = User | AnonymousUser | None
 ITSELF = "Starboard"
-UNTOLD = ("changes", "revision")  # the first has words of its own
+UNTOLD = ("changes", "revision", "of", "fork")  # the first has words of its own, the last two are links
 WORDS = {
     "launch": "launched the run",
     "fork": "launched the run as a fork",
     "again": "launched the run again",
     "import": "imported the run",
     "what_if": "asked what if of a trajectory",
+    "what_if_again": "asked what if of a what-if",
     "stop": "asked to stop",
     "pause": "asked to pause",
     "resume": "asked to go on",
@@ -30,6 +31,11 @@ WORDS = {
     "rules": "changed alert rules",
     "rename": "renamed the run",
     "archive": "archived the run",
+    "rule_checkpoint": "saved a checkpoint, as a rule says",
+    "rule_pause": "paused the run, as a rule says",
+    "rule_stop": "ended the run, as a rule says",
+    "rule_fork": "ended the run and launched a fork, as a rule says",
+    "rule_launch": "launched the run as a fork, as a rule of the other says",
     "unarchive": "took the run out of the archive",
 }
 
@@ -54,7 +60,9 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
 
 def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
     """Newest first, in words."""
-    found = AuditEntry.objects.filter(run=run)[:limit]
+    found = list(AuditEntry.objects.filter(run=run)[:limit])
+    others = {entry.pk: entry.detail.get("fork") or entry.detail.get("of") for entry in found}
+    known = type(run).objects.in_bulk({pk for pk in others.values() if pk})
     return [
         {
             "time": entry.time,
@@ -62,6 +70,7 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
             "words": WORDS.get(entry.action, entry.action),
             "detail": in_words(entry.detail),
             "refused": entry.outcome == REFUSED,
+            "other": known.get(others[entry.pk] or ""),  # the run that it is about as well
         }
         for entry in found
     ]

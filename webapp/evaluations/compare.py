@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.environments.differences import Differences
 from webapp.evaluations.intervals import Interval, newcombe
 from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
+from webapp.evaluations.sameness import LABELS, same_but_seed
+from webapp.live.outline import metric_names as names_of
 from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
 
-MOST_RUNS = 8
-COLOURS = 8
-AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
+MOST_RUNS = 10
+COLOURS = 10
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
-ROWS_READ_FOR_KEYS = 20
-USUAL_SMOOTHING = 0.6
+MOST_METRICS = 24
+SHORT = 3  # settings told beside a run's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL asks for, put right where it makes no sense."""
+    """What the URL asks for, put right where it makes no sense. The browser reads how curves are looked at."""
 
     runs: list[Run]
+    colours: list[int]
     missing: list[str]
     metrics: list[str]
-    axis: str
-    smoothing: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,34 +72,70 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
 def read_view(query: Mapping[str, str]) -> View:
     asked = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))[:MOST_RUNS]
     found = Run.objects.in_bulk(asked)
-    metrics = [part for part in query.get("metrics", "").split(",") if part] or FIRST_METRICS
-    axis = query.get("x", "step")
+    runs = [found[pk] for pk in asked if pk in found]
+    metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
     return View(
-        runs=[found[pk] for pk in asked if pk in found],
+        runs=runs,
+        colours=colours(runs, _whole_numbers(query.get("colours", ""))),
         missing=[pk for pk in asked if pk not in found],
-        metrics=list(dict.fromkeys(metrics))[:12],
-        axis=axis if axis in AXES else "step",
-        smoothing=_smoothing(query.get("smoothing", "")),
+        metrics=list(dict.fromkeys(metrics))[:MOST_METRICS],
     )
 
 
-def colours(runs: list[Run]) -> list[int]:
-    """A series colour, 1 to 8, per run: the one that its id gives, or the next that no run before it has."""
-    taken: list[int] = []
-    for run in runs:
+def first_metrics(runs: list[Run]) -> list[str]:
+    """What is shown where the URL names none: training and, once there is any, held-out success first."""
+    tags = Evaluation.objects.filter(run__in=runs).order_by("environment").values_list("environment", flat=True)
+    held_out = [f"eval/{tag}/success" for tag in tags.distinct()[:1]]
+    return [FIRST_METRICS[0], *held_out, *FIRST_METRICS[1:]]
+
+
+def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
+    """A series colour, 1 to 10, per run: `kept` for the first ones, so that they stay when others come and go; then the
+    one that a run's id gives, or the next that no run before it has."""
+    taken = [colour for colour in dict.fromkeys(kept) if 1 <= colour <= COLOURS][: len(runs)]
+    for run in runs[len(taken) :]:
         wanted = zlib.crc32(run.pk.encode()) % COLOURS
         free = (slot for slot in ((wanted + step) % COLOURS + 1 for step in range(COLOURS)) if slot not in taken)
         taken.append(next(free, wanted + 1))
     return taken
 
 
+def seed_groups(runs: list[Run]) -> list[int | None]:
+    """Per run the place of the first that differs from it by nothing but the seed; None for one that stands alone.
+
+    A seed counts once: another run of the same configuration and seed is the same run again. Settings that were changed
+    while a run trained make it another.
+    """
+    groups: dict[int, list[Run]] = {}
+    for place, run in enumerate(runs):
+        if run.imported_from or run.settings_revision:
+            continue
+        like = (first for first, others in groups.items() if same_but_seed(others[0], run))
+        others = groups.setdefault(next(like, place), [])
+        if seed_of(run) not in {seed_of(other) for other in others}:
+            others.append(run)
+    firsts = {run.pk: first for first, others in groups.items() if len(others) > 1 for run in others}
+    return [firsts.get(run.pk) for run in runs]
+
+
+def seed_of(run: Run) -> int | None:
+    return None if run.imported_from else run.parsed_config().seed
+
+
+def what_differs(differences: Differences | None, count: int) -> list[str]:
+    """For each of `count` runs the first few settings by which they differ, as one line."""
+    rows = differences.differing if differences else []
+    told = [row for row in rows if row.key not in LABELS]
+    return [
+        " · ".join(f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in told[:SHORT] if row.values[i] is not None)
+        for i in range(count)
+    ]
+
+
 def metric_names(runs: list[Run]) -> list[str]:
-    """Every metric that the newest steps of any of the runs report; some come only every few steps."""
-    names: set[str] = set()
-    for run in runs:
-        newest = run.steps.order_by("-step").values_list("metrics", flat=True)[:ROWS_READ_FOR_KEYS]
-        names.update(key for metrics in newest for key in metrics)
-    return sorted(names)
+    """Every metric that a step of any of the runs has had, and their held-out success."""
+    tags = Evaluation.objects.filter(run__in=runs).values_list("environment", flat=True).distinct()
+    return sorted({name for run in runs for name in names_of(run)} | {f"eval/{tag}/success" for tag in tags})
 
 
 def results(runs: list[Run]) -> list[Result]:
@@ -139,9 +176,5 @@ def _environment_config(row: Evaluation) -> dict[str, Any]:
     return next((config for config in configs if config.get("tag") == row.environment), {})
 
 
-def _smoothing(text: str) -> float:
-    try:
-        asked = float(text)
-    except ValueError:
-        return USUAL_SMOOTHING
-    return min(max(asked, 0.0), 0.99) if math.isfinite(asked) else USUAL_SMOOTHING
+def _whole_numbers(text: str) -> list[int]:
+    return [number for part in text.split(",") if (number := whole_number(part)) is not None]

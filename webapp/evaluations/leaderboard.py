@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-
 from webapp.evaluations.intervals import Interval, newcombe, wilson
 from webapp.evaluations.models import Evaluation
+from webapp.evaluations.run_facts import RunFacts, facts_of
 from webapp.runs.states import RunState
 
 BAR = 200  # width of the drawn scale from 0 to 1
-PROTOCOL = {
-    "episodes": "episodes",
-    "first_seed": "first seed",
-    "temperature": "temperature",
-    "think": "thinking",
-    "context": "context tokens",
-}
+PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,17 +108,20 @@ class Table:
 
 def tables() -> list[Table]:
     """A table per environment configuration, the one with most runs first."""
+    rows = _final_rows()
+    known = facts_of({row["run_id"] for row in rows})
     grouped: dict[str, list[Entry]] = {}
-    for row in _final_rows():
-        key = _configuration(row["environments"] or "[]", row["environment"])
-        grouped.setdefault(key, []).append(_entry(row))
+    for row in rows:
+        facts = known[row["run_id"]]
+        key = _configuration(facts.environments, row["environment"])
+        grouped.setdefault(key, []).append(_entry(row, facts))
     found = [_table(key, entries) for key, entries in grouped.items()]
     return sorted(found, key=lambda table: (-len(table.ranked), table.title))
 
 
-def _final_rows() -> Iterable[Mapping[str, Any]]:
+def _final_rows() -> list[Mapping[str, Any]]:
     rows = Evaluation.objects.filter(final=True, run__state=RunState.FINISHED, run__archived_at=None, episodes__gt=0)
-    return rows.order_by("step").values(
+    found = rows.order_by("step").values(
         "run_id",
         "run__name",
         "run__preset",
@@ -139,11 +135,8 @@ def _final_rows() -> Iterable[Mapping[str, Any]]:
         "first_seed",
         "temperature",
         "step",
-        environments=KeyTextTransform("environments", "run__config"),
-        model=KeyTextTransform("path", KeyTransform("model", "run__config")),
-        think=KeyTextTransform("think", KeyTransform("rollout", "run__config")),
-        context=KeyTextTransform("max_context_tokens", KeyTransform("rollout", "run__config")),
     )
+    return list(found)
 
 
 @lru_cache(maxsize=1024)  # many runs, few environments
@@ -155,13 +148,13 @@ def _configuration(text: str, tag: str) -> str:
     return json.dumps(found, sort_keys=True)
 
 
-def _entry(row: Mapping[str, Any]) -> Entry:
+def _entry(row: Mapping[str, Any], facts: RunFacts) -> Entry:
     definition, number = row["run__environment_version__definition__name"], row["run__environment_version__number"]
     return Entry(
         run_id=row["run_id"],
         run_name=row["run__name"],
         preset=row["run__preset"],
-        model=row["model"] or "",
+        model=facts.model,
         successes=row["successes"],
         episodes=row["episodes"],
         mean_return=row["mean_return"],
@@ -169,13 +162,8 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         step=row["step"],
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],
-        protocol=tuple(_protocol_value(name, row[name]) for name in PROTOCOL),
+        protocol=(row["episodes"], row["first_seed"], row["temperature"], facts.think, facts.context),
     )
-
-
-def _protocol_value(name: str, value: Any) -> Any:
-    """As pages write it; databases give booleans inside JSON in more than one way."""
-    return ("on" if str(value).lower() in {"true", "1"} else "off") if name == "think" else value
 
 
 def _table(key: str, entries: list[Entry]) -> Table:
@@ -195,7 +183,7 @@ def _table(key: str, entries: list[Entry]) -> Table:
         title=version[0][0] if version else newest[0].tag,
         anchor=f"t{zlib.crc32(key.encode())}",
         config=json.loads(key),
-        protocol=dict(zip(PROTOCOL.values(), usual, strict=True)),
+        protocol=dict(zip(PROTOCOL, usual, strict=True)),
         ranked=ranked,
         apart=apart,
     )
@@ -207,5 +195,5 @@ def _told_apart(best: Entry, entry: Entry) -> bool:
 
 def why_apart(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:
     """The fields in which two protocols differ, in words. Example: `episodes 128, not 256`."""
-    pairs = zip(PROTOCOL.values(), protocol, usual, strict=True)
+    pairs = zip(PROTOCOL, protocol, usual, strict=True)
     return "; ".join(f"{name} {mine}, not {its}" for name, mine, its in pairs if mine != its)

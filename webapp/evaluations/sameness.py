@@ -88,6 +88,11 @@ def same_config(one: Run, other: Run) -> bool:
     return _decides(one) == _decides(other)
 
 
+def same_but_seed(one: Run, other: Run) -> bool:
+    """Whether nothing but their seeds decides how the two differ."""
+    return {**_decides(one), "seed": 0} == {**_decides(other), "seed": 0}
+
+
 def _decides(run: Run) -> dict[str, Any]:
     """Read by the engine's class, which fills in what an older run had no choice of."""
     config = run.parsed_config().model_dump(mode="json")

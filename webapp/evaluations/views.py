@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.metrics import GLOSSARY
+from engine.statistics.student_t import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import sameness
@@ -35,22 +37,22 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     view = comparison.read_view(request.GET)
-    colours = comparison.colours(view.runs)
+    found = differences([run.config for run in view.runs]) if len(view.runs) > 1 else None
+    told = comparison.what_differs(found, len(view.runs))
     return render(
         request,
         "evaluations/compare.html",
         {
             "view": view,
-            "runs": list(zip(view.runs, colours, strict=True)),
-            "axes": comparison.AXES,
+            "runs": list(zip(view.runs, view.colours, strict=True)),
+            "legend": list(zip(view.runs, view.colours, told, strict=True)),
             "metric_names": comparison.metric_names(view.runs),
             "settings": {
-                "runs": [_series_source(run, colour) for run, colour in zip(view.runs, colours, strict=True)],
+                "runs": _series_sources(view),
                 "metrics": view.metrics,
-                "axis": view.axis,
-                "smoothing": view.smoothing,
+                "quantiles": [t_quantile(df) for df in range(1, comparison.MOST_RUNS)],
             },
-            "differences": differences([run.config for run in view.runs]) if len(view.runs) > 1 else None,
+            "differences": found,
             "results": comparison.results(view.runs),
             "pairs": _pairs(view.runs),
             "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
@@ -65,6 +67,14 @@ def _pairs(runs: list[Run]) -> list[Pair]:
     return [sameness.compare(runs[0], other) for other in runs[1:] if sameness.same_config(runs[0], other)]
 
 
-def _series_source(run: Run, colour: int) -> dict[str, str | int]:
-    url = f"/api/v1/runs/{run.pk}/metrics"
-    return {"id": run.pk, "name": run.name, "colour": colour, "url": url}
+def _series_sources(view: comparison.View) -> list[dict[str, Any]]:
+    groups = comparison.seed_groups(view.runs)
+    return [
+        {
+            **{key: run.live_state()[key] for key in ("id", "name", "state", "shown_as", "label", "step")},
+            "colour": colour,
+            "group": group,
+            "seed": comparison.seed_of(run),
+        }
+        for run, colour, group in zip(view.runs, view.colours, groups, strict=True)
+    ]

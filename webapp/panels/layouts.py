@@ -40,6 +40,7 @@ class LayoutForm(BaseModel):
     charts: list[Annotated[list[MetricName], Field(min_length=1, max_length=MOST_OVERLAID)]] = Field(
         min_length=1, max_length=MOST_CHARTS
     )
+    log: list[bool | None] = Field(default_factory=list, max_length=MOST_CHARTS)
 
 
 def read_form(body: bytes) -> LayoutForm:
@@ -58,4 +59,5 @@ def read_form(body: bytes) -> LayoutForm:
 
 def as_json(layout: PanelLayout, user: AbstractBaseUser | Any) -> dict[str, Any]:
     mine = layout.owner_id == user.pk
-    return {"id": layout.pk, "name": layout.name, "charts": layout.charts, "mine": mine, "owner": str(layout.owner)}
+    looks = {"charts": layout.charts, "log": layout.log}
+    return {"id": layout.pk, "name": layout.name, **looks, "mine": mine, "owner": str(layout.owner)}

@@ -7,7 +7,8 @@ from django.db import models
 
 
 class PanelLayout(models.Model):
-    """`charts` is a list of lists of metrics: one chart each, its metrics over one another.
+    """`charts` is a list of lists of metrics: one chart each, its metrics over one another. `log` says of each whether
+    its axis is logarithmic, None where that is as its metrics have it; charts at its end that it lacks have None.
 
     Every user may look through it, by its address; only its owner changes it.
     """
@@ -15,6 +16,7 @@ class PanelLayout(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="panel_layouts")
     name = models.CharField(max_length=80)
     charts = models.JSONField()
+    log = models.JSONField(default=list)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

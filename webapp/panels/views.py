@@ -25,7 +25,7 @@ def layouts(request: HttpRequest) -> HttpResponse:
         form = read_form(request.body)
     except BadLayout as error:
         return _refused(str(error))
-    made = PanelLayout.objects.create(owner=user, name=form.name, charts=form.charts)
+    made = PanelLayout.objects.create(owner=user, name=form.name, charts=form.charts, log=form.log)
     return JsonResponse(as_json(made, user), status=201)
 
 
@@ -45,8 +45,8 @@ def layout(request: HttpRequest, pk: int) -> HttpResponse:
         form = read_form(request.body)
     except BadLayout as error:
         return _refused(str(error))
-    found.name, found.charts = form.name, form.charts
-    found.save(update_fields=["name", "charts", "updated_at"])
+    found.name, found.charts, found.log = form.name, form.charts, form.log
+    found.save(update_fields=["name", "charts", "log", "updated_at"])
     return JsonResponse(as_json(found, user))
 
 

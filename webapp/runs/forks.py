@@ -21,6 +21,20 @@ def form_values(source: Run, step: int) -> dict[str, str]:
     return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
 
 
+def forked_config(source: Run, step: int) -> RunConfig:
+    """The same for no form: the steps that the run had left, from the checkpoint."""
+    now = current(source)
+    start = now.model.start_from.model_copy(update={"run": source.pk, "step": step})
+    model = now.model.model_copy(update={"start_from": start})
+    steps = max(1, now.steps - step)
+    optimizer = now.optimizer.model_copy(update={"warmup_steps": min(now.optimizer.warmup_steps, steps - 1)})
+    return now.model_copy(update={"model": model, "steps": steps, "optimizer": optimizer})
+
+
+def name_of(source: Run, step: int) -> str:
+    return f"{source.name[:60]} from step {step}"
+
+
 def why_not(config: RunConfig) -> str:
     """Why the run cannot start from the checkpoint it names; empty where it can, or names none."""
     wanted = config.model.start_from

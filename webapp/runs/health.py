@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from statistics import mean, variance
 from typing import NamedTuple
 
+from engine.diagnostics.joint_rules import without_signal
 from webapp.runs.states import RESTARTING, RunState
 
 Metrics = dict[str, float]
 RECENT = 10
 ALERT_STEPS = 50  # an alert that is older says nothing of the run as it is
+NO_SUCCESS = 5  # steps after which it is said
 SUCCESS, SPREAD, PARSE = "rollout/success", "reward/in_group_std", "rollout/parse_ok_rate"
-JUDGED_BY = (SUCCESS, SPREAD, PARSE)
+SKIPPED, NORM = "optim/skipped_updates", "optim/grad_norm"
+JUDGED_BY = (SUCCESS, SPREAD, PARSE, "reward/in_group_score_std", SKIPPED, NORM)
 ICONS = {"converged": "finished", "at-risk": "alert", "dead": "crashed", "broken-format": "alert"}
 
 
@@ -100,17 +103,31 @@ def _verdict(course: Course, severities: list[str], held_out: Sequence[HeldOut])
     facts = _facts(course, parse, held_out)
     if parse < 0.5:
         return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
-    if success == 0 and len(recent) >= 5:
-        return Health("dead", "Dead", f"No trajectory has succeeded for {len(recent)} steps. {facts}")
-    if len(course.newest) >= 2 * RECENT and best >= 0.1 and success < 0.5 * best:
+    if (lost := _steps_without_an_update(recent)) >= 3:
+        return Health("at-risk", "At risk", f"Nothing is learned: no gradient of {lost} steps was finite. {facts}")
+    without = success == 0 and len(recent) >= NO_SUCCESS
+    none = f"No trajectory has succeeded for {len(recent)} steps"
+    if without and all(map(without_signal, recent[-NO_SUCCESS:])):
+        return Health("dead", "Dead", f"{none}, and within no group anything differs to learn from. {facts}")
+    if (without or len(course.newest) >= 2 * RECENT) and best >= 0.1 and success < 0.5 * best:
         return Health("collapsing", "Collapsing", f"Success fell from {best:.2f} to {success:.2f}. {facts}")
     if {"warn", "critical", "dead"} & set(severities):
         return Health("at-risk", "At risk", f"An alert was raised in the last {ALERT_STEPS} steps. {facts}")
+    if without and best > 0:
+        return Health("at-risk", "At risk", f"{none}, though some did before. {facts}")
+    if without:
+        return Health("running", "No success yet", f"{none}, but returns within groups still differ. {facts}")
     if success > 0.95:
         return Health("converged", "Converged", facts)
     if len(course.newest) < 2 * RECENT:  # the first and the newest steps would overlap
         return Health("running", "Under way", facts)
     return _trend(course, held_out, facts)
+
+
+def _steps_without_an_update(recent: list[Metrics]) -> int:
+    """How many of the last steps tried to learn, if none could: a skipped update has a count and no norm."""
+    tried = [step for step in recent if SKIPPED in step]
+    return 0 if any(NORM in step or not step[SKIPPED] for step in tried) else len(tried)
 
 
 def _trend(course: Course, held_out: Sequence[HeldOut], facts: str) -> Health:

@@ -186,7 +186,7 @@ def _fork(values: dict[str, str]) -> dict[str, Any] | None:
 
 
 def _fork_name(source: Run | None, step: int | None) -> str:
-    return f"{source.name[:60]} from step {step}" if source and step is not None else ""
+    return forks.name_of(source, step) if source and step is not None else ""
 
 
 def _versions() -> list[EnvironmentVersion]:

@@ -25,7 +25,7 @@ from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
 from webapp.live.publish import publish_run
-from webapp.runs.models import Run
+from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import memorable_name
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
 from workers.app import SUPERVISE, app
@@ -49,13 +49,17 @@ def submit_run(
     environment_version: EnvironmentVersion | None = None,
     cloned_from: Run | None = None,
     action: str = "",
+    by_itself: Mapping[str, Any] | None = None,
+    pk: str = "",
 ) -> Run:
     """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`.
 
-    Of a fork the checkpoint is kept from now on; `CheckpointError` where it is gone.
+    Of a fork the checkpoint is kept from now on; `CheckpointError` where it is gone. `by_itself` says why where
+    Starboard launches it for the owner. With a `pk` of its own it is launched once: `IntegrityError` for another.
     """
     checked = config if isinstance(config, RunConfig) else build_config(config)
     run = Run(
+        pk=pk or new_run_id(),
         owner=owner if isinstance(owner, User) else None,
         name=name.strip() or _unused_name(),
         preset=preset or checked.preset,
@@ -66,11 +70,12 @@ def submit_run(
         wait_reason=NO_WORKER_YET,
     )
     _keep_start(checked, run)
-    run.save(force_insert=True)
     of: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
-    record(run, owner, action or _launch(checked), **of)
-    transaction.on_commit(lambda: enqueue(run.pk))
-    transaction.on_commit(lambda: publish_run(run.pk, 0))
+    with transaction.atomic():
+        run.save(force_insert=True)
+        record(run, None if by_itself else owner, action or _launch(checked), **of, **(by_itself or {}))
+        transaction.on_commit(lambda: enqueue(run.pk))
+        transaction.on_commit(lambda: publish_run(run.pk, 0))
     return run
 
 

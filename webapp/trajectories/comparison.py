@@ -118,9 +118,8 @@ def _first_turn(text: str, length: int) -> int:
 
 def over_time(trajectory: Trajectory) -> list[int]:
     """Ids of trajectories of the same puzzle at up to six steps, the first and the newest among them; or none."""
-    rows = Trajectory.objects.filter(
-        run=trajectory.run_id, seed=trajectory.seed, environment=trajectory.environment, split=trajectory.split
-    ).order_by("step", "member")
+    same = {"seed": trajectory.seed, "environment": trajectory.environment, "split": trajectory.split}
+    rows = Trajectory.objects.filter(run=trajectory.run_id, removed=False, **same).order_by("step", "member")
     by_step = dict(rows.values_list("step", "pk").reverse())  # of several at a step the first member
     by_step[trajectory.step] = trajectory.pk
     steps = sorted(by_step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -49,6 +49,12 @@ class Filters:
     def rule(self) -> str:
         """The alert rule whose steps are asked for."""
         return self.values.get("alert", "")
+
+    def without(self, *names: str) -> Filters:
+        """The same but for `names`, which ask for everything."""
+        values = {name: value for name, value in self.values.items() if name not in names}
+        conditions = {name: condition for name, condition in self.conditions.items() if name not in names}
+        return replace(self, values=values, conditions=conditions)
 
     def query(self, **changes: str) -> str:
         """The query string of these filters with `changes`; empty values are left out."""
@@ -123,6 +129,8 @@ def _spoken(rule: str) -> QuerySet[Alert]:
 
 CONDITIONS: dict[str, Condition] = {
     "step": _whole("The step", "step"),
+    "step_low": _whole("The first step", "step__gte"),
+    "step_high": _whole("The last step", "step__lte"),
     "group": _whole("The group", "group"),
     "seed": _whole("The seed", "seed", largest=LARGEST_SEED),
     "split": _choice("The split", {name: Q(split=name) for name in SPLITS}),

@@ -10,10 +10,12 @@ from webapp.runs.models import Run
 from webapp.trajectories.faults import KINDS, words_of
 from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_filters
 from webapp.trajectories.models import Trajectory, TrajectoryText
+from webapp.trajectories.nearest import nearest_steps
 from webapp.trajectories.paging import COLUMNS, Column, Page, Sort, page_of, read_sort
 from webapp.trajectories.scope import Scope
 from webapp.trajectories.search.snippets import Snippet, snippet
 from webapp.trajectories.services import Facets
+from webapp.trajectories.splits_beside import splits_beside
 
 RUN_NAMES = 50
 FOLDED = ("seed", "low", "high", "adv_low", "adv_high", "turns_low", "turns_high", "tokens_low", "tokens_high", "stop")
@@ -53,9 +55,11 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "filters": filters,
         "facets": facets,
         "counts": scope.counts(rows),
+        "splits_beside": splits_beside(rows) if _is_one_step(scope, filters, facets) else [],
         "lost": lost,
         "lost_count": sum(shard.count for shard in lost),
         "page": page,
+        "nearest": [] if page.rows else nearest_steps(scope.rows(), filters),
         "found": _found(page.rows, filters, scope),
         "unsearchable": scope.unsearchable() if filters.terms else 0,
         "unkind": _unkind(scope) if filters.values.get("parse") in KINDS else 0,
@@ -70,6 +74,12 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "any_rule": ANY_RULE,
         "unfolded": any(name in filters.values for name in FOLDED),
     }
+
+
+def _is_one_step(scope: Scope, filters: Filters, facets: Facets) -> bool:
+    """Of one environment, so that returns compare."""
+    one_environment = len(facets.environments) == 1 or "environment" in filters.values
+    return scope.run is not None and "step" in filters.values and one_environment
 
 
 def _columns(scope: Scope, facets: Facets) -> list[str]:

@@ -9,7 +9,7 @@ from webapp.trajectories.filters import Filters
 from webapp.trajectories.models import LostTrajectory, Trajectory
 
 MOST = 500  # rows that a page looks at
-PLACES = ("step", "split", "group", "environment")
+PLACES = ("step", "step_low", "step_high", "split", "group", "environment")
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class LostShard:
 
 
 def lost_shards(filters: Filters, run_ids: Sequence[str]) -> list[LostShard]:
-    """By shard, newest step first; of the step, split, group and environment that the filters name."""
+    """By shard, newest step first; of the steps, split, group and environment that the filters name."""
     places = [condition for name, condition in filters.conditions.items() if name in PLACES]
     shards: dict[tuple[str, str], LostShard] = {}
     for row in LostTrajectory.objects.filter(*places, run__in=run_ids)[:MOST]:

@@ -14,6 +14,7 @@ from webapp.trajectories.listing import list_page
 from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.scope import scope_of
+from webapp.trajectories.splits_beside import of_step_of
 
 
 @require_safe
@@ -45,6 +46,7 @@ def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpRespons
             "members": services.group_of(trajectory),
             "lost": lost_members(trajectory),
             "over_time": over_time(trajectory),
+            "splits_beside": of_step_of(trajectory),
             "before": before,
             "after": after,
         },

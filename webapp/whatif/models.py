@@ -26,7 +26,8 @@ LIVE = (State.QUEUED, State.RUNNING)
 
 
 class WhatIf(models.Model):
-    """One fork. The original is named by its place, since rows of trajectories are written anew now and then.
+    """One fork. The original is named by its place, since rows of trajectories are written anew now and then. With a
+    `parent` it forks what came of that one, and the place is that of the trajectory which the first of them forked.
 
     queued ─▶ running ─▶ finished | stopped | refused | failed; a queued one may be stopped.
     """
@@ -38,6 +39,7 @@ class WhatIf(models.Model):
     environment = models.CharField(max_length=60)
     group = models.PositiveIntegerField()
     member = models.PositiveIntegerField()
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="children")
 
     turn = models.PositiveIntegerField()  # from 0
     edit = models.CharField(max_length=10)
@@ -76,12 +78,22 @@ class WhatIf(models.Model):
         return {name: getattr(self, name) for name in PLACE}
 
     def original(self) -> Trajectory | None:
+        """The recorded trajectory that it, or the first what-if before it, forks."""
         return Trajectory.objects.filter(run=self.run_id, **self.place).first()
+
+    def ancestors(self) -> list[WhatIf]:
+        """The what-ifs between the trajectory and this one, the first that was asked first."""
+        found: list[WhatIf] = []
+        while (before := (found[-1] if found else self).parent) is not None:
+            found.append(before)
+        return found[::-1]
 
 
 PLACE = ("split", "step", "environment", "group", "member")
 
 
 def asked_of(trajectory: Trajectory) -> models.QuerySet[WhatIf]:
-    """What was asked of it, the newest first."""
-    return WhatIf.objects.filter(run=trajectory.run_id, **{name: getattr(trajectory, name) for name in PLACE})
+    """What was asked of it itself, the newest first."""
+    return WhatIf.objects.filter(
+        run=trajectory.run_id, parent=None, **{name: getattr(trajectory, name) for name in PLACE}
+    )

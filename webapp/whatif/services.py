@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import os
-from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
+from django.utils.text import capfirst
 from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
-from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_records
-from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
+from engine.what_if.request import EVENTS, WhatIfRequest
 from webapp.audit.services import record as audit
 from webapp.live.publish import publish_what_if
-from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import LIVE, PLACE, State, WhatIf
+from webapp.whatif.models import LIVE, State, WhatIf
+from webapp.whatif.origins import ForkedOrigin, Origin
 from workers.app import WHAT_IF, app
 
 log = logging.getLogger(__name__)
@@ -39,47 +37,37 @@ class Refused(Exception):
     """Why a what-if is not played, for the user."""
 
 
-def ask(trajectory: Trajectory, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
+def ask(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
     """A queued what-if; `Refused` says why not. `fields` are those of `WhatIfRequest` that a user may choose."""
-    if reason := why_never(trajectory):
+    if reason := origin.why_never():
         raise Refused(reason)
     if "\0" in fields["text"]:
         raise Refused("The text has a NUL character. Take it out.")
     try:
-        request_of(trajectory, fields)
+        request_of(origin, fields)
     except ValidationError as error:
         raise Refused("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))) from None
-    if fields.get("turn", 0) >= trajectory.turns:
-        raise Refused(f"The trajectory has {trajectory.turns} turns; choose one of them.")
+    if fields.get("turn", 0) >= origin.turns:
+        raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of them.")
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():
         if user is not None:
             User.objects.select_for_update().get(pk=user.pk)  # two forms at once are two rows otherwise
         if WhatIf.objects.filter(owner=user, state__in=LIVE).exists():
             raise Refused("One of yours is under way. Wait for its end, or stop it, then ask the next.")
-        place = {name: getattr(trajectory, name) for name in PLACE}
-        made = WhatIf.objects.create(run=trajectory.run, owner=user, **place, **fields)
+        made = WhatIf.objects.create(run=origin.run, parent=origin.parent, owner=user, **origin.place, **fields)
         told = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
-        audit(trajectory.run, owner, "what_if", turn=made.turn + 1, **told)
+        audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **told)
         transaction.on_commit(lambda: enqueue(made.pk))
     return made
 
 
-def why_never(trajectory: Trajectory) -> str:
-    """Why nothing can be asked of it; empty when something can."""
-    if trajectory.run.imported_from:
-        return "This trajectory was imported: there is no environment and no model to roll on with."
-    return "This trajectory was removed by the run's retention." if trajectory.removed else ""
-
-
-def request_of(trajectory: Trajectory, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:
-    """What the engine is asked."""
+def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:
+    """What the engine is asked; `RunDirectoryError` where there is nothing to fork any more."""
     return WhatIfRequest.model_validate(
         {
-            "run_dir": str(trajectory.run.directory.resolve()),
-            "shard": trajectory.shard,
-            "offset": trajectory.offset,
-            "length": trajectory.length,
+            "run_dir": str(origin.run.directory.resolve()),
+            **origin.lies_at(),
             "most_tokens": MOST_TOKENS,
             "most_seconds": MOST_SECONDS,
             "device": device,
@@ -159,10 +147,7 @@ def bytes_told(asked: WhatIf) -> int:
 
 def record(asked: WhatIf) -> dict[str, Any]:
     """The trajectory that came of it; `RunDirectoryError` where there is none."""
-    path: Path = asked.folder / TRAJECTORY
-    if path.is_symlink() or not path.is_file():
-        raise RunDirectoryError("No trajectory came of it.", remedy="Ask again; the page says what went wrong.")
-    return next(found for _, _, found in read_records(path))
+    return ForkedOrigin(asked).record()
 
 
 def _without_links(path: str, flags: int) -> int:

@@ -11,6 +11,7 @@ app_name = "whatif"
 urlpatterns = [
     path("of/<int:pk>/", views.new, name="new"),
     path("<int:what_if>/", views.detail, name="detail"),
+    path("<int:what_if>/fork/", views.fork, name="fork"),
     path("<int:what_if>/events.json", views.events, name="events"),
     path("<int:what_if>/data.json", views.data, name="data"),
     path("<int:what_if>/stop/", views.stop, name="stop"),

@@ -14,10 +14,10 @@ from engine.environments import make_environment
 from engine.errors import RunDirectoryError
 from engine.what_if.request import EDITS
 from webapp.runs.models import Run
-from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
-from webapp.whatif.models import WhatIf, asked_of
+from webapp.whatif.models import WhatIf
+from webapp.whatif.origins import ForkedOrigin, Origin, RecordedOrigin
 
 LONGEST_NUMBER = 12  # digits
 LARGEST = 1e12
@@ -27,13 +27,23 @@ LARGEST = 1e12
 def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     """GET shows the turn and what may be changed of it; POST asks, and leads to the answer's page."""
     trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
-    if request.method == "POST":
-        try:
-            asked = services.ask(trajectory, request.user, _fields(request))
-        except services.Refused as refused:
-            return _form(request, trajectory, problem=str(refused))
-        return redirect("whatif:detail", run_id, asked.pk)
-    return _form(request, trajectory)
+    return _ask(request, RecordedOrigin(trajectory))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def fork(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+    """The same of what came of a what-if."""
+    return _ask(request, ForkedOrigin(_asked(run_id, what_if)))
+
+
+def _ask(request: HttpRequest, origin: Origin) -> HttpResponse:
+    if request.method != "POST":
+        return _form(request, origin)
+    try:
+        asked = services.ask(origin, request.user, _fields(request))
+    except services.Refused as refused:
+        return _form(request, origin, problem=str(refused))
+    return redirect("whatif:detail", origin.run.pk, asked.pk)
 
 
 @require_safe
@@ -42,7 +52,14 @@ def detail(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
     return render(
         request,
         "whatif/detail.html",
-        {"run": asked.run, "asked": asked, "original": asked.original(), "edit": EDITS.get(asked.edit, asked.edit)},
+        {
+            "run": asked.run,
+            "asked": asked,
+            "original": asked.original(),
+            "chain": [*asked.ancestors(), asked] if asked.parent else [],
+            "children": asked.children.all()[:10],
+            "edit": EDITS.get(asked.edit, asked.edit),
+        },
     )
 
 
@@ -99,23 +116,23 @@ def _number(request: HttpRequest, name: str, default: str) -> float:
     return number
 
 
-def _form(request: HttpRequest, trajectory: Trajectory, *, problem: str = "") -> HttpResponse:
-    run = trajectory.run
+def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpResponse:
+    run = origin.run
     record: dict[str, Any] = {"turns": []}
-    never = services.why_never(trajectory)
+    never = origin.why_never()
     try:
-        record = record if never else trajectories.record(trajectory)
+        record = record if never else origin.record()
     except RunDirectoryError as error:
         problem = problem or str(error)
     turn = _chosen_turn(request, len(record["turns"]))
     context = {
         "run": run,
-        "trajectory": trajectory,
+        "origin": origin,
         "turns": range(1, len(record["turns"]) + 1),
         "turn": turn + 1,
         "recorded": record["turns"][turn] if record["turns"] else None,
         "drawing": _state_before(record, turn),
-        "actions": _actions(run, trajectory),
+        "actions": _actions(run, record),
         "edits": EDITS,
         "edit": request.POST.get("edit", "nothing"),
         "typed": {name: request.POST.get(name, "") for name in ("action", "reply", "prompt")},
@@ -125,7 +142,7 @@ def _form(request: HttpRequest, trajectory: Trajectory, *, problem: str = "") ->
         "seed": request.POST.get("seed") or "0",
         "problem": "" if never else problem,
         "never": never,
-        "before": asked_of(trajectory)[:10],
+        "before": origin.asked()[:10],
         "most_tokens": services.MOST_TOKENS,
         "most_minutes": services.MOST_SECONDS / 60,
     }
@@ -154,14 +171,14 @@ def _state_before(record: dict[str, Any], turn: int) -> dict[str, Any] | None:
     return drawing if isinstance(drawing, dict) else None
 
 
-def _actions(run: Run, trajectory: Trajectory) -> list[str]:
+def _actions(run: Run, record: dict[str, Any]) -> list[str]:
     """The names of what can be done, for a hint; none where the environment cannot be made."""
     for data in run.config.get("environments", []):
-        if data.get("tag") == trajectory.environment:
+        if data.get("tag") == record.get("environment"):
             try:
                 config = EnvironmentConfig.model_validate(data)
                 environment = make_environment(config.kind, **config.parameters)
-                environment.reset(seed=trajectory.seed)
+                environment.reset(seed=record["seed"])
                 return environment.action_names()[:20]
             except Exception:  # an environment is somebody's code, and may raise anything
                 return []

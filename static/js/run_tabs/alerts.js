@@ -1,7 +1,8 @@
 // Alerts of the rules, faults that ended the engine, and the rules themselves.
 
 import { notifyOf, prepareNotifications } from "../browser_notifications.js";
-import { lastBefore } from "../kept_checkpoints.js";
+import { heldBy, lastBefore } from "../kept_checkpoints.js";
+import { refill } from "../refill.js";
 import { RulesPanel } from "../rules_panel.js";
 import { alertRows } from "../run_alerts.js";
 
@@ -18,16 +19,20 @@ export class AlertsTab {
     this.rules.draw(state);
     if (!(store.alerts.length + state.faults.length)) return;
     const keep = Number(document.getElementById("checkpoint-list").dataset.keep);
-    const drawn = JSON.stringify([store.alerts.length, state.faults.length, store.checkpoints.at(-1)?.path]);
+    const held = heldBy(store, keep);
+    const fork = [store.checkpoints.at(-1)?.path, held.forkBefore];
+    const drawn = JSON.stringify([store.alerts.length, state.faults.length, ...fork]);
     if (drawn === this.drawn) return; // whoever reads one is not moved
     this.drawn = drawn;
     const places = {
       trajectories: this.trajectories,
       evidence: this.list.dataset.evidence,
       fork: this.list.dataset.fork,
-      goodStep: (alert) => lastBefore(store.checkpoints, keep, alert.step),
+      goodStep: (alert) => lastBefore(held, alert.since ?? alert.step),
     };
-    this.list.replaceChildren(...alertRows(store.alerts, state.faults, places));
+    inPlace(document.getElementById("view-alerts"), () =>
+      refill(this.list, alertRows(store.alerts, state.faults, places), nameOf),
+    );
   }
 
   // events that the page had not seen
@@ -35,4 +40,16 @@ export class AlertsTab {
     const alerts = events.filter((event) => event.kind === "alert_raised");
     notifyOf(alerts, document.getElementById("run-name").textContent, this.list.dataset.evidence);
   }
+}
+
+// of an alert the address of its evidence, of a fault when it was
+const nameOf = (row) => `${row.querySelector("a")?.getAttribute("href")} ${row.querySelector("small")?.textContent}`;
+
+// What has the focus in `view` stays where it is on the screen.
+function inPlace(view, act) {
+  const held = () => view.contains(document.activeElement) && document.activeElement.getBoundingClientRect().top;
+  const before = held();
+  act();
+  const after = held();
+  if (before !== false && after !== false) scrollBy(0, after - before);
 }

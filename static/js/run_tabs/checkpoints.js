@@ -2,7 +2,7 @@
 
 import { element } from "../dom.js";
 import { ago, bytes } from "../format.js";
-import { keptSteps } from "../kept_checkpoints.js";
+import { heldBy, keptSteps, sparedStep } from "../kept_checkpoints.js";
 import { refill } from "../refill.js";
 
 export class CheckpointsTab {
@@ -11,13 +11,17 @@ export class CheckpointsTab {
   }
 
   draw({ store }) {
-    const kept = new Set(keptSteps(store.checkpoints, Number(this.rows.dataset.keep)));
-    const rows = store.checkpoints.toReversed().map((one) => row(one, kept.has(one.step), this.rows.dataset.fork));
+    const held = heldBy(store, Number(this.rows.dataset.keep));
+    const [kept, spared] = [new Set(keptSteps(held)), sparedStep(held)];
+    const about = (one) => ({ there: kept.has(one.step), spared: one.step === spared, fork: this.rows.dataset.fork });
+    const rows = store.checkpoints.toReversed().map((one) => row(one, about(one)));
     refill(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
   }
 }
 
-function row(one, there, fork) {
+const SPARED = { class: "muted", title: "The last before the trouble began for which a rule asked for a fork" };
+
+function row(one, { there, spared, fork }) {
   const link = { class: "button button--small", href: `${fork}&step=${one.step}` };
   return element(
     "tr",
@@ -33,6 +37,7 @@ function row(one, there, fork) {
       there
         ? element("a", link, "Fork", element("span", { class: "visually-hidden" }, ` from step ${one.step}`))
         : element("span", { class: "muted" }, "removed"),
+      spared ? element("span", SPARED, " kept for a rule's fork") : "",
     ),
   );
 }

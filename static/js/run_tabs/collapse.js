@@ -1,24 +1,22 @@
 // The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at one step that is scrubbed to.
 
+import { stepsShown } from "../chart_window.js";
 import { element } from "../dom.js";
 import { number, percent } from "../format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../glossary.js";
 import { bordersOf, formatBreaks, readings, regimeKey, regimeOf, RegimeMap, REGIMES } from "../regime_map.js";
-import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../why_no_data.js";
 
-const MEASURED = ["collapse/first_turns", "collapse/mi_ratio", "gradient/all/task"];
-
 export class CollapseTab {
-  constructor(panels, addresses, facts) {
+  constructor(panels, addresses, facts, view) {
     Object.assign(this, { panels, facts });
     const place = (name) => document.getElementById(`collapse-${name}`);
-    const choose = (step) => this.scrubber.choose(step);
-    this.scrubber = new StepScrubber("the collapse diagnostics", () => this.redraw());
+    const choose = (step) => this.scrubber.chooseNear(step);
+    this.scrubber = new StepScrubber("the collapse diagnostics", view, () => this.redraw());
     this.map = new RegimeMap(choose);
     this.per = place("per");
     this.per.addEventListener("change", () => this.redraw());
@@ -40,7 +38,6 @@ export class CollapseTab {
     place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
     this.gradients = new GradientBuckets(place("gradients"), facts, choose);
     this.templates = new TemplatesPanel(place("templates"), addresses, facts, choose);
-    this.charts = document.getElementById("charts-collapse");
   }
 
   redraw() {
@@ -50,14 +47,13 @@ export class CollapseTab {
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
-    this.scrubber.offer(stepsOf(store));
+    this.scrubber.offer(store.everyStep);
     const mark = this.scrubber.step;
-    const domain = [1, Math.max(2, store.steps.at(-1)?.step ?? 2)];
+    const domain = stepsShown(store, view);
     this.drawRegimes(store, state, mark, domain);
     this.gradients.draw(store, state, domain, mark);
     await this.templates.draw(store, state, domain, mark);
-    await this.panels.draw("collapse", store, view);
-    markCharts(this.charts, () => placeOn(store, view, this.scrubber.step));
+    await this.panels.draw("collapse", store, view, this.scrubber.step);
   }
 
   drawRegimes(store, state, mark, domain) {
@@ -65,7 +61,7 @@ export class CollapseTab {
     this.body.hidden = !found.length;
     this.why.hidden = found.length > 0;
     if (!found.length) {
-      const why = whyNoEstimate(this.facts, state, store.steps);
+      const why = whyNoEstimate(this.facts, state, store);
       this.why.textContent = why.text;
       this.why.dataset.kind = why.kind;
       this.said.textContent = "";
@@ -112,13 +108,6 @@ export class CollapseTab {
       mark,
     });
   }
-}
-
-// every step at which something on this tab was measured
-function stepsOf(store) {
-  return store.steps
-    .filter(({ metrics }) => MEASURED.some((name) => metrics[name] !== undefined))
-    .map(({ step }) => step);
 }
 
 function sentence(found, borders, now) {

@@ -1,10 +1,10 @@
 // The Filter tab: of each step the groups and what the filter kept, and what another filter would have.
 
+import { stepsShown } from "../chart_window.js";
 import { element } from "../dom.js";
 import { number, percent } from "../format.js";
 import { label } from "../glossary.js";
-import { matrix } from "../group_matrix.js";
-import { markCharts, placeOn } from "../scrub_line.js";
+import { goOnAt, matrix } from "../group_matrix.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { ask } from "../templates_panel.js";
@@ -13,11 +13,11 @@ import { WhatIf } from "../filter_what_if.js";
 const QUIET = 120; // milliseconds of sliding before the server is asked
 
 export class FilterTab {
-  constructor(panels, addresses, facts) {
+  constructor(panels, addresses, facts, view) {
     Object.assign(this, { panels, addresses, facts });
     const place = (name) => document.getElementById(`filter-${name}`);
-    const choose = (step) => this.scrubber.choose(step);
-    this.scrubber = new StepScrubber("the filter", () => this.redraw());
+    const choose = (step) => this.scrubber.chooseNear(step);
+    this.scrubber = new StepScrubber("the filter", view, () => this.redraw());
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, {
       said: place("said"),
@@ -43,7 +43,6 @@ export class FilterTab {
       this.all = true;
       this.show();
     });
-    this.charts = document.getElementById("charts-filter");
     this.told = null;
     this.other = null;
   }
@@ -60,19 +59,18 @@ export class FilterTab {
   async draw(page) {
     this.page = page;
     const { store, view } = page;
-    this.scrubber.offer(store.steps.map(({ step }) => step));
+    this.scrubber.offer(store.everyStep);
     if (this.scrubber.step !== null) await this.fetch(store);
     this.show();
-    await this.panels.draw("filter", store, view);
-    markCharts(this.charts, () => placeOn(store, view, this.scrubber.step));
+    await this.panels.draw("filter", store, view, this.scrubber.step);
   }
 
   // The step's groups are asked for once; the other choice whenever it, the step or the number of steps changes.
   async fetch(store) {
     const step = this.scrubber.step;
     const newest = store.steps.at(-1);
-    const seq = store.steps.find((one) => one.step === step)?.seq;
-    const wanted = `${step}/${seq}`;
+    const attempt = store.steps.find((one) => one.step >= step)?.attempt; // a resumed run takes a step again
+    const wanted = `${step}/${attempt}`;
     if (this.have !== wanted) {
       const told = await ask(`${this.addresses.groups}?step=${step}`);
       if (!told || this.scrubber.step !== step) return; // somebody has scrubbed on: that drawing is under way
@@ -98,26 +96,28 @@ export class FilterTab {
     const current = other?.step === told.step ? other : null;
     this.otherSaid.textContent = current ? otherInWords(told, current) : "";
     const shown = JSON.stringify([this.have, this.all, current?.choice, current?.kept]);
-    if (this.shown === shown) return; // a new table would take the reader's cell away
-    this.shown = shown;
+    if (this.drawnNow === shown) return; // a new table would take the reader's cell away
+    this.drawnNow = shown;
     const title = current
       ? `${WhatIf.words(current.choice)} would have cut here: score ${number(current.threshold)}`
       : "";
     const drawn = matrix(told, current, { all: this.all, address: this.addresses.trajectories, chooseTitle: title });
+    const read = this.matrix.querySelector("a:focus")?.getAttribute("href");
     this.matrix.replaceChildren(drawn.table);
+    if (read) goOnAt(drawn.table, read);
     this.more.hidden = drawn.hidden === 0;
     this.more.firstElementChild.textContent = `Show all ${told.groups.length} groups`;
     this.key.replaceChildren(...keyOf(drawn.scale));
   }
 
   showCurves() {
-    const { store } = this.page;
-    const domain = [1, Math.max(2, store.steps.at(-1)?.step ?? 2)];
+    const { store, view } = this.page;
+    const domain = stepsShown(store, view);
     const mark = this.scrubber.step;
     const of = (name, called, kind = "line-1") => ({
       name: called,
       kind,
-      points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })),
+      points: store.points(name),
     });
     const shares = this.other?.shares;
     const would = shares ? shares.steps.map((step, place) => ({ step, y: shares.chosen[place] })) : [];

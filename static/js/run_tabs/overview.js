@@ -10,9 +10,15 @@ export class OverviewTab {
     this.panels = panels;
     this.list = document.getElementById("latest");
     this.timer = null;
+    this.due = false; // newer trajectories than those of the list
+  }
+
+  shown(on) {
+    this.looked = on;
   }
 
   async draw({ store, view, state }) {
+    if (this.due) this.refreshSoon();
     const running = store.phase && state.state === "running";
     document.getElementById("phase").textContent = running ? `now: ${store.phase.phase}` : "";
     await this.panels.draw("overview", store, view);
@@ -21,17 +27,18 @@ export class OverviewTab {
 
   // events that the page had not seen
   receive(events) {
-    if (events.some((event) => event.kind === "trajectories_recorded" && event.split === "train")) this.refreshSoon();
+    if (events.some((event) => event.kind === "trajectories_recorded" && event.split === "train")) this.due = true;
   }
 
   refreshSoon() {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.refresh();
+      if (this.looked && !document.hidden) this.refresh(); // or when it is drawn again
     }, QUIET);
   }
 
   async refresh() {
+    this.due = false;
     const answer = await fetch(this.list.dataset.latest).catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");

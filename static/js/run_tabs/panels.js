@@ -47,6 +47,7 @@ export class PanelsTab {
     if (chosen.key === "charts") next.searchParams.set("charts", toText(chosen.charts));
     else next.searchParams.set("panels", chosen.key);
     history.replaceState(null, "", next);
+    this.view?.remember();
     this.words.textContent = chosen.answers ?? (chosen.owner && !chosen.mine ? `By ${chosen.owner}.` : "");
     this.offer();
     this.set = this.panels.add("panels", this.target, chosen.charts);
@@ -72,8 +73,9 @@ export class PanelsTab {
   async edit() {
     if (!this.chosen || !this.store) return;
     const names = [...this.store.keys].sort();
-    const made = await editLayout(this.chosen, names);
+    const made = await editLayout(this.asShown(), names);
     if (!made) return;
+    made.charts?.forEach((chart) => this.view.scales.delete(chart.names.join("+"))); // the layout has them now
     if (made.removed) {
       this.layouts = await kept();
       return this.show(this.panels.preset(FIRST));
@@ -86,8 +88,14 @@ export class PanelsTab {
     toast(`Kept as “${answer.title}”. The address of this page shows it to others.`);
   }
 
+  // The chosen layout with the axes that the reader has turned meanwhile.
+  asShown() {
+    const turned = (chart) => this.view.scales.get(chart.names.join("+")) ?? chart.log ?? null;
+    return { ...this.chosen, charts: this.chosen.charts.map((chart) => ({ ...chart, log: turned(chart) })) };
+  }
+
   async draw({ store, view }) {
-    this.store = store;
+    Object.assign(this, { store, view });
     this.none.hidden = store.keys.size > 0;
     await this.set?.draw({ store, view });
   }

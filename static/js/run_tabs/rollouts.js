@@ -1,23 +1,24 @@
 // The Rollouts tab: the form of replies as a story of its own, then every curve of rollouts, rewards and environments.
 
+import { stepsShown } from "../chart_window.js";
 import { element } from "../dom.js";
 import { number, percent } from "../format.js";
 import { caseWord, changes, how, story } from "../format_story.js";
 import { label } from "../glossary.js";
 import { refill } from "../refill.js";
-import { markCharts, placeOn } from "../scrub_line.js";
 import { SmallLines } from "../small_lines.js";
 import { StepScrubber } from "../step_scrubber.js";
+import { stepsAsked, stepsInWords } from "../stretch.js";
 import { showText } from "../visible_text.js";
 
 const LINES = 8; // different colours
 
 export class RolloutsTab {
-  constructor(panels, addresses, facts) {
+  constructor(panels, addresses, facts, view) {
     Object.assign(this, { panels, addresses, facts });
     const place = (name) => document.getElementById(`rollouts-${name}`);
-    const choose = (step) => this.scrubber.choose(step);
-    this.scrubber = new StepScrubber("the rollouts", () => this.redraw());
+    const choose = (step) => this.scrubber.chooseNear(step);
+    this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
     this.how = place("how");
@@ -31,7 +32,6 @@ export class RolloutsTab {
     this.invalid = chart("Unknown actions, share of replies", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
-    this.charts = document.getElementById("charts-rollouts");
   }
 
   redraw() {
@@ -41,25 +41,25 @@ export class RolloutsTab {
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
-    this.scrubber.offer(store.steps.map(({ step }) => step));
+    this.scrubber.offer(store.everyStep);
     this.tell(store.steps, state.total_steps);
-    this.drawCurves(store);
+    this.drawCurves(store, view);
     const step = this.scrubber.step;
     this.read.href = `${this.addresses.trajectories}${step === null ? "" : `?step=${step}`}`;
     this.read.textContent = step === null ? "Trajectories" : `Read the trajectories of step ${step}`;
-    await this.panels.draw("rollouts", store, view);
-    markCharts(this.charts, () => placeOn(store, view, this.scrubber.step));
+    await this.panels.draw("rollouts", store, view, this.scrubber.step);
   }
 
   tell(steps, total) {
-    this.how.textContent = how(total);
+    this.how.textContent = how(total, steps);
     this.said.textContent = story(steps, total);
     const signs = changes(steps, total).map((one) => this.sign(one));
     refill(this.signs, signs, (one) => one.dataset.sign);
   }
 
-  sign({ key, says, step, from, to, now, still, worst }) {
-    const button = element("button", { class: "button button--small", type: "button" }, `step ${step}`);
+  sign({ key, says, step, first, from, to, now, still, worst }) {
+    const began = { step, first };
+    const button = element("button", { class: "button button--small", type: "button" }, stepsInWords(began));
     button.addEventListener("click", () => this.scrubber.choose(step));
     const since = still ? `now ${now}` : `since back at ${now}`;
     const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
@@ -69,15 +69,21 @@ export class RolloutsTab {
       button,
       element("strong", {}, says),
       element("span", { class: "num" }, detail),
+      element(
+        "a",
+        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsAsked(began)}` },
+        "Read",
+        element("span", { class: "visually-hidden" }, ` the trajectories of ${stepsInWords(began)}`),
+      ),
     );
   }
 
-  drawCurves(store) {
-    const shown = { domain: [1, Math.max(2, store.steps.at(-1)?.step ?? 2)], mark: this.scrubber.step };
+  drawCurves(store, view) {
+    const shown = { domain: stepsShown(store, view), mark: this.scrubber.step };
     const of = (name, called, kind) => ({
       name: called,
       kind,
-      points: store.series(name, "step").map(({ x, y }) => ({ step: x, y })),
+      points: store.points(name),
     });
     const limits = [...new Set(this.facts.environments.map((one) => one.maxReplyTokens))];
     const length = [
@@ -90,7 +96,8 @@ export class RolloutsTab {
       length.push({
         name: "limit",
         kind: "line-limit",
-        points: store.steps.map(({ step }) => ({ step, y: limits[0] })),
+        points: shown.domain.map((step) => ({ step, y: limits[0] })),
+        dots: false,
       });
     this.length.draw({ ...shown, series: length });
     this.cut.draw({

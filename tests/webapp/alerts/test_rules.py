@@ -15,7 +15,8 @@ from tests.builders.recorded_run import RecordedRun
 from tests.webapp.runs.rows import a_run, report
 from webapp.alerts.evidence import config_at, evidence_of
 from webapp.alerts.rules import editor_data
-from webapp.runs.models import Alert, Run, RunEvent
+from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent
 
 LOW = {"name": "low", "kind": "below", "metric": "rollout/success", "limit": 0.3, "steps": 2}
 
@@ -167,3 +168,65 @@ def test_the_fork_that_is_offered_is_from_the_last_checkpoint_before_the_alert(
     page = browser.get(f"/runs/{run.pk}/alerts/{run.alerts.get().seq}/").content.decode()
     assert "Fork from step 15" in page
     assert f"?clone={run.pk}&amp;step=15" in page
+
+
+HELD = {"name": "held", "kind": "below", "metric": "eval/success", "limit": 0.3, "steps": 2}
+
+
+def evaluated(run: Run, step: int, **successes: int) -> None:
+    """Ten episodes of each environment."""
+    for environment, solved in successes.items():
+        result = {"episodes": 10, "successes": solved, "success": solved / 10, "low": 0.0, "high": 1.0}
+        Evaluation.objects.create(
+            run=run,
+            step=step,
+            environment=environment,
+            time=1.0,
+            mean_return=0.5,
+            first_seed=1,
+            temperature=1.0,
+            **result,
+        )
+
+
+def test_a_rule_over_held_out_success_is_tried_on_the_evaluations(browser: Client) -> None:
+    run = a_run()
+    report(run, *[0.5] * 6)
+    for step, solved in ((0, 5), (2, 2), (4, 2)):
+        evaluated(run, step, lake=solved, box=solved)
+    [firing] = try_on(browser, run, [HELD]).json()["firings"]
+    assert (firing["step"], firing["since"], firing["value"]) == (4, 2, pytest.approx(0.2))
+
+
+def test_the_form_has_a_mean_for_thresholds_and_changes_and_knows_held_out_success() -> None:
+    data = editor_data()
+    [field] = [one for one in data["fields"] if one["name"] == "mean_over"]
+    assert (field["kinds"], field["default"]) == (["below", "above", "falls", "rises", "gains"], 1)
+    assert "eval/success" in data["metrics"]
+    assert "fork" in next(one for one in data["fields"] if one["name"] == "action")["choices"]
+
+
+def test_a_mean_is_tried_as_the_engine_takes_it(browser: Client) -> None:
+    run = a_run()
+    report(run, 0.5, 0.1, 0.5, 0.1, 0.1, 0.1)  # means of three: 0.37, 0.23, 0.23, 0.1
+    rule = {**LOW, "steps": 1, "mean_over": 3}
+    assert [one["step"] for one in try_on(browser, run, [rule]).json()["firings"]] == [4]
+    refused = try_on(browser, run, [{**LOW, "kind": "spike", "limit": 3, "mean_over": 3}])
+    assert "spike judges no mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
+
+
+def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_trouble(db: None) -> None:
+    run = a_run()
+    report(run, *[0.5] * 6)
+    for step, solved in ((0, 5), (2, 2), (4, 2)):
+        evaluated(run, step, lake=solved)
+    for step in (1, 3):
+        Checkpoint.objects.create(run=run, step=step, path=f"checkpoints/step_{step}", bytes=1, reason="x", time=1.0)
+        (run.directory / f"checkpoints/step_{step}").mkdir(parents=True)
+    payload = {"metric": "eval/success", "baseline": 0.3, "since": 2, "attempt": 1}
+    alert = Alert.objects.create(
+        run=run, seq=99, step=4, time=1.0, rule="held", severity="warn", message="m", payload=payload
+    )
+    found = evidence_of(alert)
+    assert found.curve is not None and len(found.curve.points.split()) == 3
+    assert found.checkpoint is not None and found.checkpoint.step == 1

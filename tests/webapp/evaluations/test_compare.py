@@ -6,9 +6,19 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.builders.runs import add_curve, add_evaluation, build_run
-from webapp.evaluations.compare import FIRST_METRICS, MOST_RUNS, colours, metric_names, read_view, results
-from webapp.runs.models import Run
+from tests.builders.runs import add_evaluation, build_run
+from webapp.environments.differences import differences
+from webapp.evaluations.compare import (
+    FIRST_METRICS,
+    MOST_RUNS,
+    colours,
+    metric_names,
+    read_view,
+    results,
+    seed_groups,
+    what_differs,
+)
+from webapp.runs.models import MetricName, Run
 
 
 @pytest.fixture
@@ -24,40 +34,68 @@ def pair(**other: object) -> list[Run]:
 @pytest.mark.django_db
 def test_the_address_decides_the_view() -> None:
     one, two = pair()
-    view = read_view(
-        {"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "x": "tokens", "smoothing": "0.25"}
-    )
-    assert (view.runs, view.missing, view.metrics, view.axis, view.smoothing) == (
-        [two, one],
-        ["gone"],
-        ["a", "b"],
-        "tokens",
-        0.25,
-    )
+    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "colours": "10,2"})
+    assert (view.runs, view.missing, view.metrics, view.colours) == ([two, one], ["gone"], ["a", "b"], [10, 2])
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("smoothing", ["x", "", "nan"])
-def test_an_address_that_makes_no_sense_gives_the_first_view(smoothing: str) -> None:
-    view = read_view({"runs": ",,", "metrics": ",", "x": "luck", "smoothing": smoothing})
-    assert (view.runs, view.metrics, view.axis, view.smoothing) == ([], FIRST_METRICS, "step", 0.6)
+@pytest.mark.parametrize("colours", ["x", "", "11,0,-1", "٣"])
+def test_an_address_that_makes_no_sense_gives_the_first_view(colours: str) -> None:
+    run = build_run()
+    view = read_view({"runs": f",{run.pk},", "metrics": ",", "colours": colours})
+    assert (view.runs, view.metrics, view.colours) == ([run], FIRST_METRICS, read_view({"runs": run.pk}).colours)
+
+
+@pytest.mark.django_db
+def test_held_out_success_is_among_the_first_charts_once_there_is_any() -> None:
+    run = build_run()
+    add_evaluation(run, successes=82)
+    metrics = read_view({"runs": run.pk}).metrics
+    assert metrics[:2] == ["rollout/success", "eval/FrozenLake/success"]
+    assert "eval/FrozenLake/success" in metric_names([run])
 
 
 @pytest.mark.django_db
 def test_runs_keep_their_colour_whoever_stands_beside_them() -> None:
     runs = [build_run(name=str(number)) for number in range(MOST_RUNS)]
-    assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert all(colours([run, *runs])[0] == colours([run])[0] for run in runs)
+
+
+@pytest.mark.django_db
+def test_runs_that_stay_keep_their_colours_when_another_leaves() -> None:
+    runs = [build_run(name=str(number)) for number in range(4)]
+    before = colours(runs)
+    assert colours([*runs[1:], build_run()], before[1:])[:3] == before[1:]
+
+
+@pytest.mark.django_db
+def test_runs_that_differ_by_their_seed_alone_are_a_group_in_which_a_seed_counts_once() -> None:
+    one, other, two, again = (build_run(config=values) for values in (
+        {"seed": 1}, {"seed": 1, "optimizer": {"learning_rate": 1e-3}}, {"seed": 2, "description": "again"}, {"seed": 1}
+    ))  # fmt: skip
+    assert seed_groups([other, one, two, again]) == [None, 1, 1, None]
+
+
+@pytest.mark.django_db
+def test_a_run_whose_settings_were_changed_is_no_seed_of_a_group() -> None:
+    runs = [build_run(config={"seed": seed}) for seed in (1, 2, 3)]
+    runs[1].settings_revision = 1
+    assert seed_groups(runs) == [0, None, 0]
 
 
 @pytest.mark.django_db
 def test_metrics_that_only_some_steps_report_are_offered() -> None:
     run = build_run()
-    add_curve(run, steps=6)
-    step = run.steps.get(step=4)
-    step.metrics["collapse/mi_ratio"] = 0.5
-    step.save()
+    MetricName.objects.create(run=run, name="collapse/mi_ratio")
     assert "collapse/mi_ratio" in metric_names([run])
+
+
+@pytest.mark.django_db
+def test_what_differs_is_told_in_a_line_for_each_run() -> None:
+    one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
+    found = differences([one.config, two.config])
+    assert what_differs(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
 
 
 @pytest.mark.django_db

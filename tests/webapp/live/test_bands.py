@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders.recorded_run import RecordedRun
-from webapp.live.bands import elapsed_seconds, metric_bands
+from webapp.live.bands import elapsed_seconds, metric_bands, spans_of
 from webapp.live.outline import metric_names, outline
 from webapp.runs.models import MetricName, Run, RunEvent, StepMetrics
 
@@ -75,6 +75,53 @@ def test_a_window_is_cut_into_buckets_of_its_own(run: Run) -> None:
     assert metric_bands(run, [NORM], 10, first=2000)["steps"] == []
 
 
+def diagnose(run: Run, count: int, *, every: int) -> None:
+    """Steps of two seconds; at 1, 1 + every, … the entropy is minus the step."""
+    rows = [
+        StepMetrics(
+            run=run, seq=step, step=step, time=2.0 * step, tokens=10 * step, seconds=1.0 * step,
+            metrics={NORM: 1.0} | ({ENTROPY: -1.0 * step} if (step - 1) % every == 0 else {}),
+        )
+        for step in range(1, count + 1)
+    ]  # fmt: skip
+    StepMetrics.objects.bulk_create(rows)
+
+
+def test_what_is_measured_every_few_steps_comes_with_the_steps_at_which_it_was(run: Run) -> None:
+    diagnose(run, 6000, every=5)
+    found = metric_bands(run, [ENTROPY], 5000, having=[ENTROPY, "no/such"])
+    assert found["steps"] == list(range(1, 6000, 5))
+    assert found["series"][ENTROPY]["mean"] == [-1.0 * step for step in range(1, 6000, 5)]
+    assert (found["thinned"], found["spans"]) == (False, [(1, 5996, 5)])
+    # the clock has gone on between them too: two seconds a step, from the first
+    assert found["elapsed"][:3] == [0.0, 10.0, 20.0]
+    buckets = metric_bands(run, [ENTROPY], 600)  # which end at multiples of ten, where nothing was measured
+    assert set(buckets["steps"]).isdisjoint(found["steps"])
+
+
+def test_of_too_many_measured_steps_some_are_sent_with_their_own_values(run: Run) -> None:
+    diagnose(run, 40, every=5)  # 1, 6, 11, 16, 21, 26, 31, 36
+    found = metric_bands(run, [ENTROPY], 4, having=[ENTROPY])
+    assert (found["steps"], found["thinned"]) == ([6, 16, 26, 36], True)
+    assert found["series"][ENTROPY]["mean"] == [-6, -16, -26, -36]
+    assert found["series"][ENTROPY]["high"] == [-1, -11, -21, -31]
+
+
+def test_many_metrics_of_measured_steps_are_read_as_few_are(run: Run) -> None:
+    diagnose(run, 20, every=5)
+    names = [ENTROPY, *(f"collapse/{i}" for i in range(20))]
+    assert metric_bands(run, names, 600, having=[ENTROPY])["steps"] == [1, 6, 11, 16]
+    assert metric_bands(run, [ENTROPY], 600, having=["no/such"])["steps"] == []
+    assert metric_bands(run, [ENTROPY], 600, having=["a\0b"])["steps"] == []
+
+
+def test_steps_are_told_as_spans() -> None:
+    assert spans_of([]) == []
+    assert spans_of([7]) == [(7, 7, 1)]
+    assert spans_of([1, 6, 11]) == [(1, 11, 5)]
+    assert spans_of([1, 6, 11, 20, 21, 22, 40]) == [(1, 11, 5), (20, 22, 1), (40, 40, 1)]
+
+
 def test_many_metrics_are_read_as_few_are(run: Run) -> None:
     names = [f"env/lake {i}/success" for i in range(20)]
     for step in (1, 2, 3):
@@ -86,9 +133,9 @@ def test_many_metrics_are_read_as_few_are(run: Run) -> None:
 
 def test_time_by_the_clock_leaves_out_what_lies_between_attempts() -> None:
     # attempt 1 starts at 0 and is done with step 2 at 20; attempt 2 starts at 100
-    assert elapsed_seconds([(10, 1), (20, 1), (105, 2), (110, 2)], {1: 0, 2: 100}) == [10, 20, 25, 30]
+    assert elapsed_seconds([10, 20, 105, 110], [1, 1, 2, 2], {1: 0, 2: 100}) == [10, 20, 25, 30]
     # a run from before starts were told: it begins with its first step
-    assert elapsed_seconds([(10, 1), (20, 1)], {}) == [0, 10]
+    assert elapsed_seconds([10, 20], [1, 1], {}) == [0, 10]
 
 
 def test_the_outline_of_a_long_run_is_small_and_names_every_metric(settings: object, tmp_path: object) -> None:

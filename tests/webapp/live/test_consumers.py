@@ -74,6 +74,7 @@ async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
     await socket.until("hello")
     for seq in range(1, 41):
         await step(run, seq)
+    for seq in range(1, 41):
         publish_run(run.pk, seq)
     seen: list[int] = []
     messages = 0

@@ -38,10 +38,10 @@ def a_layout(owner: User) -> PanelLayout:
 
 def test_a_layout_is_kept_and_listed_for_its_owner_alone(browser: Client, ada: User) -> None:
     a_layout(User.objects.create_user("bob"))
-    answer = send(browser, "/panels/", {"name": " Entropy ", "charts": CHARTS})
+    answer = send(browser, "/panels/", {"name": " Entropy ", "charts": CHARTS, "log": [None, True]})
     assert answer.status_code == 201
     kept = PanelLayout.objects.get(owner=ada)
-    expected = {"id": kept.pk, "name": "Entropy", "charts": CHARTS, "mine": True, "owner": "ada"}
+    expected = {"id": kept.pk, "name": "Entropy", "charts": CHARTS, "log": [None, True], "mine": True, "owner": "ada"}
     assert answer.json() == expected
     assert browser.get("/panels/").json() == {"layouts": [expected]}
 

@@ -86,8 +86,34 @@ def test_success_that_halves_is_collapsing() -> None:
     assert "from 0.60 to 0.20" in judged.sentence
 
 
-def test_no_success_at_all_is_dead() -> None:
-    assert running(steps(*[0.4] * 10, *[0.0] * 10)).word == "Dead"
+def test_no_success_and_nothing_that_differs_is_dead() -> None:
+    judged = running([*steps(*[0.4] * 10), *steps(*[0.0] * 10, spread=0.0)])
+    assert judged.word == "Dead"
+    assert "for 10 steps, and within no group anything differs" in judged.sentence
+
+
+def test_a_hard_beginning_whose_returns_differ_is_not_dead() -> None:
+    for count in (5, 30):
+        judged = running(steps(*[0.0] * count, spread=0.2))
+        assert (judged.key, judged.word) == ("running", "No success yet")
+    assert "for 10 steps, but returns within groups still differ" in judged.sentence
+
+
+def test_groups_that_differ_by_penalties_alone_still_teach() -> None:
+    penalised = [{**one, "reward/in_group_score_std": 0.1} for one in steps(*[0.0] * 10, spread=0.0)]
+    assert running(penalised).word == "No success yet"
+
+
+def test_without_success_an_alert_is_said_first() -> None:
+    assert running(steps(*[0.0] * 10), "warn").word == "At risk"
+
+
+def test_success_that_is_lost_is_collapsing_though_returns_still_differ() -> None:
+    # the first ten steps mean 0.16, the last ten 0; with the first ten at 0.04 too little was there to fall from
+    assert running(steps(*[0.4] * 4, *[0.0] * 10)).word == "Collapsing"
+    judged = running(steps(*[0.1] * 4, *[0.0] * 10))
+    assert judged.word == "At risk"
+    assert "though some did before" in judged.sentence
 
 
 def test_replies_that_do_not_parse_are_said_first() -> None:
@@ -130,3 +156,14 @@ def test_the_numbers_behind_the_words_are_told() -> None:
 
 def test_a_run_without_steps_has_no_numbers() -> None:
     assert running([]).numbers == ()
+
+
+def test_a_run_whose_every_update_is_skipped_is_at_risk_however_well_it_plays() -> None:
+    played = steps(*[0.9] * 30)
+    lost = [one | {"optim/skipped_updates": 2.0} for one in played]
+    judged = running(lost)
+    assert (judged.word, judged.icon) == ("At risk", "alert")
+    assert judged.sentence.startswith("Nothing is learned: no gradient of 10 steps was finite.")
+    # one update in ten steps that did go through, steps without any update, and a critic's alone are no such thing
+    for other in ([*lost[:-1], lost[-1] | {"optim/grad_norm": 1.0}], played, lost[:2] + played[2:]):
+        assert "Nothing is learned" not in running(other).sentence

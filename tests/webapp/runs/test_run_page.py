@@ -42,6 +42,18 @@ def test_the_page_begins_with_the_health_in_words(browser: Client) -> None:
     assert "0.20 → 0.50" in page
 
 
+@pytest.mark.parametrize("steps", [0, 20])
+def test_a_run_that_waits_for_its_cluster_says_what_it_lacks_at_first_and_after_a_fault(
+    browser: Client, steps: int
+) -> None:
+    run = a_run(state=RunState.STARTING)
+    report(run, *[0.5] * steps)
+    Run.objects.filter(pk=run.pk).update(wait_reason="needs 4 GPUs, 2 free of 8", attempt=1 + bool(steps))
+    page = page_of(browser, run)
+    assert '<span id="health-sentence">needs 4 GPUs, 2 free of 8</span>' in page
+    assert embedded(page, "live-state")["health"]["word"] == "Waiting"
+
+
 def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
     run = a_run(steps=4)
     report(run, 0.5)

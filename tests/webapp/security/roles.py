@@ -71,6 +71,7 @@ HTTP: dict[str, Row] = {
     "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # asks with what the form begins with
     "runs/<str:run_id>/what-ifs/<int:what_if>/": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if>/fork/": Row(get=200, post=302),
     "runs/<str:run_id>/what-ifs/<int:what_if>/events.json": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if>/data.json": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if>/stop/": Row(get=405, post=302),

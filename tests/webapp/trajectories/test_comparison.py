@@ -14,6 +14,7 @@ from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.comparison import MOST, over_time, read_ids
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.splits_beside import splits_beside
 
 
 def address(run: Run, rows: list[Trajectory], more: str = "") -> str:
@@ -103,8 +104,31 @@ def test_a_puzzle_is_followed_over_time_at_a_few_steps(run: Run) -> None:
     rows = {row.step: row for row in run.trajectories.all()}
     assert [run.trajectories.get(pk=pk).step for pk in over_time(rows[1])] == [1, 5, 9, 12, 16, 20]
     assert rows[3].pk in over_time(rows[3])
+    Trajectory.objects.filter(run=run, step__lt=15).update(removed=True)
+    assert [run.trajectories.get(pk=pk).step for pk in over_time(rows[18])] == [15, 16, 17, 18, 19, 20]
     Trajectory.objects.filter(run=run, step__gt=1).update(seed=8)
     assert over_time(rows[1]) == []
+
+
+def test_training_and_held_out_of_a_step_are_laid_side_by_side_best_first(browser: Client, run: Run) -> None:
+    environment = run.parsed_config().environments[0]
+    record_steps(run, environment, steps=range(40, 42), groups=1, group_size=4)
+    rows = list(run.trajectories.filter(step=40).order_by("member"))
+    # training returns 0.1 and 0.7; held out 0.2, 0.9 and 0.4, so best 0.9, median 0.4, worst 0.2
+    values = [("train", 0.1), ("train", 0.7), ("validation", 0.2), ("validation", 0.9)]
+    for row, (split, value) in zip(rows, values, strict=True):
+        Trajectory.objects.filter(pk=row.pk).update(split=split, episode_return=value)
+    [last, *_] = run.trajectories.filter(step=41)
+    Trajectory.objects.filter(pk=last.pk).update(step=40, split="validation", group=9, episode_return=0.4)
+    ids = ",".join(str(row.pk) for row in (rows[1], rows[3], rows[0], last, rows[2]))
+    reader = f"/runs/{run.pk}/trajectories/{rows[0].pk}/"
+    assert f"compare/?ids={ids}" in browser.get(reader).content.decode()
+    listed = browser.get(f"/runs/{run.pk}/trajectories/?step=40").content.decode()
+    assert f'compare/?ids={ids}">Best, median and worst of each' in listed
+    assert "Best, median and worst" not in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
+    Trajectory.objects.filter(run=run, split="train", step=40).exclude(pk=rows[0].pk).update(removed=True)
+    assert splits_beside(run.trajectories.filter(step=40)) == [rows[0].pk, rows[3].pk, last.pk, rows[2].pk]
+    assert splits_beside(run.trajectories.filter(step=41)) == []
 
 
 def test_long_trajectories_come_in_parts(browser: Client, run: Run, rows: list[Trajectory], monkeypatch) -> None:  # type: ignore[no-untyped-def]

@@ -14,6 +14,9 @@ from webapp.trajectories.models import Trajectory
     ("query", "matches"),
     [
         ({"step": "2"}, lambda row: row.step == 2),
+        ({"step_low": "2"}, lambda row: row.step >= 2),
+        ({"step_high": "1"}, lambda row: row.step <= 1),
+        ({"step_low": "1", "step_high": "2", "seed": "0"}, lambda row: row.seed == 0),
         ({"split": "train"}, lambda row: row.split == "train"),
         ({"split": "validation"}, lambda row: False),
         ({"success": "yes"}, lambda row: row.success),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from tests.builders.runs import build_run
+from tests.builders.trajectories import record_steps
 from tests.hostile import HOSTILE
 from tests.webapp.world import make_world
 from webapp.runs.models import Run
@@ -34,6 +36,26 @@ def test_a_run_without_trajectories_says_when_they_come(browser: Client, run: Ru
 
 def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     assert "Clear the filters" in browser.get(f"/runs/{run.pk}/trajectories/?step=99").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered"),
+    [
+        ("step=4", [("step 3", "?step=3"), ("step 6", "?step=6")]),
+        ("step_low=4&step_high=5&q=", [("step 3", "?step=3"), ("step 6", "?step=6")]),
+        ("step=99&split=train", [("step 6", "?split=train&amp;step=6")]),
+        ("step=4&split=validation", []),
+        ("seed=987654321", []),
+    ],
+)
+def test_where_nothing_of_a_step_is_recorded_the_nearest_steps_are_offered(
+    browser: Client, run: Run, asked: str, offered: list[tuple[str, str]]
+) -> None:
+    record_steps(run, run.parsed_config().environments[0], steps=range(3, 7, 3))  # 3 and 6
+    page = browser.get(f"/runs/{run.pk}/trajectories/?{asked}").content.decode()
+    assert "Nothing matches" in page
+    links = re.findall(r'<a class="button button--primary" href="(\?[^"]*)">(step \d+)</a>', page)
+    assert [(words, address) for address, words in links] == offered
 
 
 def test_a_bad_filter_is_said_and_the_page_still_works(browser: Client, run: Run, rows: list[Trajectory]) -> None:

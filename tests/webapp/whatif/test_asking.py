@@ -10,12 +10,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from engine.rollout.shards import write_shard
+from engine.rollout.shards import read_record, write_shard
 from engine.what_if.request import EVENTS, TRAJECTORY
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
+from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
+from webapp.whatif.origins import ForkedOrigin
 
 
 def form_of(row: Trajectory) -> str:
@@ -145,6 +147,75 @@ def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: Wh
     assert browser.get(place).status_code == 410
     write_shard(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
     assert browser.get(place).json() == {"id": "a", "turns": []}
+
+
+def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
+    """It ends with what was recorded of `row`."""
+    record = trajectories.record(row)
+    write_shard(asked.folder / TRAJECTORY, [record])
+    summary = {"turns": len(record["turns"]), "success": record["success"], "episode_return": record["return"]}
+    WhatIf.objects.filter(pk=asked.pk).update(state=State.FINISHED, summary=summary)
+    asked.refresh_from_db()
+    return asked
+
+
+def test_what_came_of_it_is_asked_again_and_its_page_shows_the_chain(
+    browser: Client, asked: WhatIf, rows: list[Trajectory]
+) -> None:
+    finish(asked, next(row for row in rows if row.turns >= 2))
+    place = f"/runs/{asked.run_id}/what-ifs"
+    form = browser.get(f"{place}/{asked.pk}/fork/?turn=2").content.decode()
+    assert "Turn 2 of" in form and "Back to the what-if" in form
+    answer = browser.post(f"{place}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
+    child = WhatIf.objects.get(parent=asked)
+    assert (answer.status_code, answer["Location"]) == (302, f"{place}/{child.pk}/")
+    assert (child.turn, child.text, child.seed, child.place) == (1, "Left", 3, asked.place)
+    page = browser.get(f"{place}/{child.pk}/").content.decode()
+    chain = page[page.index('class="what-if-chain"') :].partition("</ol>")[0]
+    links = [f"trajectories/{rows[0].pk}/", f"what-ifs/{asked.pk}/", "at turn 1 (nothing)", "at turn 2 (action)"]
+    assert sorted(links, key=chain.index) == links
+    assert f'data-original="{place}/{asked.pk}/data.json"' in page
+    assert "Asked of this one" in browser.get(f"{place}/{asked.pk}/").content.decode()
+    assert "Asked before" not in browser.get(form_of(rows[1])).content.decode()
+    assert WhatIf.objects.filter(parent=None).get() == asked  # the trajectory's own list has it alone
+
+
+def test_the_engine_is_asked_for_the_trajectory_of_the_what_if(asked: WhatIf, rows: list[Trajectory]) -> None:
+    origin = ForkedOrigin(finish(asked, rows[3]))
+    fields = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1}
+    request = services.request_of(origin, fields)
+    assert request.shard == f"what_if/{asked.pk}/{TRAJECTORY}"
+    read = read_record(Path(request.run_dir) / request.shard, request.offset, request.length)
+    assert read == trajectories.record(rows[3])
+
+
+def test_what_came_of_it_outlives_the_trajectory_that_it_forked(
+    browser: Client, asked: WhatIf, rows: list[Trajectory]
+) -> None:
+    finish(asked, rows[0])
+    place = f"/runs/{asked.run_id}/what-ifs"
+    assert browser.post(f"{place}/{asked.pk}/fork/", {"turn": "1"}).status_code == 302
+    child = WhatIf.objects.get(parent=asked)
+    Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
+    assert "removed by the run's retention" in browser.get(f"{place}/{child.pk}/").content.decode()
+    Trajectory.objects.all().delete()
+    assert "a trajectory that is gone" in browser.get(f"{place}/{child.pk}/").content.decode()
+    assert "Turn 1 of" in browser.get(f"{place}/{asked.pk}/fork/").content.decode()
+    asked.run.delete()
+    assert not WhatIf.objects.exists()
+
+
+def test_one_that_has_nothing_to_fork_says_why(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
+    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
+    assert "It has not come to its end" in browser.get(place).content.decode()
+    WhatIf.objects.update(state=State.FAILED)
+    assert "No trajectory came of it, so" in browser.get(place).content.decode()
+    finish(asked, rows[0])
+    (asked.folder / TRAJECTORY).unlink()
+    refused = browser.post(place, {"turn": "1"})
+    assert (refused.status_code, "No trajectory came of it." in refused.content.decode()) == (422, True)
+    finish(asked, rows[0])
+    assert "choose one of them" in browser.post(place, {"turn": "99"}).content.decode()
 
 
 def test_another_runs_address_finds_it_not(browser: Client, asked: WhatIf) -> None:

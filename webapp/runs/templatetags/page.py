@@ -1,4 +1,4 @@
-"""Template tags of the frame: a block shown twice, and icons by name."""
+"""Template tags of the frame: a block shown twice, icons by name, and script modules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from django.template.base import Node, Parser, Token
 from django.template.context import Context
 from django.template.loader_tags import BLOCK_CONTEXT_KEY
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+
+from webapp.script_modules import modules_of
 
 register = template.Library()
 
@@ -34,3 +36,11 @@ def repeat_block(parser: Parser, token: Token) -> RepeatBlock:
 def icon(name: str) -> SafeString:
     """An icon of the sprite, hidden from screen readers: a word stands beside it."""
     return format_html('<svg aria-hidden="true"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name)
+
+
+@register.simple_tag
+def script_module(name: str) -> SafeString:
+    """The script module `name`, and a word to the browser about all that it imports."""
+    _, *imported = modules_of(name)
+    early = format_html_join("\n", '<link rel="modulepreload" href="{}">', ((static(one),) for one in imported))
+    return format_html('{}\n<script type="module" src="{}"></script>', early, static(name))

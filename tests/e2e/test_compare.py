@@ -1,0 +1,188 @@
+"""Runs side by side in a browser: one window for all charts that nothing moves, colours that stay, runs that live, and
+seeds as their mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.builders.long_run import long_run
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
+from tests.e2e.charts import ENTROPY, NORM, SUCCESS, drag, page
+from tests.e2e.open_site import needs_chromium
+from webapp.runs.models import Run
+
+__all__ = ["page"]
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+LINES = "plot => plot.data.filter(trace => trace.name)"
+COLOURS = f"plot => ({LINES})(plot).map(line => line.line.color)"
+T_2 = 4.302653  # 97.5% quantile of t with two degrees of freedom
+
+
+def runs_of(*names: str, steps: int = 20) -> list[RecordedRun]:
+    """Runs of one configuration; the seed is the number of the run."""
+
+    def record() -> list[RecordedRun]:
+        made = [RecordedRun(name=name) for name in names]
+        for number, recorded in enumerate(made, start=1):
+            recorded.stream.seed(number)
+            Run.objects.filter(pk=recorded.run.pk).update(config={**recorded.run.config, "seed": number})
+            recorded.take_steps(steps)
+            recorded.deliver()
+        return made
+
+    return beside(record)
+
+
+def visit(page: Page, runs: list[RecordedRun], query: str = "") -> None:
+    page.goto(f"/compare/?runs={','.join(recorded.run.pk for recorded in runs)}{query}")
+
+
+def drawn(page: Page, chart: str, lines: int) -> Locator:
+    plot = page.locator(f"{chart} .chart-plot")
+    plot.scroll_into_view_if_needed()
+    page.wait_for_function(
+        f"""([plot, count]) => {{
+          const lines = plot.data ? ({LINES})(plot) : [];
+          return lines.length === count && lines.every(line => line.x.length);  // a run's values may come later
+        }}""",
+        arg=[plot.element_handle(), lines],
+    )
+    return plot
+
+
+def window(plot: Locator) -> Any:
+    return plot.evaluate("plot => plot.layout.xaxis.range.map(end => end.toFixed(4))")
+
+
+def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> None:
+    one, two = runs_of("calm-otter", "bold-heron")
+    visit(page, [one, two])
+    plot = drawn(page, SUCCESS, 2)
+    drag(page, SUCCESS, 0.2, 0.6)
+    expect(page).to_have_url(re.compile(r"zoom=\d"))
+    looked = window(plot)
+    colours = plot.evaluate(COLOURS)
+    page.get_by_label("metric").fill("rollout/reply_tokens")
+    page.get_by_label("metric").press("Enter")
+    assert window(drawn(page, '[data-chart="rollout/reply_tokens"]', 2)) == looked
+    page.get_by_role("button", name="Curves of calm-otter").click()
+    plot = drawn(page, SUCCESS, 1)
+    assert plot.evaluate(COLOURS) == colours[1:]
+    beside(lambda: (two.take_steps(5), two.deliver()))
+    page.wait_for_function(f"plot => ({LINES})(plot)[0].x.length === 25", arg=plot.element_handle())
+    expect(page.locator(f'[data-run="{two.run.pk}"] [data-step]')).to_have_text("step 25")
+    assert window(plot) == looked
+    page.reload()
+    plot = drawn(page, SUCCESS, 1)
+    assert (window(plot), plot.evaluate(COLOURS)) == (looked, colours[1:])
+    drawn(page, '[data-chart="rollout/reply_tokens"]', 1)
+
+
+def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(page: Page) -> None:
+    runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
+    visit(page, runs[:2], "&zoom=5..12&x=step")
+    before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
+    page.get_by_text("Choose runs").click()
+    page.get_by_label("shy-lynx").check()
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url(re.compile("colours="))
+    plot = drawn(page, SUCCESS, 3)
+    assert plot.evaluate(COLOURS)[:2] == before
+    assert window(plot) == ["5.0000", "12.0000"]
+    page.get_by_role("button", name="Leave out calm-otter").click()
+    page.wait_for_url(re.compile(rf"runs={runs[1].run.pk},{runs[2].run.pk}"))
+    assert drawn(page, SUCCESS, 2).evaluate(COLOURS)[0] == before[1]
+
+
+def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_clicked(page: Page) -> None:
+    one, two = runs_of("calm-otter", "bold-heron")
+    visit(page, [one, two])
+    drawn(page, SUCCESS, 2)
+    drawn(page, ENTROPY, 2)
+    page.locator(f"{ENTROPY} .nsewdrag").hover()
+    expect(page.locator(f"{SUCCESS} .chart-crosshair")).to_be_visible()
+    expect(page.locator(f"{SUCCESS} .chart-last")).to_have_text(re.compile(r"^step \d+$"))
+    values = page.locator(f"{SUCCESS} .compare-key .num")
+    for run, shown in ((one, values.nth(0)), (two, values.nth(1))):
+        text = page.locator(f"{SUCCESS} .chart-last").inner_text()
+        step = beside(lambda run=run, text=text: run.run.steps.get(step=int(text.split()[1])))
+        assert float(shown.inner_text()) == pytest.approx(step.metrics["rollout/success"], abs=5e-4)
+    page.locator(f"{SUCCESS} .chart-plot").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile(rf"/runs/{two.run.pk}/trajectories/\?step=\d+$"))
+
+
+def test_three_seeds_are_one_line_with_their_interval(page: Page) -> None:
+    runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
+    visit(page, runs, "&smoothing=0")
+    drawn(page, SUCCESS, 3)
+    page.get_by_label("mean over seeds").check()
+    plot = drawn(page, SUCCESS, 1)
+    low, high, mean = plot.evaluate("plot => plot.data.slice(-3).map(trace => trace.y[9])")
+    values = [beside(lambda one=one: one.run.steps.get(step=10).metrics["rollout/success"]) for one in runs]
+    middle = sum(values) / 3
+    reach = T_2 * math.sqrt(sum((value - middle) ** 2 for value in values) / 2 / 3)
+    assert [low, mean, high] == pytest.approx([middle - reach, middle, middle + reach], abs=1e-6)
+    expect(page.locator(f"{SUCCESS} .compare-key li")).to_contain_text(["calm-otter and 2 more seeds"])
+    page.locator("#x-axis").select_option("time")  # runs of other days have no common hour
+    drawn(page, SUCCESS, 3)
+    expect(page.get_by_label("mean over seeds")).to_be_disabled()
+
+
+def test_a_closer_look_at_long_runs_shows_every_step_of_each(page: Page) -> None:
+    runs = beside(lambda: [long_run(2400, spike_at=800), long_run(2300)])
+    visit(page, runs)
+    plot = drawn(page, NORM, 2)
+    assert plot.evaluate(f"plot => ({LINES})(plot).map(line => line.x.length)") == [600, 600]
+    assert plot.evaluate("plot => Math.max(...plot.data.flatMap(trace => trace.y))") == 900
+    drag(page, NORM, 0.30, 0.36)
+    page.wait_for_function(
+        f"plot => ({LINES})(plot).every(line => [800, 801].every(step => line.x.includes(step)))",
+        arg=plot.element_handle(),
+    )
+
+
+def test_the_numbers_of_all_runs_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+    runs = runs_of("calm-otter", "bold-heron")
+    visit(page, runs)
+    drawn(page, NORM, 2)
+    for ending in ("CSV", "SVG"):
+        page.locator(f"{NORM} .chart-menu summary").click()
+        with page.expect_download() as download:
+            page.locator(NORM).get_by_role("button", name=ending).click()
+        download.value.save_as(tmp_path / ending)
+    lines = (tmp_path / "CSV").read_text().splitlines()
+    assert lines[0] == "run,name,step,tokens,training_seconds,unix_time,optim/grad_norm"
+    assert [line.split(",")[1] for line in lines[1:]] == ["calm-otter"] * 20 + ["bold-heron"] * 20
+    assert "bold-heron" in (tmp_path / "SVG").read_text()  # its key is in the picture
+
+
+def test_held_out_results_are_a_chart_and_the_axes_stay_in_the_address(page: Page) -> None:
+    runs = runs_of("calm-otter", "bold-heron")
+    visit(page, runs)
+    held_out = drawn(page, '[data-chart="eval/Lake/success"]', 2)
+    assert held_out.evaluate(f"plot => ({LINES})(plot)[0].x") == [10, 20]
+    drawn(page, ENTROPY, 2)
+    page.locator(ENTROPY).get_by_role("button", name="log").click()
+    page.locator("#x-axis").select_option("tokens")
+    page.reload()
+    plot = drawn(page, ENTROPY, 2)
+    assert plot.evaluate("plot => [plot.layout.yaxis.type, plot.data.at(-1).x.at(-1)]") == ["log", 180_000]
+
+
+def test_on_a_phone_nothing_sticks_out(page: Page) -> None:
+    runs = runs_of("calm-otter-with-a-name-that-goes-on-and-on-without-end", "bold-heron")
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, runs)
+    drawn(page, SUCCESS, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

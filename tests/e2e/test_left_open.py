@@ -1,0 +1,185 @@
+"""A run's page that is left open: in the background it hears of alerts and asks for nothing else, what it missed is no
+lag, its log has an end, and news moves nothing under the hands of whoever writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+from pytest_django import Settings
+
+from tests.builders.recorded_run import RecordedRun
+from tests.e2e.beside import beside
+from tests.e2e.open_site import needs_chromium, open_site
+
+pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000  # ms; the machine that tests may be busy
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+NOTIFIED = """
+window.told = [];
+window.Notification = class extends EventTarget {
+  static permission = "granted";
+  static requestPermission = async () => "granted";
+  constructor(title) { super(); window.told.push(title); }
+};"""
+LIKE_ANDROID = """
+window.Notification = class {
+  static permission = "granted";
+  static requestPermission = async () => "granted";
+  constructor() { throw new TypeError("Illegal constructor. Use ServiceWorkerRegistration.showNotification()"); }
+};"""
+
+
+@pytest.fixture
+def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> RecordedRun:
+    """Twenty steps of sixty."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    recorded = RecordedRun(steps=60)
+    recorded.take_steps(20)
+    recorded.deliver()
+    return recorded
+
+
+@pytest.fixture
+def page(recorded: RecordedRun, settings: Settings) -> Iterator[Page]:
+    with open_site(settings) as opened:
+        opened.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        yield opened
+
+
+def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
+    page.goto(f"/runs/{recorded.run.pk}/{at}")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def say(recorded: RecordedRun, emit: Callable[[], None]) -> None:
+    beside(lambda: (emit(), recorded.deliver()))
+
+
+def wait_for(page: Page, script: str, patience: int = PATIENCE) -> None:
+    """Until the script is true; Playwright's own way evaluates text in the page, which the site's policy forbids."""
+    for _ in range(patience // 100):
+        if page.evaluate(script):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(script)
+
+
+def test_a_background_tab_whose_line_broke_still_tells_of_alerts_where_asked_to(
+    page: Page, recorded: RecordedRun
+) -> None:
+    lines: list[WebSocketRoute] = []
+
+    def pass_on(line: WebSocketRoute) -> None:
+        line.connect_to_server()
+        lines.append(line)
+
+    page.add_init_script(NOTIFIED)
+    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    visit(page, recorded, "#alerts")
+    page.evaluate(HIDE, True)
+    lines[-1].close(code=1012, reason="the server restarts")
+    page.wait_for_timeout(3000)  # the first wait is half a second, give or take
+    assert len(lines) == 1  # nobody asked to be notified, and nobody looks
+    page.evaluate(HIDE, False)
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.click("#browser-notify")
+    expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
+    page.evaluate(HIDE, True)
+    lines[-1].close(code=1012, reason="the server restarts")
+    say(recorded, lambda: recorded.raise_alert("It fell."))
+    wait_for(page, "window.told.includes('warn: calm-otter-12')", 10_000)
+
+
+def test_a_browser_that_lets_no_page_notify_says_so_and_draws_on(page: Page, recorded: RecordedRun) -> None:
+    page.add_init_script(LIKE_ANDROID)
+    page.add_init_script("localStorage.setItem('starboard-notify', 'on')")
+    visit(page, recorded, "#alerts")
+    say(recorded, lambda: recorded.raise_alert("It fell."))
+    expect(page.locator("#alert-list")).to_contain_text("It fell.")
+    page.evaluate("localStorage.setItem('starboard-notify', 'off')")  # as one who has never been asked finds it
+    page.click("#browser-notify")
+    expect(page.locator("#browser-notify-words")).to_contain_text("This browser lets no page show notifications")
+    expect(page.locator("#browser-notify")).to_be_hidden()
+
+
+def test_what_happened_while_nobody_looked_is_no_lag(page: Page, recorded: RecordedRun) -> None:
+    visit(page, recorded)
+    say(recorded, lambda: recorded.take_steps(1))
+    expect(page.locator("#lag")).to_have_attribute("data-count", "1")
+    page.evaluate(HIDE, True)
+    say(recorded, lambda: recorded.take_steps(3))
+    page.wait_for_timeout(3000)
+    page.evaluate(HIDE, False)
+    expect(page.locator("#step")).to_have_text("24/60")
+    say(recorded, lambda: recorded.take_steps(1))
+    expect(page.locator("#lag")).to_have_attribute("data-count", "2")
+
+
+def test_the_newest_trajectories_are_asked_for_only_where_they_are_looked_at(page: Page, recorded: RecordedRun) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/latest/" in request.url else None)
+
+    def record() -> None:
+        recorded.take_steps(1)
+        path = f"trajectories/train/step_{recorded.step}.jsonl.zst"
+        recorded.emit("trajectories_recorded", split="train", path=path, count=1)
+
+    visit(page, recorded, "#alerts")
+    say(recorded, record)
+    expect(page.locator("#step")).to_have_text("21/60")
+    page.wait_for_timeout(2500)  # news is merged for 1.5 s
+    assert asked == []
+    with page.expect_request(re.compile("/latest/")):
+        page.click("#tab-overview")
+    page.evaluate(HIDE, True)
+    say(recorded, record)
+    page.wait_for_timeout(2500)
+    assert len(asked) == 1
+    with page.expect_request(re.compile("/latest/")):
+        page.evaluate(HIDE, False)
+
+
+def test_the_log_keeps_its_newest_lines_and_where_the_reader_is(page: Page, recorded: RecordedRun) -> None:
+    log = recorded.run.directory / "engine.log"
+    log.write_text("".join(f"line {number}\n" for number in range(1, 4801)))
+    visit(page, recorded, "#log")
+    shown = page.locator("#log")
+    expect(shown).to_contain_text("line 4800")
+    expect(page.locator("#log-cut")).to_be_hidden()
+    shown.evaluate("log => { log.scrollTop = 2000 * 18; }")  # 12 px at 1.5: line 2001 is the first that is seen
+    with log.open("a") as file:
+        file.writelines(f"line {number}\n" for number in range(4801, 6001))
+    expect(shown).to_contain_text("line 6000")
+    lines = shown.inner_text().strip().split("\n")
+    assert (lines[0], lines[-1], len(lines)) == ("line 1001", "line 6000", 5000)
+    assert shown.evaluate("log => log.scrollTop") == 1000 * 18
+    expect(page.locator("#log-cut")).to_be_visible()
+
+
+def test_an_alert_moves_neither_the_focus_nor_the_form_that_is_written_in(page: Page, recorded: RecordedRun) -> None:
+    beside(lambda: (recorded.raise_alert("The first."), recorded.deliver()))
+    visit(page, recorded, "#alerts")
+    evidence = page.locator("#alert-list a", has_text="Evidence").first
+    evidence.focus()
+    say(recorded, lambda: recorded.raise_alert("The second."))
+    expect(page.locator("#alert-list li")).to_have_count(2)
+    expect(page.locator("#alert-list li").last.get_by_role("link", name="Evidence")).to_be_focused()
+    for count, place in ((3, 0), (4, 200)):  # at the top of the page, and further down
+        page.locator("#rule-preset").focus()
+        page.evaluate("place => scrollTo(0, place)", place)
+        top = "document.querySelector('#rule-preset').getBoundingClientRect().top"
+        before = page.evaluate(top)
+        say(recorded, lambda: recorded.raise_alert("Another."))
+        expect(page.locator("#alert-list li")).to_have_count(count)
+        page.wait_for_timeout(200)
+        assert page.evaluate(top) == pytest.approx(before, abs=1)
+        expect(page.locator("#rule-preset")).to_be_focused()

@@ -1,0 +1,104 @@
+"""What rules did by themselves, recorded as Starboard's own; and the fork that a rule asked for, launched.
+
+A fork by a rule is a run as the form makes it, of the steps that were left, from the last checkpoint before the trouble
+began. A run has at most one, and a line of them is as long as `checkpoint.restarts` of the run says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import IntegrityError
+
+from engine.errors import CheckpointError, ConfigError
+from webapp.audit.models import DONE, AuditEntry
+from webapp.audit.services import record
+from webapp.runs.forks import forked_config, last_before, name_of
+from webapp.runs.models import ID_ALPHABET, Alert, Run
+from webapp.runs.services import submit_run
+
+BY_RULE = "rule_"
+FORK = BY_RULE + "fork"  # in the record of the run that was forked
+LAUNCHED = BY_RULE + "launch"  # in that of the fork
+RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with what came of it
+
+
+def record_actions(run: Run, alerts: Iterable[Alert]) -> None:
+    """One entry for each alert that did more than tell."""
+    for alert in alerts:
+        if (action := alert.payload.get("action")) in RECORDED:
+            record(run, None, BY_RULE + action, rule=alert.rule, step=alert.step, severity=alert.severity)
+
+
+def launch_fork(run: Run, *, before: int) -> str:
+    """Launches the fork that a rule of `run` asked for, from before step `before`; what became of it, in a sentence.
+
+    It is recorded of both, and why there is none where there cannot be. Whoever calls it again finds what there is:
+    the one fork that a run can have bears a name by the run.
+    """
+    rule, generation = _rule_that_asked(run), generation_of(run) + 1
+    fork = Run.objects.filter(pk=fork_id_of(run)).first()
+    if fork is None:
+        found = last_before(run, before)
+        if found is None:
+            return _refused(run, rule, f"no checkpoint from before step {before} is left")
+        if why := _why_not(run, generation):
+            return _refused(run, rule, why)
+        try:
+            fork = _launched(run, found.step, {"rule": rule, "generation": generation})
+        except (CheckpointError, ConfigError) as error:
+            return _refused(run, rule, str(error)[:300].rstrip("."))
+    if not AuditEntry.objects.filter(run=run, action=FORK, outcome=DONE).exists():
+        start = fork.config["model"]["start_from"]["step"]
+        record(run, None, FORK, rule=rule, from_step=start, fork=fork.pk)
+    return f"The fork is {fork.name}."
+
+
+def _launched(run: Run, step: int, why: dict[str, Any]) -> Run:
+    try:
+        return submit_run(
+            pk=fork_id_of(run),
+            owner=run.owner,
+            config=forked_config(run, step),
+            name=name_of(run, step),
+            preset=run.preset,
+            environment_version=run.environment_version,
+            cloned_from=run,
+            action=LAUNCHED,
+            by_itself=why,
+        )
+    except IntegrityError:  # another worker was faster
+        return Run.objects.get(pk=fork_id_of(run))
+
+
+def fork_id_of(run: Run) -> str:
+    """The same whoever asks, so that the database holds one at most."""
+    digest = hashlib.sha256(f"the fork of {run.pk} by its rules".encode()).digest()
+    return "".join(ID_ALPHABET[byte % len(ID_ALPHABET)] for byte in digest[:10])
+
+
+def _refused(run: Run, rule: str, why: str) -> str:
+    record(run, None, FORK, False, rule=rule, because=why)
+    return f"No fork was launched: {why}."
+
+
+def generation_of(run: Run) -> int:
+    """How many forks by rules led to it, one of the other; 0 for a run that somebody launched."""
+    launched = AuditEntry.objects.filter(run=run, action=LAUNCHED).first()
+    return int(launched.detail["generation"]) if launched is not None else 0
+
+
+def _rule_that_asked(run: Run) -> str:
+    """The one whose trouble began first, of those that asked at the newest step: as the engine chose it."""
+    asking = [alert for alert in run.alerts.order_by("-seq")[:100] if alert.payload.get("action") == "fork"]
+    chosen = min(asking, key=lambda alert: (-alert.step, alert.payload.get("since") or 0), default=None)
+    return chosen.rule if chosen is not None else ""
+
+
+def _why_not(run: Run, generation: int) -> str:
+    if generation <= run.restart_budget:
+        return ""
+    led = f"{generation - 1} forks by rules led to this run, and " if generation > 1 else ""
+    return f"{led}checkpoint.restarts allows {run.restart_budget or 'none'}"

@@ -1,0 +1,37 @@
+"""Which script modules a module imports, in the end: a browser that is told all of them at once need not find the last
+ones out by reading the first."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+from django.conf import settings
+
+IMPORTED = re.compile(r"""^(?:import|export)\b[^"';]*?["'](\.{1,2}/[^"']+)["']""", re.MULTILINE)
+
+
+def modules_of(name: str) -> list[str]:
+    """Names below the static folder, `name` and those that import come before those that they import.
+
+    Read anew for each page while Django debugs, since files change then; otherwise once.
+    """
+    folder = settings.BASE_DIR / "static"
+    return list(_walk(folder, name) if settings.DEBUG else _walked(folder, name))
+
+
+def _walk(folder: Path, name: str) -> tuple[str, ...]:
+    found, left = [name], [name]
+    while left:
+        module = PurePosixPath(left.pop(0))
+        for address in IMPORTED.findall((folder / module).read_text()):
+            imported = normpath(module.parent / address)
+            if imported not in found:
+                found.append(imported)
+                left.append(imported)
+    return tuple(found)
+
+
+_walked = cache(_walk)
