@@ -8,7 +8,7 @@ TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link test lint bench screenshots clean setup setup-dev setup-cluster
+.PHONY: run link test lint bench screenshots clean setup setup-dev setup-cluster setup-trl
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -26,7 +26,7 @@ lint: setup-dev  ## style, types and borders between the parts
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
 
-bench: setup-dev setup-cluster  ## how fast this machine does what matters, beside other tools where there are any
+bench: setup-dev setup-cluster setup-trl  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
 
 screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
@@ -41,6 +41,9 @@ setup-dev:
 setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of clusters and the benchmarks use
 	@$(PYTHON) -m workers.launch.install cluster
 
+setup-trl:  ## TRL in .venv-trl, which a step is measured against
+	@$(PYTHON) -m workers.launch.install trl
+
 clean:  ## caches only; runs and the database in var/ stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
-	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -not -path './.venv*/*' -prune -exec rm -rf {} +

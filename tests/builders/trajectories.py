@@ -12,11 +12,14 @@ from typing import Any
 
 from engine.config import EnvironmentConfig
 from engine.events import TrajectoriesRecorded
-from engine.rollout.agent_proxy import AgentProxy, Player
+from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.environment_crew import OwnThread
+from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
+from engine.rollout.stage import Stage
 from engine.rollout.types import Reply, Trajectory
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory as TrajectoryRow
@@ -59,11 +62,9 @@ class WordTokenizer:
 class ScriptedSampler:
     """Replies for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
 
-    def __init__(
-        self, tokenizer: WordTokenizer, players: list[Player], *, skill: float, faults: float, seed: int
-    ) -> None:
+    def __init__(self, tokenizer: WordTokenizer, stage: Stage, *, skill: float, faults: float, seed: int) -> None:
         self.tokenizer = tokenizer
-        self.players = players
+        self.stage = stage
         self.skill = skill
         self.faults = faults
         self.stream = random.Random(seed)
@@ -75,7 +76,7 @@ class ScriptedSampler:
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Reply]:
         rows, self.waiting = self.waiting, []
         return [self._reply(row) for row in rows]
 
@@ -83,18 +84,18 @@ class ScriptedSampler:
         pass
 
     def _reply(self, row: int) -> Reply:
-        ids = [*self.tokenizer.encode(self._words(self.players[row]), add_special_tokens=False), 0]
+        ids = [*self.tokenizer.encode(self._words(self.stage.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
         return Reply(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
 
-    def _words(self, player: Player) -> str:
+    def _words(self, episode: Episode) -> str:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
-        environment = player.episode.environment
+        environment = episode.environment
         names, plan = environment.action_names(), environment.solution()
         if plan and self.stream.random() < self.skill:
-            chosen = [names[action] for action in plan[: player.episode.config.max_actions_per_turn]]
+            chosen = [names[action] for action in plan[: episode.config.max_actions_per_turn]]
         else:
             chosen = [self.stream.choice(names)]
         thought = f"From here the way is {' then '.join(chosen)}, and no hole is in between"
@@ -116,9 +117,9 @@ def play_step(
     tokenizer = WordTokenizer()
     proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
-    players = proxy.players(manager.training_batch(step))
-    sampler = ScriptedSampler(tokenizer, players, skill=skill, faults=faults, seed=seed * 1000 + step)
-    proxy.play(sampler, players)
+    players, crew = proxy.players(manager.training_batch(step)), OwnThread()
+    sampler = ScriptedSampler(tokenizer, crew.stage, skill=skill, faults=faults, seed=seed * 1000 + step)
+    proxy.play(sampler, players, crew=crew)
     played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
 
