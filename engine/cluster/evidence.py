@@ -13,7 +13,9 @@ from engine.cluster.looking import Place, Seen, last_lines, look
 
 NODE_SECONDS = 30.0  # that other nodes have to look; a process is started there for it
 DRIVER = "driver"  # this process
+HEADER = re.compile(r'^(?P<own>Current thread|Thread) (?P<id>\S+).*?(?P<spied>"MainThread")?$')
 FRAME = re.compile(r'^\s+(?:File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)|(?P<spied>\S.*\(.+\)))$')
+AN_ACTORS = "_actor.py"  # the files of our actors' methods, which Ray may call in threads beside the main one
 
 
 def evidence(places: Sequence[Place], directory: Path) -> str:
@@ -77,14 +79,26 @@ def in_words(seen: Seen) -> str:
 
 
 def innermost(stack: str) -> str:
-    """The newest frame of the thread that does the work, of Python's own account or of py-spy's."""
-    newest = re.split(r'^Current thread.*$|^Thread.*"MainThread"$', stack, flags=re.MULTILINE)
-    if len(newest) < 2:
-        return "no stack"
-    frame = next((found for line in newest[-1].splitlines() if (found := FRAME.match(line))), None)
-    if frame is None:
-        return "no stack"
-    return frame["spied"] or f"{frame['function']} in {frame['file']}:{frame['line']}"
+    """The newest frame of each thread that works for an actor, else of the main one. `stack` is Python's own account
+    or py-spy's."""
+    threads, main = threads_of(stack)
+    working = [frames[0] for frames in threads.values() if any(AN_ACTORS in frame for frame in frames)]
+    return ", ".join(dict.fromkeys(working or threads.get(main, [])[:1])) or "no stack"
+
+
+def threads_of(stack: str) -> tuple[dict[str, list[str]], str]:
+    """The frames of each thread, newest first, as it was seen last; and which is the main one, "" if none is."""
+    threads: dict[str, list[str]] = {}
+    main = now = ""
+    for line in stack.splitlines():
+        if header := HEADER.match(line):
+            now = header["id"]
+            threads[now] = []
+            if header["spied"] or header["own"] == "Current thread":
+                main = now
+        elif (frame := FRAME.match(line)) and now:
+            threads[now].append(frame["spied"] or f"{frame['function']} in {frame['file']}:{frame['line']}")
+    return threads, main
 
 
 def cluster_in_words() -> str:

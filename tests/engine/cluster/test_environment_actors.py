@@ -199,9 +199,10 @@ def test_a_killed_environment_actor_is_told_and_replaced_and_the_next_rollout_is
 
 @pytest.mark.slow
 @needs_ray
-def test_where_an_environment_blocks_is_in_the_stacks_of_its_actor(cluster: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_where_an_environment_blocks_is_in_the_stacks_of_its_actor(cluster: Any, tmp_path: Path, threads: int) -> None:
     lake = lake_config()
-    (actor, _) = hire(cluster, tmp_path, lake="tests.engine.cluster.lakes:BlockingLake")
+    (actor, _) = hire(cluster, tmp_path, lake="tests.engine.cluster.lakes:BlockingLake", threads=threads)
     where = cluster.get(actor.place.remote())
     spec, reply = specs_of(lake)[0], parse_reply(f"<think>{DOWN}", think=True, max_actions=1)
     cluster.get(actor.open.remote(Rollout(0, 0), 0, spec, think=True))

@@ -91,6 +91,19 @@ def test_the_newest_frame_is_the_working_threads_in_either_form() -> None:
     assert innermost("") == "no stack"
 
 
+def test_of_an_actor_whose_methods_run_in_threads_each_place_where_one_is_is_told() -> None:
+    waiting = 'Thread 7 (idle): "MainThread"\n    main_loop (ray/worker.py:12)\n'
+    inside = "    sleep (lake.py:3)\n    play (engine/cluster/environment_actor.py:46)\n"
+    pool = f'Thread 8 (idle)\n{inside}Thread 9 (idle): "pool_1"\n{inside}Thread 10 (idle)\n    wait (threading.py:3)\n'
+    other = 'Thread 11 (active): "pool_2"\n' + inside.replace("sleep (lake.py:3)", "read (socket.py:7)")
+    assert innermost(waiting + pool) == "sleep (lake.py:3)"
+    assert innermost(waiting + pool + other) == "sleep (lake.py:3), read (socket.py:7)"
+    own = 'Thread 0x2 (most recent call first):\n  File "lake.py", line 3 in sleep\n'
+    own += '  File "/x/engine/cluster/environment_actor.py", line 46 in play\n\n'
+    own += 'Current thread 0x1 (most recent call first):\n  File "worker.py", line 12 in main_loop\n'
+    assert innermost(own) == "sleep in lake.py:3"
+
+
 @pytest.fixture
 def two_nodes() -> Iterator[str]:
     """Address of a cluster whose actors are on another node than their driver."""
