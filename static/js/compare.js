@@ -24,6 +24,7 @@ function open(settings) {
   const askToDraw = oneAtATime(draw);
   const runs = settings.runs.map((run) => new ComparedRun(run, news));
   const curves = new CurvesOfRuns(runs, view);
+  curves.want(view.metrics);
   const host = {
     onPoint: ({ run, ...point }) => location.assign(`/runs/${run}/trajectories/?${stepsOf(point)}`),
     onHover: (place) => grid.mark(place),

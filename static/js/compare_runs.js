@@ -5,6 +5,7 @@ import { RunStore } from "./run_store.js";
 
 const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
 const A_PAGE = 2000; // events
+// What a page asks first is on its way before it is read: `webapp.evaluations.first_curves` words it the same.
 const KEYS_A_REQUEST = 24; // as many charts as a comparison has: each run answers once
 const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs over one another, each is drawn with these; closer looks get finer
 
@@ -12,7 +13,7 @@ export class ComparedRun {
   // told: {id, name, colour, group, seed, state, shown_as, label, step}; `onNews()` when something of it has come
   constructor(told, onNews) {
     const { step, ...facts } = told;
-    Object.assign(this, facts, { opened: step });
+    Object.assign(this, facts, { opened: step, onNews });
     this.address = `/api/v1/runs/${told.id}/`;
     this.store = new RunStore(new Curves(`${this.address}bands`, step, onNews));
     this.curves.keysARequest = KEYS_A_REQUEST;
@@ -45,7 +46,17 @@ export class ComparedRun {
     if (!outline) return false;
     this.store.begin(outline);
     this.begun = true;
+    this.onNews();
     return true;
+  }
+
+  // Of a run that lives the outline comes first, whose last event is where its news begins: no step is between.
+  get mayAsk() {
+    return this.isOver || this.begun;
+  }
+
+  get isWaiting() {
+    return this.curves.isWaiting || (!this.mayAsk && this.answered);
   }
 
   // The state first: a run that had ended by then has no event that is not there yet.
@@ -76,8 +87,12 @@ export class CurvesOfRuns {
     if (runs.length > FEW) runs.forEach((run) => (run.curves.buckets = FEWER_BUCKETS));
   }
 
+  get shownRuns() {
+    return this.runs.filter((run) => !this.view.hidden.includes(run.id));
+  }
+
   get shown() {
-    return this.runs.filter((run) => !this.view.hidden.includes(run.id)).map((run) => run.curves);
+    return this.shownRuns.map((run) => run.curves);
   }
 
   /** Of the run that has come furthest. */
@@ -87,12 +102,12 @@ export class CurvesOfRuns {
   }
 
   want(keys) {
-    this.shown.forEach((curves) => curves.want(keys));
+    this.shownRuns.filter((run) => run.mayAsk).forEach((run) => run.curves.want(keys));
   }
 
   // A drawing is of all runs, so that those which come one after the other are drawn together.
   get isWaiting() {
-    return this.shown.some((curves) => curves.isWaiting);
+    return this.shownRuns.some((run) => run.isWaiting);
   }
 
   // a window of steps for each

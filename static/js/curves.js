@@ -15,7 +15,7 @@ export class Curves {
     this.most = MOST;
     this.keysARequest = KEYS_A_REQUEST;
     this.buckets = BUCKETS;
-    this.known = new Map(); // key -> {points, places, spans, thinned, detail, revision, stale, asking}
+    this.known = new Map(); // key -> {points, places, spans, seq, thinned, detail, revision, stale, asking}
     // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends: those of the newest answer
     this.places = [];
     this.fresh = []; // step events, for answers that were under way when they came
@@ -90,8 +90,8 @@ export class Curves {
     for (const key of keys) {
       const known = this.known.get(key) ?? { revision: 0 };
       const points = pointsOf(places, answer.series[key]);
-      const { thinned, spans } = answer;
-      this.known.set(key, { ...known, points, places, spans, thinned, asking: false, stale: false });
+      const { thinned, spans, last_seq: seq } = answer;
+      this.known.set(key, { ...known, points, places, spans, seq, thinned, asking: false, stale: false });
       this.touch(key);
     }
     for (const event of this.fresh) this.append(event);
@@ -139,15 +139,18 @@ export class Curves {
     return new Set([this.places, ...[...this.known.values()].flatMap((one) => (one.points ? [one.places] : []))]);
   }
 
-  // An attempt goes on from `step`: what came after it no longer counts, and is asked for again.
+  // An attempt goes on from a step: what came after it no longer counts, and is asked for again, unless the answer had
+  // steps of that attempt already.
   begin(event) {
     this.starts.set(event.attempt, event.time);
     if (event.attempt === 1) return;
     const from = event.resumed_from ?? 0;
     this.begun = { attempt: event.attempt, from };
     this.fresh = this.fresh.filter((one) => one.step <= from);
-    for (const places of this.allPlaces()) while (places.at(-1)?.step > from) places.pop();
+    const newer = new Set([...this.known.values()].filter(({ seq }) => seq > event.seq).map(({ places }) => places));
+    for (const places of this.allPlaces()) if (!newer.has(places)) while (places.at(-1)?.step > from) places.pop();
     for (const [key, one] of this.known) {
+      if (newer.has(one.places)) continue;
       Object.assign(one, { stale: true, detail: null });
       if (!one.points) continue;
       one.points = one.points.filter((point) => point.step <= from);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import json
@@ -12,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -24,11 +26,35 @@ FLAGS = [
 
 @contextlib.contextmanager
 def shared_browser() -> Iterator[Browser]:
-    """This process's one Chromium: to start it takes longer than most pages. Contexts end with the block."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.connect(_address())
+    """This process's one Chromium: to start it takes longer than most pages. Contexts end with the block.
+
+    Playwright's loop counts as running in this thread within the block alone, so that other code may have loops too.
+    """
+    before = asyncio._get_running_loop()
+    asyncio._set_running_loop(_driver().loop)
+    try:
+        browser = _browser()
         yield browser
-        browser.close()
+        for context in browser.contexts:
+            context.close()
+    finally:
+        asyncio._set_running_loop(before)
+
+
+class Driver(NamedTuple):
+    playwright: Playwright
+    loop: asyncio.AbstractEventLoop
+
+
+@functools.cache
+def _driver() -> Driver:
+    playwright = sync_playwright().start()
+    return Driver(playwright, asyncio.get_running_loop())
+
+
+@functools.cache
+def _browser() -> Browser:
+    return _driver().playwright.chromium.connect(_address())
 
 
 @functools.cache
@@ -51,6 +77,11 @@ _started: list[subprocess.Popen[str]] = []
 
 
 def end_shared_browser() -> None:
+    if _driver.cache_info().currsize:
+        driver = _driver()
+        asyncio._set_running_loop(driver.loop)
+        driver.playwright.stop()
+        asyncio._set_running_loop(None)
     for server in _started:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(20)

@@ -14,6 +14,7 @@ from engine.statistics.student_t import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import sameness
+from webapp.evaluations.first_curves import first_curves
 from webapp.evaluations.leaderboard import tables
 from webapp.evaluations.sameness import Pair
 from webapp.runs.models import Run
@@ -44,6 +45,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "evaluations/compare.html",
         {
             "view": view,
+            "first_curves": first_curves(view.runs, view.metrics, request.GET.get("hidden", "").split(",")),
             "runs": list(zip(view.runs, view.colours, strict=True)),
             "legend": list(zip(view.runs, view.colours, told, strict=True)),
             "metric_names": comparison.metric_names(view.runs),

@@ -164,7 +164,8 @@ def test_a_cluster_with_too_few_gpus_is_waited_for_in_words_and_then_given_up(tm
 def test_one_rollout_ahead_each_step_is_one_update_behind_and_corrected_for_it(
     tmp_path: Path, ray_address: str
 ) -> None:
-    config = ray_config(steps=4, cluster={"overlap": True}, evaluation={"every": 2, "episodes": 4})
+    cluster = {"overlap": True, "environment_actors": 1}  # with which a rollout is two actors ahead of the learner
+    config = ray_config(steps=4, cluster=cluster, evaluation={"every": 2, "episodes": 4})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
     steps = {event.step: event.metrics for event in events(tmp_path) if isinstance(event, StepCompleted)}
     assert [steps[step]["policy/staleness"] for step in range(1, 5)] == [0.0, 1.0, 1.0, 1.0]

@@ -1,4 +1,5 @@
-"""A whole run on Ray with vLLM, beside the same run in one process: episodes of the same puzzles, distributed alike.
+"""A whole run on Ray with vLLM and environments in an actor, beside the same run in one process: episodes of the same
+puzzles, distributed alike.
 
 Both begin with the same weights, meet the same puzzles in the same order, and learn. They sample with other random
 numbers, so no episode equals its counterpart and their weights drift apart a little, by chance alone.
@@ -45,7 +46,7 @@ class Played:
 def config(backend: str, *, temperature: float = 1.0) -> RunConfig:
     made = ray_config(
         steps=STEPS,
-        cluster={"sampler": "vllm", "learners": 2},
+        cluster={"sampler": "vllm", "learners": 2, "environment_actors": 1},
         rollout={"groups": GROUPS, "group_size": MEMBERS, "temperature": temperature},
         environments=[{"kind": "frozen_lake", "max_turns": 4}],
     )
