@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-
-Column = Sequence[float | None]
 
 
 class Band(TypedDict):
@@ -30,29 +27,31 @@ class Buckets:
         starts, ends = np.array(edges[:-1], dtype=int), np.array(edges[1:], dtype=int)
         widest = int((ends - starts).max(initial=0))
         places = starts[:, None] + np.arange(widest)
-        self.ends: list[int] = (ends - 1).tolist()  # the last place of each
+        self.ends = ends - 1  # the last place of each
         self.thinned = self.count < length
         self.inside = places < ends[:, None]  # (count, widest): a row ends where the next bucket begins
         self.places = np.minimum(places, ends[:, None] - 1)
 
-    def band(self, column: Column, steps: Sequence[int], *, real: bool = False) -> Band:
-        """Of `column`, a value or None at each place; `steps` says at which step each was.
+    def band(self, column: NDArray[np.float64], steps: NDArray[np.int64], *, real: bool = False) -> Band:
+        """Of `column`, a value or NaN at each place; `steps` says at which step each was.
 
         Of equal extremes the smallest is the first, the largest the last. `real` has the value of a bucket's last place
         instead of a mean.
         """
+        last = column[self.ends]
+        there = ~np.isnan(last)
         if not self.thinned:
-            return {"mean": [column[i] for i in self.ends], "low": [], "high": [], "low_at": [], "high_at": []}
-        values = np.array(column, dtype=float)[self.places]
+            return {"mean": _where(there, last), "low": [], "high": [], "low_at": [], "high_at": []}
+        values = column[self.places]
         present = self.inside & ~np.isnan(values)
         known = present.any(axis=1)
-        at = np.array(steps)[self.places]
+        at = steps[self.places]
         low, high = np.where(present, values, np.inf), np.where(present, values, -np.inf)
         lowest, highest = low.argmin(axis=1), high.shape[1] - 1 - high[:, ::-1].argmax(axis=1)
         mean = np.where(present, values, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
         rows = np.arange(self.count)
         return {
-            "mean": [column[i] for i in self.ends] if real else _where(known, mean),
+            "mean": _where(there, last) if real else _where(known, mean),
             "low": _where(known, low[rows, lowest]),
             "high": _where(known, high[rows, highest]),
             "low_at": _where(known, at[rows, lowest]),
