@@ -58,6 +58,8 @@ export class ChartGrid {
     curves.want(keys);
     const { window, axis } = page.view;
     curves.look(keys, window && curves.stepsBetween(axis, window));
+    shown.forEach((chart) => chart.prepare?.());
+    shown.forEach((chart) => chart.measure());
     const looked = shown.filter(isInView);
     const others = shown.filter((chart) => !looked.includes(chart));
     for (const chart of looked) await chart.draw(page);

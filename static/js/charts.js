@@ -122,6 +122,7 @@ export class Chart {
   async draw(page) {
     if (!page) return;
     this.page = page;
+    if (this.width === undefined) this.measure();
     this.fit();
     const signature = this.signature(page);
     if (signature === this.shown) return;
@@ -133,8 +134,7 @@ export class Chart {
     const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
     this.tell(traces, cut, store.curves);
     const css = (name) => this.css(name);
-    const small = this.panel.clientWidth < 500;
-    const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small });
+    const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small: this.small });
     await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
     if (!this.mounted) this.mount();
   }
@@ -151,10 +151,16 @@ export class Chart {
     return traces;
   }
 
+  // A grid measures all its charts before it draws one: after a drawing to measure lays the whole page out again.
+  measure() {
+    this.width = this.plot.clientWidth;
+    this.small = this.panel.clientWidth < 500;
+  }
+
   // The window may have changed while the chart was out of sight.
   fit() {
-    const width = this.plot.clientWidth;
-    if (this.mounted && width && width !== this.plot._fullLayout.width) globalThis.Plotly.Plots.resize(this.plot);
+    const { mounted, width, plot } = this;
+    if (mounted && width && width !== plot._fullLayout.width) globalThis.Plotly.Plots.resize(plot);
   }
 
   signature({ store, view }) {

@@ -87,6 +87,19 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     drawn(page, '[data-chart="rollout/reply_tokens"]', 1)
 
 
+def test_curves_are_asked_once_of_a_run_that_is_over_and_after_its_outline_of_one_that_lives(page: Page) -> None:
+    over, alive = runs_of("calm-otter", "bold-heron")
+    beside(lambda: Run.objects.filter(pk=over.run.pk).update(state="finished"))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("/runs/")[2].partition("?")[0]))
+    visit(page, [over, alive])
+    drawn(page, SUCCESS, 2)
+    drawn(page, ENTROPY, 2)
+    assert asked.count(f"{over.run.pk}/bands") == asked.count(f"{alive.run.pk}/bands") == 1
+    assert asked.index(f"{over.run.pk}/bands") < asked.index(f"{over.run.pk}/outline")
+    assert asked.index(f"{alive.run.pk}/outline") < asked.index(f"{alive.run.pk}/bands")
+
+
 def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs[:2], "&zoom=5..12&x=step")

@@ -68,15 +68,23 @@ class Slot {
     this.panel = element("div", { class: "chart-slot", "data-metric-name": name });
   }
 
-  async draw(page) {
+  prepare() {
     this.chart ??= this.make();
-    await this.chart.draw(page);
   }
 
   make() {
     const chart = this.panels.chart({ title: "", names: this.spec.names });
     this.panel.append(chart.panel);
     return chart;
+  }
+
+  measure() {
+    this.chart.measure();
+  }
+
+  async draw(page) {
+    this.prepare(); // it may have left and come back since
+    await this.chart.draw(page);
   }
 
   mark(place) {
