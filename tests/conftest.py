@@ -16,6 +16,8 @@ TESTS = Path(__file__).parent
 PROCESSORS = 8  # more than any run of these tests has actors on Ray
 # each starts Ray, vLLM or both, which would starve a second of its kind
 ALONE = ("tests/engine/cluster/", "tests/engine/policies/test_vllm.py", "tests/benchmarks/")
+# but these wait for most of their time, until something that is gone or hangs is given up
+PATIENT = ("tests/engine/cluster/test_nodes.py", "tests/engine/cluster/test_hangs.py")
 
 # A browser on a machine that is busy with other tests may be too late for a click. What fails twice is a fault; what
 # failed once is listed at the end.
@@ -23,7 +25,7 @@ AGAIN = pytest.mark.flaky(reruns=1)
 
 
 def is_alone(nodeid: str) -> bool:
-    return nodeid.startswith(ALONE)
+    return nodeid.startswith(ALONE) and not nodeid.startswith(PATIENT)
 
 
 class FilesTogether(LoadFileScheduling):
@@ -39,7 +41,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTo
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not is_alone(item.nodeid))  # the longest first, while another process does the rest
+    # the longest first: one process has those that are alone, another begins with the patient ones
+    items.sort(key=lambda item: (not is_alone(item.nodeid), not item.nodeid.startswith(PATIENT)))
     for item in items:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
