@@ -20,6 +20,14 @@ export function windowByKey(key, { store, view }, marked) {
   return high - low < least ? [from, to] : [low, high];
 }
 
+/** The window between two steps, along the axis that charts have now; at least about one step. */
+export function windowOfSteps([from, to], { store, view }) {
+  const end = to - from < 1 ? from + 1 : to;
+  if (view.axis === "step") return [from, end];
+  const ends = [from, end].map((step) => store.curves.place(step)).filter(Boolean);
+  return ends.length === 2 ? ends.map((place) => coordinate(place, view.axis)) : view.window;
+}
+
 /** The first and last step that charts over steps show: those of the window, as far as the run has them, or all. */
 export function stepsShown(store, view) {
   const last = Math.max(2, store.last);

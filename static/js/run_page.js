@@ -1,6 +1,7 @@
 // The run page: an outline first, then the socket; draws what is in view and nothing that nobody looks at.
 
 import { notifies } from "./browser_notifications.js";
+import { windowOfSteps } from "./chart_window.js";
 import { stepsOf } from "./chart_traces.js";
 import { prepareChartTools } from "./chart_tools.js";
 import { Curves } from "./curves.js";
@@ -170,6 +171,11 @@ function prepare() {
   root.addEventListener("step-pointed", ({ detail: step }) => {
     panels.mark(step === null ? null : curves.place(step));
     markSmallLines(step);
+  });
+  root.addEventListener("steps-looked-at", ({ detail: steps }) => {
+    if (steps) view.zoom(windowOfSteps(steps, { store, view }));
+    else view.reset();
+    askToDraw();
   });
   const turned = new MutationObserver(() => {
     view.theme += 1;

@@ -1,10 +1,11 @@
 // A small chart of a few lines over steps, drawn as SVG: for rows of charts that share one step axis and one mark.
 // Its key shows what the lines are, and their values at the marked step, or where a mouse is on any chart of the page; a
-// click marks a step. It shows the steps of its domain, which is the window of the page's charts.
+// click marks a step. It shows the steps of its domain, which is the window of the page's charts; a drag chooses another.
 
 import { csv, save } from "./downloads.js";
 import { element, svg } from "./dom.js";
 import { number, percent } from "./format.js";
+import { SmallDrag } from "./small_drag.js";
 import { rowsOf } from "./small_lines_csv.js";
 
 const HEIGHT = 148;
@@ -45,12 +46,17 @@ export class SmallLines {
     this.plot.addEventListener("click", (event) => this.choose(event));
     this.plot.addEventListener("mousemove", (event) => this.tell(this.stepAt(event)));
     this.plot.addEventListener("mouseleave", () => this.tell(null));
+    this.drag = new SmallDrag(this, (steps) => this.send("steps-looked-at", steps));
     all.add(this);
   }
 
-  // to the page, which has the crosshair of all its charts
+  // to the page, which has the crosshair and the window of all its charts
+  send(name, detail) {
+    this.panel.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
+  }
+
   tell(step) {
-    this.panel.dispatchEvent(new CustomEvent("step-pointed", { bubbles: true, detail: step }));
+    this.send("step-pointed", step);
   }
 
   // {series: [{name, kind, points: [{step, y}], of a stretch of steps with first, low and high}], domain: [first, last], mark: step or null, whyEmpty}
@@ -194,6 +200,17 @@ export class SmallLines {
   choose(event) {
     const step = this.stepAt(event);
     if (step !== null) this.onStep(step);
+  }
+
+  // where the lines are: pixels of the picture
+  get frame() {
+    return { left: MARGIN.left, right: this.width - MARGIN.right, top: MARGIN.top, bottom: HEIGHT - MARGIN.bottom };
+  }
+
+  // how far right within the frame
+  inside(event) {
+    const { left, right } = this.frame;
+    return Math.min(right, Math.max(left, event.clientX - this.plot.getBoundingClientRect().left));
   }
 
   // null beside the axis

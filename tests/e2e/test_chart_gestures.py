@@ -208,3 +208,34 @@ def test_small_charts_show_the_window_of_all_charts(page: Page) -> None:
     page.wait_for_function(f"frame => ({points})(frame) < 20", arg=frame.element_handle())
     page.get_by_role("button", name="Reset zoom").click()
     page.wait_for_function(f"frame => ({points})(frame) === 20", arg=frame.element_handle())
+
+
+def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give_it_back(page: Page) -> None:
+    page.goto(f"/runs/{recorded_run().run.pk}/#rollouts")
+    large = drawn(page, '#charts-rollouts [data-chart="reward/mean"]')
+    frame = page.locator("#rollouts-curves .lines-plot").first
+    box = frame.bounding_box()
+    assert box is not None
+    step = (box["width"] - 60) / 19  # pixels: of 20 steps the first is 44 from the left, the last 16 from the right
+    left, middle = box["x"] + 44, box["y"] + 70
+    page.mouse.move(left + 14 * step, middle)
+    page.mouse.down()
+    page.mouse.move(left + 4 * step, middle, steps=5)  # from right to left as well
+    expect(frame.locator(".lines-window")).to_be_visible()
+    page.mouse.up()
+    expect(frame.locator(".lines-window")).to_have_count(0)
+    page.wait_for_function("plot => plot.layout.xaxis.range[1] < 16", arg=large.element_handle())
+    first, last = large.evaluate("plot => plot.layout.xaxis.range")
+    assert (first, last) == (pytest.approx(5, abs=0.1), pytest.approx(15, abs=0.1))
+    expect(page.locator("#rollouts-scrubber .scrubber-step")).to_have_value("20")  # what ends a drag is no click
+    page.locator("#x-axis").select_option("tokens")
+    page.mouse.dblclick(left + 2 * step, middle)
+    expect(page).not_to_have_url(re.compile("zoom="))
+    page.mouse.move(left, middle)
+    page.mouse.down()
+    page.mouse.move(left + 9.5 * step, middle, steps=5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("zoom="))
+    # a step has as many tokens as the next: half of the steps are half of the tokens
+    tokens = large.evaluate("plot => [plot.layout.xaxis.range, plot.data[0].x]")
+    assert tokens[0][1] == pytest.approx((tokens[1][9] + tokens[1][10]) / 2, rel=0.02)
