@@ -45,12 +45,15 @@ function faint(x, y, colour) {
 
 // from the smallest to the largest value of each stretch of steps
 function band(x, points, colour) {
-  const thin = { line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38` };
-  const edge = { x, mode: "lines", ...thin, ...STEADY };
-  return [
-    { ...edge, y: points.map((point) => point.low ?? point.y), band: "low" },
-    { ...edge, y: points.map((point) => point.high ?? point.y), band: "high", fill: "tonexty" },
-  ];
+  const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
+  return [ribbon(x, low, high, { line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38` })];
+}
+
+/** All between two lines: as one that goes there and back, since Plotly takes its time for each line. A logarithmic
+ * axis has no place for some values, which are left out. */
+export function ribbon(x, low, high, look) {
+  const there = { x: [...x, ...x.toReversed()], y: [...high, ...low.toReversed()] };
+  return { ...there, mode: "lines", fill: "toself", connectgaps: true, ...look, ...STEADY };
 }
 
 // more than one step: those from its first on, in a run that was thinned

@@ -1,7 +1,7 @@
 // What a chart draws of one line of a comparison: a run as its own page draws it, held-out results with their
 // intervals, or the mean of several seeds with its band.
 
-import { heldOutTrace, tracesOf } from "./chart_traces.js";
+import { heldOutTrace, ribbon, tracesOf } from "./chart_traces.js";
 import { meanOverSeeds } from "./compare_seeds.js";
 import { at } from "./curves.js";
 import { number } from "./format.js";
@@ -90,11 +90,8 @@ function meanTraces(line, metric, { view, colour, quantiles, name }) {
 
 function band(x, points, colour) {
   if (points[0]?.low === undefined) return [];
-  const edge = { x, mode: "lines", line: { color: colour, width: 0 }, fillcolor: `${colour}2e`, ...STEADY };
-  return [
-    { ...edge, y: points.map((point) => point.low) },
-    { ...edge, y: points.map((point) => point.high), fill: "tonexty" },
-  ];
+  const [low, high] = [points.map((point) => point.low), points.map((point) => point.high)];
+  return [ribbon(x, low, high, { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` })];
 }
 
 function meanWords({ step, y, low, high, seeds }) {

@@ -6,7 +6,7 @@ export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
-  if (Number.isInteger(value)) return WHOLE.format(value);
+  if (Number.isInteger(value)) return size < 1000 ? String(value) : WHOLE.format(value);
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? Math.min(2, digits) : digits);
 }
 
