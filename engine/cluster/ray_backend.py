@@ -40,7 +40,7 @@ from engine.training.checkpoint import Progress
 
 # A run may leave within these; an update that was begun, a save or a sync is done to its end.
 LEAVABLE = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
-REPLACEMENTS = 3  # samplers that may die within one rollout
+REPLACEMENTS = 3  # times that what was lost of one rollout is played again
 PROBE_TOKENS, FIXED_TOKENS = 64, 24
 PROBE = "Where sampler and learner hold the same weights, they find the same words to be as likely."
 OTHER_WAY = "Use cluster.weight_transfer object_store, or cluster.sampler torch, for this model, and report it."
@@ -131,8 +131,8 @@ class RayBackend:
         seeds: list[int],
         checkpoint: Callable[[], None] = never,
     ) -> tuple[list[Trajectory], int]:
-        """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start; with an
-        environment actor go the trajectories that it was playing."""
+        """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start. With an
+        environment actor go the trajectories that it was playing; a share of which none is left is played again too."""
         troupe = self._troupe()
         self._wake()
         shards = shards_of(specs, len(troupe.samplers))
@@ -140,7 +140,7 @@ class RayBackend:
         waiting = list(range(len(shards)))
         self._see_to_environments(checkpoint)
         lost = 0
-        for _ in range(1 + REPLACEMENTS):
+        for attempt in range(1 + REPLACEMENTS):
             asked = [
                 troupe.samplers[place].play.remote(
                     shards[place],
@@ -158,11 +158,13 @@ class RayBackend:
                     checkpoint()  # in a run that is over it was ended with the others
                     died.append(place)
                     self._replace(place, death)
-            waiting = died
-            lost += self._see_to_environments(checkpoint)
-            if not waiting:
+            gone = self._see_to_environments(checkpoint)
+            lost += gone
+            emptied = [place for place in waiting if gone and place not in died and found[place][2] is not None]
+            if not died and (not emptied or attempt == REPLACEMENTS):
                 self._note_gpus("sampler", troupe.samplers)
                 return self._together(found, lost=lost)
+            waiting = [*died, *emptied]
         raise ClusterFault(
             f"Samplers died in one rollout {REPLACEMENTS + 1} times running.",
             remedy="Look at their machines' memory; lower cluster.memory_share or rollout.groups.",

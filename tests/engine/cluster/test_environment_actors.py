@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -127,17 +129,22 @@ def test_an_environment_that_takes_its_actor_with_it_ends_what_that_played_and_n
 
 
 class ScriptedActor:
-    """A sampler without a model, which may kill environment actors after the first replies."""
+    """A sampler without a model, which may kill environment actors after the first replies of a rollout, as often as
+    the second seed says."""
 
     def __init__(self, config: str) -> None:
         self.config = RunConfig.model_validate_json(config)
+        self.played = Counter[int]()
 
     def play(
         self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int], stages: Stages
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
         import ray
 
-        victims = [ray.get(stages.actors[place].place.remote()).pid for place in range(int(temperature))]
+        rollout, most = seeds
+        self.played[rollout] += 1
+        kills = int(temperature) if self.played[rollout] <= most else 0
+        victims = [ray.get(stages.actors[place].place.remote()).pid for place in range(kills)]
         proxy = proxy_of(self.config)
         players = proxy.players(specs)
         refusal = proxy.play_out(Killing(victims), players, crew=Actors(stages))
@@ -176,8 +183,10 @@ def test_a_killed_environment_actor_is_told_and_replaced_and_the_next_rollout_is
     backend = RayBackend(config, tmp_path, Voice(tell=lambda _: None, warn=warn))
     backend.troupe, backend.device = troupe, "cpu"
 
-    def play(*, kill: int) -> list[Trajectory]:
-        return backend.play(specs_of(lake), temperature=kill, seeds=[1])[0]
+    numbers = itertools.count()
+
+    def play(*, kill: int, times: int = 1) -> list[Trajectory]:
+        return backend.play(specs_of(lake), temperature=kill, seeds=[next(numbers), times])[0]
 
     wanted = say(lake, SAID)
     assert play(kill=0) == wanted and not told
@@ -188,12 +197,13 @@ def test_a_killed_environment_actor_is_told_and_replaced_and_the_next_rollout_is
     assert "environment actor 0 is gone" in message and "Another takes its place" in message
     assert metric == "cluster/replaced_environments" and backend.metrics == {metric: 1.0}
     assert play(kill=0) == wanted
-    with pytest.raises(ClusterFault, match="Nothing of a rollout is left, in which 2 environment actors died"):
-        play(kill=2)
-    assert play(kill=0) == wanted and len(told) == 3
+    assert play(kill=2) == wanted and len(told) == 3  # nothing was left, so it was played again
     names = [found["name"] for found in cluster.util.list_named_actors(all_namespaces=True)]
     assert sorted(names) == ["environment-0-4", "environment-1-5"]
     assert [place.name for place in troupe.places] == ["environment-0-3", "environment-0-4", "environment-1-5"]
+    with pytest.raises(ClusterFault, match="Nothing of a rollout is left, in which 8 environment actors died"):
+        play(kill=2, times=9)  # it is played four times
+    assert play(kill=0) == wanted
     assert troupe.dismiss().proven
 
 
