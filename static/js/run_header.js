@@ -16,14 +16,16 @@ export function showState(state, store) {
   const step = store.steps.at(-1)?.step ?? state.step;
   byId("step").textContent = `${step}/${state.total_steps}`;
   byId("attempt").textContent = state.attempt;
-  byId("eta").textContent = eta(state, step, store.pace());
-  byId("usage").textContent = state.usage ? ` · ${state.usage.words}` : "";
+  byId("eta").textContent = behindADot(eta(state, step, store.pace()));
+  byId("usage").textContent = behindADot(state.usage?.words);
   const alerts = store.alerts.length + state.faults.length;
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;
   showNotice(state);
   showControls(state);
 }
+
+const behindADot = (words) => (words ? ` · ${words}` : "");
 
 function showNotice(state) {
   const notice = byId("notice");

@@ -219,10 +219,10 @@ def test_after_a_resume_the_time_left_and_the_axis_of_time_are_right(page: Page)
     beside(recorded.deliver)
     visit(page, recorded, "?x=elapsed")
     plot = drawn(page, SUCCESS)
-    expect(page.locator("#eta")).to_have_text("ETA 15 min 0 s")  # 90 steps of ten seconds
+    expect(page.locator("#eta")).to_have_text("· ETA 15 min 0 s")  # 90 steps of ten seconds
     beside(go_on)
     expect(page.locator("#step")).to_have_text("9/100")
-    expect(page.locator("#eta")).to_have_text("ETA 15 min 10 s")  # 91 steps
+    expect(page.locator("#eta")).to_have_text("· ETA 15 min 10 s")  # 91 steps
     page.wait_for_function(
         "plot => plot.data.at(-2).customdata.join() === '1,2,3,4,5,6,7,8,9'", arg=plot.element_handle()
     )
