@@ -36,6 +36,10 @@ export class Curves {
     return [...this.known.values()].some((one) => one.asking && !one.points);
   }
 
+  get isAsking() {
+    return [...this.known.values()].some((one) => one.asking);
+  }
+
   // Asks for those of `keys` that are not there or no longer right.
   want(keys) {
     this.loadAll(keys.filter((key) => this.isDue(key)));
@@ -111,7 +115,7 @@ export class Curves {
   add(event) {
     if (!this.takes(event)) return;
     this.fresh.push(event);
-    if (this.fresh.length > FRESH_KEPT) this.fresh.shift();
+    if (this.fresh.length > FRESH_KEPT && !this.isAsking) this.fresh.splice(0, this.fresh.length - FRESH_KEPT);
     this.append(event);
   }
 
