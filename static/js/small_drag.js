@@ -26,6 +26,7 @@ export class SmallDrag {
 
   move(event) {
     if (this.from === undefined) return;
+    if (!(event.buttons & 1)) return this.forget(); // it was let go somewhere else
     const to = this.chart.inside(event);
     if (!this.dragged && Math.abs(to - this.from) < FAR) return;
     if (!this.dragged) this.chart.plot.setPointerCapture(event.pointerId);

@@ -218,7 +218,12 @@ def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give
     assert box is not None
     step = (box["width"] - 60) / 19  # pixels: of 20 steps the first is 44 from the left, the last 16 from the right
     left, middle = box["x"] + 44, box["y"] + 70
+    page.mouse.move(left, box["y"] + 1)
+    page.mouse.down()
+    page.mouse.move(left, box["y"] - 3)
+    page.mouse.up()  # let go beside the chart
     page.mouse.move(left + 14 * step, middle)
+    assert frame.locator(".lines-window").count() == 0  # at once: a drawing would take it away
     page.mouse.down()
     page.mouse.move(left + 4 * step, middle, steps=5)  # from right to left as well
     expect(frame.locator(".lines-window")).to_be_visible()
