@@ -34,6 +34,8 @@ def describe(event: Event) -> str:
             )
         case "alert_raised":
             return f"{event.severity} at step {event.step}: {event.message}"
+        case "verdict_updated" if event.verdict.since == event.step:
+            return f"verdict at step {event.step}: {event.verdict.title}. {event.verdict.reason}"
         case "checkpoint_saved":
             return f"checkpoint at step {event.step}: {event.path}"
         case "machines_freed":

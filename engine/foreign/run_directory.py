@@ -11,10 +11,13 @@ from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
 from typing import Any, Literal
 
+from engine.config import DetectorsConfig
 from engine.events import EVENT
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
 from engine.rollout.shards import write_shard
+from engine.verdict.assessor import Assessor, Settings
+from engine.verdict.regimes import regime_rule
 
 Split = Literal["train", "validation"]
 Record = dict[str, Any]
@@ -99,6 +102,8 @@ def _write(steps: dict[tuple[int, str], list[Rollout]], directory: Path, report:
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
+        rule = regime_rule(DetectorsConfig())
+        assessor = Assessor(Settings(total_steps=last, environment=UNNAMED, regime_rule=rule))
         events.emit("run_started", step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0)
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
@@ -106,8 +111,12 @@ def _write(steps: dict[tuple[int, str], list[Rollout]], directory: Path, report:
             shard = f"trajectories/{split}/step_{step}.jsonl.zst"
             write_shard(directory / shard, records)
             if split == "train":
-                events.emit("step_completed", step=step, metrics=_metrics(records), tokens=0, seconds=0.0)
+                metrics = _metrics(records)
+                assessor.add_step(step, metrics)
+                events.emit("step_completed", step=step, metrics=metrics, tokens=0, seconds=0.0)
             events.emit("trajectories_recorded", step=step, split=split, path=shard, count=len(records))
+        if (verdict := assessor.verdict()) is not None:
+            events.emit("verdict_updated", step=verdict.step, verdict=verdict)
         events.emit("run_finished", step=last, outcome="completed", reason=report.in_words())
     report.environments = [name for name, _ in environments.most_common()]
 

@@ -39,6 +39,7 @@ from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
 from engine.training.run_directory import EventLog, RunDirectory
+from engine.training.run_verdict import RunVerdict
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
@@ -78,6 +79,7 @@ class Trainer:
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.stds)
+        self.verdict = RunVerdict(begun, directory, events)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
@@ -89,6 +91,7 @@ class Trainer:
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
         try:
+            self.verdict.report()
             self._evaluate_if_due()  # an attempt before this one may have left in the middle of it
             while not self._is_over():
                 self._obey()
@@ -172,6 +175,7 @@ class Trainer:
         self._emit_step(step, metrics, skipped)
         self.recorder.tell(recording, self.events)
         self._detect(step, metrics)
+        self.verdict.report()
 
     def _roll(self, step: int) -> StepRollout:
         return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self._check)
@@ -242,6 +246,7 @@ class Trainer:
         # of a run that is over nothing more can be done than to tell
         told = [replace(alert, action="notify") for alert in found.alerts]
         self._heed_rules(step, Verdict(alerts=told) if final else found)
+        self.verdict.report()
 
     def _obey(self) -> None:
         """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
@@ -307,6 +312,7 @@ class Trainer:
 
     def _finish(self, **ending: Any) -> None:
         self._save("final")
+        self.verdict.report()
         self.events.emit("run_finished", step=self.progress.step, **ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:
