@@ -12,7 +12,7 @@ from django.test import Client
 
 from engine.foreign.run_directory import Source
 from tests.engine.foreign.test_rollouts import verl
-from webapp.runs import importing
+from webapp.launching import importing
 from webapp.runs.models import Run
 from workers import lease, tasks
 from workers.indexing import index

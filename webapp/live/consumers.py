@@ -16,12 +16,12 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
 from webapp.live.listen import News, listen
-from webapp.live.publish import RUNS_GROUP, run_group
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.runs.judgement import told_state
+from webapp.run_pages.judgement import told_state
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
+from webapp.updates import RUNS_GROUP, run_group
 from webapp.whole_numbers import whole_number
 
 log = logging.getLogger(__name__)

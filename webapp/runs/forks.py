@@ -10,7 +10,7 @@ from django.conf import settings
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.forking import find_checkpoint
-from webapp.runs.config_form import flatten
+from webapp.config_form import flatten
 from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
 

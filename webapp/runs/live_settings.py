@@ -89,7 +89,7 @@ def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
 
 def fields_with_values(run: Run) -> list[dict[str, Any]]:
     """The scalar live fields as a form shows them: `original` is what the run was launched with."""
-    from webapp.runs.config_form import sections
+    from webapp.config_form import sections
 
     known = {one.name: (section.title, one) for section in sections() for one in section.fields}
     now, first = current(run), run.parsed_config()

@@ -1,0 +1,89 @@
+"""The form that imports rollouts, and the page of a run that was imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Avg, Count, Max, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from engine.foreign.run_directory import Report, Source, Split
+from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, UNINDEXED, import_run
+from webapp.run_pages.log_tail import tail
+from webapp.runs.models import Run
+
+SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}
+ERRORS_SHOWN = 20
+STEPS_SHOWN = 200
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_form(request: HttpRequest) -> HttpResponse:
+    """GET shows the form. POST makes a run of the files and leads to it, or says why no line could be read."""
+    if request.method != "POST":
+        return _form(request)
+    files = request.FILES.getlist("file")
+    if problem := _problem(files):
+        return _form(request, problem=problem)
+    run, report = import_run(
+        [Source(name=file.name or "file", lines=file) for file in files],
+        origin=", ".join(file.name or "file" for file in files),
+        name=request.POST.get("name", ""),
+        owner=request.user,
+        split=SPLITS.get(request.POST.get("split", "")),
+    )
+    if run is None:
+        return _form(request, problem="No line holds a rollout, so there is no run.", report=report)
+    if report.failed:
+        messages.warning(request, f"{report.failed} of the lines could not be read. This page lists them.")
+    return redirect("runs:detail", run.pk)
+
+
+def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
+    """What there is of an imported run: where it is from, its steps, and which lines could not be read."""
+    rows = run.trajectories.order_by().values("step", "split")
+    steps = rows.annotate(
+        count=Count("pk"),
+        mean=Avg("episode_return"),
+        low=Min("episode_return"),
+        high=Max("episode_return"),
+        groups=Count("group", distinct=True),
+        solved=Count("pk", filter=Q(success=True)),
+    )
+    context = {
+        "run": run,
+        "steps": list(steps.order_by("step", "split")[:STEPS_SHOWN]),
+        "log": tail(run.directory / "engine.log", 0)[0],
+        "waiting": Run.objects.filter(UNINDEXED, pk=run.pk).exists(),
+    }
+    return render(request, "run_pages/imported.html", context)
+
+
+def _problem(files: list[UploadedFile[bytes]]) -> str:
+    if not files:
+        return "Choose at least one file."
+    if len(files) > MOST_FILES:
+        return f"These are {len(files)} files, and {MOST_FILES} go at once. Put several into one."
+    size = sum(file.size or 0 for file in files)
+    if size > MOST_MEGABYTES * 1_000_000:
+        return (
+            f"The files have {size / 1_000_000:.0f} MB, and a form takes {MOST_MEGABYTES}. "
+            "Use `python manage.py import_rollouts`, which takes any size."
+        )
+    return ""
+
+
+def _form(request: HttpRequest, *, problem: str = "", report: Report | None = None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "problem": problem,
+        "errors": report.errors[:ERRORS_SHOWN] if report else [],
+        "failed": report.failed if report else 0,
+        "name": request.POST.get("name", "")[:80],
+        "most_megabytes": MOST_MEGABYTES,
+        "most_files": MOST_FILES,
+    }
+    return render(request, "launching/import.html", context, status=422 if problem else 200)
