@@ -43,7 +43,7 @@ class Rows:
     def add(self, event: Event) -> None:
         payload = event.model_dump(mode="json")
         self.fields |= {"last_seq": event.seq, "last_progress": moment(event.time)}
-        if event.kind not in OF_STEPS:
+        if event.kind not in OF_STEPS and not (event.kind == "verdict_updated" and event.verdict.since < event.step):
             self.events.append(
                 RunEvent(
                     run=self.run, seq=event.seq, kind=event.kind, step=event.step, time=event.time, payload=payload
@@ -59,6 +59,7 @@ def moment(seconds: float) -> datetime:
 
 def _run_started(rows: Rows, payload: dict[str, Any]) -> None:
     if payload["attempt"] > 1:
+        rows.fields["verdict"] = {}  # the engine reports that of the steps which count
         rows.cut = _forget_above(rows, payload["resumed_from"])
     rows.fields["total_steps"] = payload["total_steps"]
     if rows.run.started_at is None:
@@ -161,6 +162,10 @@ def _alert_raised(rows: Rows, payload: dict[str, Any]) -> None:
     rows.alerts.append(Alert(run=rows.run, payload=payload, **{name: payload[name] for name in ALERT_FIELDS}))
 
 
+def _verdict_updated(rows: Rows, payload: dict[str, Any]) -> None:
+    rows.fields["verdict"] = payload["verdict"]
+
+
 HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
     "run_started": _run_started,
     "phase_changed": _phase_changed,
@@ -171,4 +176,5 @@ HANDLERS: dict[str, Callable[[Rows, dict[str, Any]], None]] = {
     "evaluation_completed": _evaluation_completed,
     "checkpoint_saved": _checkpoint_saved,
     "alert_raised": _alert_raised,
+    "verdict_updated": _verdict_updated,
 }

@@ -18,7 +18,7 @@ from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
 from webapp.live.listen import News, listen
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.page_state import page_state
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group
@@ -152,7 +152,7 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
 
     async def catch_up(self) -> None:
-        """Events first: a curve does not wait for the run's health to be judged."""
+        """Events first: a curve does not wait for the state."""
         while (events := await EVENTS.fresh((self.run_id, self.cursor))).count:
             self.cursor = events.last_seq
             await self.send(text_data=events.message)
@@ -200,7 +200,7 @@ def _state(run_id: str) -> State | None:
     run = Run.objects.filter(pk=run_id).first()
     if run is None:
         return None
-    state = told_state(run)
+    state = page_state(run)
     return State(state, _text({"kind": "state", "state": state}))
 
 

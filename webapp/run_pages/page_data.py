@@ -8,14 +8,18 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.metrics import GLOSSARY, SECTIONS
+from engine.verdict.format_changes import explain_format_changes
+from engine.verdict.regimes import REGIMES
+from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
 from webapp.launching.drafts import as_toml, shell_command
 from webapp.panels.presets import PRESETS
-from webapp.run_pages.judgement import health, told_state
+from webapp.run_pages.page_state import page_state
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.forks import origin
 from webapp.runs.live_settings import fields_with_values
 from webapp.runs.models import Run
+from webapp.runs.verdicts import recorded_verdict, status_of
 from webapp.trajectories.models import Trajectory
 
 
@@ -47,8 +51,12 @@ def run_page(run: Run) -> dict[str, Any]:
     config = run.parsed_config()
     return {
         "run": run,
-        "live": told_state(run),
-        "health": health(run),
+        "live": page_state(run),
+        "status": status_of(run),
+        "verdict": recorded_verdict(run),
+        "rules_version": RULES_VERSION,
+        "format_rules": explain_format_changes(run.total_steps),
+        "regimes": {key: text._asdict() for key, text in REGIMES.items()},
         "config": config,
         "toml": as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),

@@ -81,6 +81,7 @@ class Run(models.Model):
     tokens = models.BigIntegerField(default=0)
     seconds = models.FloatField(default=0.0)  # training time, all attempts
     metrics = models.JSONField(default=dict)  # of the newest step
+    verdict = models.JSONField(default=dict, blank=True)  # `engine.verdict.types.Verdict`; empty before the first step
 
     class Meta:
         ordering = ["-created_at"]
@@ -158,7 +159,10 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event."""
+    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event.
+
+    Of `verdict_updated` only those at the first step of a label: the newest verdict is the run's own.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()
