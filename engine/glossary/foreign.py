@@ -31,8 +31,8 @@ _VERL = {
 }
 
 _RAGEN = {
-    "rollout/in_group_std": "reward/in_group_std",
-    "rollout/in_group_reward_std": "reward/in_group_std",
+    "rollout/in_group_std": "reward/within_group_std",
+    "rollout/in_group_reward_std": "reward/within_group_std",
     "rollout/filter_kept_count": "filter/kept_groups",
     "rollout/filter_kept_ratio": "filter/kept_ratio",
     "rollout/filter_zero_count": "filter/zero_groups",

@@ -179,10 +179,17 @@ def message_of(delivery: Delivery) -> dict[str, Any]:
         "timestamp": delivery.created_at.isoformat(),
         "data": {
             "run": {"id": run.pk, "name": run.name, "url": place, "step": run.step, "total_steps": run.total_steps},
+            "verdict": _verdict(run),
             "alert": {key: told.get(key) for key in keys},
             "url": f"{place}alerts/{seq}/",
         },
     }
+
+
+def _verdict(run: Run) -> dict[str, Any] | None:
+    """The verdict on the run at the time of sending; null before the first step."""
+    keys = ("label", "title", "level", "reason", "summary", "step", "since", "rules_version")
+    return {key: run.verdict[key] for key in keys} if run.verdict else None
 
 
 def site_address() -> str:

@@ -22,7 +22,7 @@ def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
     if alert is None:
         payload = get_object_or_404(run.events, kind="alert_raised", seq=seq).payload
         alert = Alert(run=run, payload=payload, **{name: payload[name] for name in ALERT_FIELDS})
-    context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts}
+    context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts, "verdict": run.verdict}
     return render(request, "alerts/evidence.html", context)
 
 

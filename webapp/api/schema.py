@@ -128,7 +128,13 @@ def _schemas() -> Schema:
             dict.fromkeys(("attempt", "step", "restart", "budget", "fruitless"), INTEGER)
             | {"time": NUMBER, "reason": TEXT}
         ),
-        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig"), "verdict": _maybe("Verdict")})]},
+        "RunDetail": {
+            "allOf": [
+                _ref("Run"),
+                _object({"config": _ref("RunConfig"), "status": _ref("Status"), "verdict": _maybe("Verdict")}),
+            ]
+        },
+        "Status": _object(dict.fromkeys(("key", "label", "reason", "icon"), TEXT)),
         "RegimeMap": _object(
             {
                 "borders": _maybe("RegimeBorders"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -18,7 +19,7 @@ from webapp.queries import BadQuery, Query
 from webapp.runs import live_settings, services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
-from webapp.runs.verdicts import regimes_of
+from webapp.runs.verdicts import regimes_of, status_of
 
 ACTIONS = {
     "stop": services.request_stop,
@@ -57,7 +58,9 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
-    return JsonResponse({**run_summary(run), "verdict": run.verdict or None, "config": run.config})
+    return JsonResponse(
+        {**run_summary(run), "status": asdict(status_of(run)), "verdict": run.verdict or None, "config": run.config}
+    )
 
 
 @api("GET", "HEAD")

@@ -1,4 +1,4 @@
-// What stands above the views: the run's state, its health with the numbers behind it, what it used, and its end.
+// The head of a run's page: its state, its verdict with the evidence, its usage, and how it ended.
 
 import { element, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
@@ -52,44 +52,48 @@ function proof(state) {
   return [`No process of this run is left${when}.`, gpus, told.cluster].filter(Boolean).join(" ");
 }
 
-export function showHealth(state) {
+export function showVerdict(state) {
   const restarts = byId("restarts");
   restarts.hidden = !state.restarts;
   restarts.lastElementChild.textContent = `${state.restarts} of ${state.restart_budget} restarts`;
-  const { health } = state;
-  if (!health) return;
-  const chip = document.querySelector("#health-chip .chip");
-  chip.className = `chip chip--${health.key}`;
-  chip.replaceChildren(icon(health.icon), element("span", {}, health.word));
-  byId("health-sentence").textContent = health.sentence;
-  showNumbers(health.numbers);
+  const { status, verdict } = state;
+  const chip = document.querySelector("#verdict-chip .chip");
+  chip.className = `chip chip--${status.key}`;
+  chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
+  byId("verdict-reason").textContent = status.reason;
+  byId("verdict-more").hidden = !verdict;
+  if (verdict) showEvidence(verdict);
 }
 
-function showNumbers(numbers) {
-  const said = JSON.stringify(numbers);
-  const rows = byId("health-numbers");
-  byId("health-more").hidden = !numbers.length;
-  if (rows.dataset.said === said) return; // a label that has the focus stays
-  rows.dataset.said = said;
-  rows.replaceChildren(
-    ...numbers.map((one) =>
-      element(
-        "tr",
-        {},
-        element("td", {}, label(one.metric)),
-        ...[one.first, one.now, one.best].map((text) => element("td", { class: "num" }, text)),
-        element("td", {}, one.limit),
-      ),
+function showEvidence({ evidence, rules_version: version, step }) {
+  const installed = Number(byId("verdict-rules").dataset.installed);
+  const newer = version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
+  byId("verdict-rules").textContent = `Assessed by rules ${version} after step ${step}.${newer}`;
+  const shown = JSON.stringify(evidence);
+  const rows = byId("verdict-rows");
+  if (rows.dataset.shown === shown) return; // a label that has the focus stays
+  rows.dataset.shown = shown;
+  rows.replaceChildren(...evidence.map(evidenceRow));
+}
+
+function evidenceRow({ metric, first, now, best, low, high, limit }) {
+  const interval = low === null || high === null ? "" : ` [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+  return element(
+    "tr",
+    {},
+    element("td", {}, label(metric)),
+    ...[first.toFixed(2), now.toFixed(2) + interval, best.toFixed(2)].map((text) =>
+      element("td", { class: "num" }, text),
     ),
+    element("td", {}, limit),
   );
 }
 
-export function prepareHealth() {
-  const more = byId("health-more");
+export function prepareVerdict() {
+  const more = byId("verdict-more");
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") !== "true";
     more.setAttribute("aria-expanded", String(open));
-    byId("health-table").hidden = !open;
+    byId("verdict-evidence").hidden = !open;
   });
 }
-

@@ -10,7 +10,7 @@ import { Lag } from "./event_latency.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { showLive } from "../core/connection_status.js";
 import { prepareControls } from "./controls.js";
-import { prepareHealth, showHealth, showState } from "./header.js";
+import { prepareVerdict, showVerdict, showState } from "./header.js";
 import { Panels } from "./panels.js";
 import { RunStore } from "./store.js";
 import { makeTabs, WITH_CHARTS } from "./tabs/index.js";
@@ -65,7 +65,7 @@ async function draw() {
     await tabs[view.tab]?.draw({ store, view, state });
   } finally {
     showState(state, store); // whatever became of the view
-    showHealth(state);
+    showVerdict(state);
     showTools();
   }
 }
@@ -163,7 +163,7 @@ function turn(event) {
 
 function prepare() {
   showTools = prepareChartTools(view, askToDraw);
-  prepareHealth();
+  prepareVerdict();
   document.querySelectorAll("[role=tab]").forEach((one) => {
     one.addEventListener("click", () => choose(one.dataset.tab, true));
     one.addEventListener("keydown", turn);

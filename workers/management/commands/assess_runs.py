@@ -13,8 +13,8 @@ from webapp.runs.verdicts import OUTDATED, reassess
 
 class Command(BaseCommand):
     help = (
-        f"Computes the verdicts of runs again from their rows, by rules {RULES_VERSION}. Without ids: those of all runs "
-        "that were assessed by other rules, or never."
+        f"Computes the verdicts of runs again from their rows, by rules {RULES_VERSION}. Without ids: of all runs that "
+        "were assessed by other rules, or never."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

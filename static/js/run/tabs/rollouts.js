@@ -1,17 +1,18 @@
-// The Rollouts tab: the form of responses as a story of its own, then every curve of rollouts, rewards and environments.
+// The Rollouts tab: the changes of response format that the verdict lists, then every curve of rollouts, rewards and
+// environments.
 
 import { stepsShown } from "../../charts/step_window.js";
 import { element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
-import { caseWord, changes, how, story } from "../format_changes.js";
 import { label } from "../../core/glossary.js";
 import { refill } from "../../lists/refresh_rows.js";
 import { SmallLines } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
-import { stepsAsked, stepsInWords } from "../../charts/step_range.js";
 import { showText } from "../../core/visible_text.js";
 
 const LINES = 8; // different colours
+const SHOWN = { share: percent, tokens: (value) => `${number(value, 1)} tokens`, turns: (value) => number(value, 2) };
+const caseName = (name) => name.replaceAll("_", " ");
 
 export class RolloutsTab {
   constructor(panels, addresses, facts, view) {
@@ -21,7 +22,6 @@ export class RolloutsTab {
     this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
-    this.how = place("how");
     const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
@@ -42,7 +42,7 @@ export class RolloutsTab {
     this.page = page;
     const { store, view, state } = page;
     this.scrubber.offer(store.everyStep);
-    this.tell(store.steps, state.total_steps);
+    this.showChanges(state.verdict);
     this.drawCurves(store, view);
     const step = this.scrubber.step;
     this.read.href = `${this.addresses.trajectories}${step === null ? "" : `?step=${step}`}`;
@@ -50,30 +50,29 @@ export class RolloutsTab {
     await this.panels.draw("rollouts", store, view, this.scrubber.step);
   }
 
-  tell(steps, total) {
-    this.how.textContent = how(total, steps);
-    this.said.textContent = story(steps, total);
-    const signs = changes(steps, total).map((one) => this.sign(one));
-    refill(this.signs, signs, (one) => one.dataset.sign);
+  showChanges(verdict) {
+    this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
+    const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
+    refill(this.signs, rows, (one) => one.dataset.sign);
   }
 
-  sign({ key, says, step, first, from, to, now, still, worst }) {
-    const began = { step, first };
-    const button = element("button", { class: "button button--small", type: "button" }, stepsInWords(began));
-    button.addEventListener("click", () => this.scrubber.choose(step));
-    const since = still ? `now ${now}` : `since back at ${now}`;
-    const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
+  changeRow({ key, title, unit, step, baseline, value, now, holds, main_case: mainCase }) {
+    const button = element("button", { class: "button button--small", type: "button" }, `step ${step}`);
+    button.addEventListener("click", () => this.scrubber.chooseNear(step));
+    const show = SHOWN[unit];
+    const since = holds ? `now ${show(now)}` : `since back at ${show(now)}`;
+    const detail = `${show(baseline)} → ${show(value)}${mainCase ? `, mostly ${caseName(mainCase)}` : ""}; ${since}`;
     return element(
       "li",
-      { class: still ? "is-still" : "", "data-sign": key },
+      { class: holds ? "is-still" : "", "data-sign": key },
       button,
-      element("strong", {}, says),
+      element("strong", {}, title),
       element("span", { class: "num" }, detail),
       element(
         "a",
-        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsAsked(began)}` },
+        { class: "button button--small", href: `${this.addresses.trajectories}?step=${step}` },
         "Read",
-        element("span", { class: "visually-hidden" }, ` the trajectories of ${stepsInWords(began)}`),
+        element("span", { class: "visually-hidden" }, ` the trajectories of step ${step}`),
       ),
     );
   }
@@ -127,7 +126,7 @@ export class RolloutsTab {
       .filter(([, sum]) => sum > 0)
       .sort(([, one], [, other]) => other - one)
       .slice(0, LINES)
-      .map(([name], place) => of(name, caseWord(name.split("/")[2]), `line-${place + 1}`));
+      .map(([name], place) => of(name, caseName(name.split("/")[2]), `line-${place + 1}`));
   }
 
   // A line for each environment; of runs from before that was measured, one for all.

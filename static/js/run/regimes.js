@@ -1,0 +1,98 @@
+// Readings of the collapse diagnostics, each with its regime. Regimes and their borders are the server's: this compares
+// nothing with a number.
+
+/**
+ * @typedef {{entropy: number, blow_up: number, mutual_information: number, valid_thoughts: number | null}} Borders
+ * @typedef {{title: string, description: string}} RegimeText
+ * @typedef {{borders: Borders | null, steps: number[], regimes: string[], format_broken: boolean[], explanation: string}} RegimeMap
+ * @typedef {{step: number, metrics: Record<string, number>}} Step
+ * @typedef {{step: number, h: number, mi: number, regime: string, broken: boolean, nats: number, ceiling: number,
+ *   valid: number, samples: number, prompts: number, retrieval: number, chance: number}} Reading
+ */
+
+/** @type {Record<string, string>} */
+const ENTROPY = { thought: "collapse/conditional_entropy", token: "collapse/conditional_entropy_token" };
+
+/**
+ * Title and description of each regime, from the page.
+ * @returns {Record<string, RegimeText>}
+ */
+export function regimeTexts() {
+  return JSON.parse(document.getElementById("regimes")?.textContent ?? "{}");
+}
+
+/** The regimes of a run, requested again only when there is a newer reading. */
+export class RegimesOfRun {
+  /** @param {string} run */
+  constructor(run) {
+    this.address = `/api/v1/runs/${run}/regimes`;
+    /** @type {Map<string, {mark: string, found: RegimeMap}>} */
+    this.known = new Map();
+  }
+
+  /**
+   * Null when they cannot be had now and never were. `mark` changes with every new reading.
+   * @param {string} per thought or token
+   * @param {string} mark
+   * @returns {Promise<RegimeMap | null>}
+   */
+  async find(per, mark) {
+    const known = this.known.get(per);
+    if (known?.mark === mark) return known.found;
+    const answer = await fetch(`${this.address}?per=${per}`, { headers: { Accept: "application/json" } }).catch(
+      () => null,
+    );
+    const found = answer?.ok ? await answer.json().catch(() => null) : null;
+    if (found) this.known.set(per, { mark, found });
+    return found ?? known?.found ?? null;
+  }
+}
+
+/**
+ * The steps with diagnostics whose regime is known, in order.
+ * @param {Step[]} steps
+ * @param {string} per thought or token
+ * @param {RegimeMap} map
+ * @returns {Reading[]}
+ */
+export function readings(steps, per, map) {
+  const index = new Map(map.steps.map((step, place) => [step, place]));
+  return steps.flatMap(({ step, metrics }) => {
+    const place = index.get(step);
+    const [h, mi] = [metrics[ENTROPY[per]], metrics["collapse/mi_ratio"]];
+    if (place === undefined || h === undefined || mi === undefined) return [];
+    return [
+      {
+        step,
+        h,
+        mi,
+        regime: map.regimes[place],
+        broken: map.format_broken[place],
+        nats: metrics["collapse/mi_sequence"],
+        ceiling: metrics["collapse/mi_ceiling"],
+        valid: metrics["collapse/valid_thought_rate"],
+        samples: metrics["collapse/samples"],
+        prompts: metrics["collapse/prompts"],
+        retrieval: metrics["collapse/retrieval_above_chance"],
+        chance: metrics["collapse/retrieval_chance"],
+      },
+    ];
+  });
+}
+
+/**
+ * Where the run is at `now`, since when, and what it was in before.
+ * @param {Reading[]} found
+ * @param {Reading} now one of them
+ * @param {Record<string, RegimeText>} texts
+ */
+export function describeRegime(found, now, texts) {
+  const place = found.indexOf(now);
+  const before = found.slice(0, place).findLast((one) => one.regime !== now.regime);
+  const since = before ? found[found.indexOf(before) + 1].step : found[0].step;
+  const { title, description } = texts[now.regime];
+  const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;
+  const after = before ? `, after ${texts[before.regime].title.toLowerCase()}` : "";
+  const broken = now.broken ? ` The format is breaking: ${(100 * now.valid).toFixed(1)}% of turns have a thought.` : "";
+  return `${title} ${long}${after}: ${description}.${broken}`;
+}
