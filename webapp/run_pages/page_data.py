@@ -9,12 +9,12 @@ from django.db.models import QuerySet
 
 from engine.metrics import GLOSSARY, SECTIONS
 from webapp.alerts.rules import rules_of
-from webapp.launching.drafts import as_toml, shell_command
 from webapp.panels.presets import PRESETS
 from webapp.run_pages.judgement import health, told_state
+from webapp.run_pages.settings_form import fields_with_values
 from webapp.run_pages.tab_settings import watching_facts
+from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
-from webapp.runs.live_settings import fields_with_values
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 
