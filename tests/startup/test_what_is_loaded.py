@@ -52,7 +52,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.what_if.request",
         "engine.forking",  # a site keeps the checkpoint that a fork starts from
         "engine.diagnostics.recordings",  # and tries rules on what is recorded
-        "engine.statistics.clusters",
+        "engine.statistics.clustered",
         "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.cluster.environment_actor",  # there may be many, and each starts fast
         "engine.evaluation.command",  # an endpoint is evaluated without torch
