@@ -109,11 +109,11 @@ def trajectory(member: int, turns: int, count: int) -> dict[str, Any]:
 
 def turn(index: int, each: int, words: list[str]) -> dict[str, Any]:
     start, middle, end = index * each, index * each + each // 2, (index + 1) * each
-    reply = "".join(words[middle:end])
+    response = "".join(words[middle:end])
     frame = {"action": "Right", "reward": 0.0, "effective": True, "drawing": board(index + 1), "observation": "on"}
     return {
-        "index": index, "prompt": "".join(words[start:middle]), "reply": reply, "context_start": 0,
-        "prompt_start": start, "reply_start": middle, "reply_end": end, "thought": reply, "parse": "ok",
+        "index": index, "prompt": "".join(words[start:middle]), "response": response, "context_start": 0,
+        "prompt_start": start, "response_start": middle, "response_end": end, "thought": response, "parse": "ok",
         "parsed": ["Right"], "executed": ["Right"], "reward": 0.0, "penalty": 0.0, "return_to_go": 1.0,
         "advantage": 0.5, "entropy": 0.5, "logprob": -0.5, "frames": [frame], "info": {},
     }  # fmt: skip

@@ -1,6 +1,6 @@
 """Our sampler against vLLM's CPU build, the same model and prompts, in one run: tokens per second and their ratio.
 
-Needs `requirements/cluster.txt`. Both sample 128 replies of exactly 40 tokens at temperature 1, three times after a
+Needs `requirements/cluster.txt`. Both sample 128 responses of exactly 40 tokens at temperature 1, three times after a
 warm-up; each runs in a process of its own with all cores, and they take turns.
 
     python -m benchmarks.sampling_against_vllm [--vllm-python PATH] [--rounds N]
@@ -83,10 +83,10 @@ def ours() -> float:
         for row, ids in enumerate(asked):
             sampler.submit(row, ids, max_tokens=TOKENS)
         done = 0
-        while replies := sampler.advance():
-            done += len(replies)
+        while responses := sampler.advance():
+            done += len(responses)
         if done != ROWS:
-            raise SystemExit(f"{done} replies instead of {ROWS}")
+            raise SystemExit(f"{done} responses instead of {ROWS}")
         return ROWS * TOKENS / (time.monotonic() - began)
 
     once(0)

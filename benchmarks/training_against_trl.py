@@ -1,6 +1,6 @@
 """Our training step against TRL's GRPO trainer, in one run: the same model, FrozenLake, batch and number of updates.
 
-Both play 16 puzzles x 8 trajectories of up to five turns with our environments, prompts and parser, and make two
+Both play 16 problems x 8 trajectories of up to five turns with our environments, prompts and parser, and make two
 updates. TRL samples with transformers' `generate` (its default without vLLM) through its own `rollout_func` hook, and
 learns with its own GRPO loss. Each runs in a process of its own with all cores; the two take turns, `--rounds` times.
 
@@ -121,7 +121,7 @@ class Rollouts:
         trajectories = proxy.rollout(
             GenerateSampler(model, trainer.processing_class), manager.training_batch(len(self.began))
         )
-        first = [trajectory.turns[0].reply_start for trajectory in trajectories]
+        first = [trajectory.turns[0].response_start for trajectory in trajectories]
         return {
             "prompt_ids": [t.ids[:start] for t, start in zip(trajectories, first, strict=True)],
             "completion_ids": [t.ids[start:] for t, start in zip(trajectories, first, strict=True)],
@@ -132,7 +132,7 @@ class Rollouts:
 
 
 class GenerateSampler:
-    """Replies by transformers' `generate`, all waiting rows at once, padded on the left."""
+    """Responses by transformers' `generate`, all waiting rows at once, padded on the left."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -152,7 +152,7 @@ class GenerateSampler:
     def advance(self, *, patient: bool = True) -> list[Any]:
         import torch
 
-        from engine.rollout.types import Reply
+        from engine.rollout.types import Response
 
         if not self.waiting:
             return []
@@ -167,13 +167,13 @@ class GenerateSampler:
                 torch.tensor(padded), attention_mask=torch.tensor(mask), do_sample=True, temperature=1.0, top_k=0,
                 max_new_tokens=limit, pad_token_id=pad, eos_token_id=end,
             )  # fmt: skip
-        replies = []
+        responses = []
         for row, sampled in zip(rows, out[:, longest:].tolist(), strict=True):
             ids = sampled[: sampled.index(end) + 1] if end in sampled else sampled
             self.contexts[row].extend(ids)
             zeros = [0.0] * len(ids)
-            replies.append(Reply(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=end in sampled))
-        return replies
+            responses.append(Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=end in sampled))
+        return responses
 
 
 if __name__ == "__main__":

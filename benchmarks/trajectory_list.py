@@ -86,7 +86,7 @@ def trajectory(run: Any, number: int, stream: random.Random) -> Any:
         run=run, step=number // STEP, split="train", environment="FrozenLake", kind="frozen_lake",
         group=number % STEP // GROUP, member=number % GROUP, seed=number // GROUP, success=solved,
         episode_return=float(solved), score=float(solved), advantage=stream.gauss(0, 1), group_std=stream.random(),
-        kept=stream.random() < 0.7, turns=stream.randint(1, 5), reply_tokens=stream.randint(20, 400),
+        kept=stream.random() < 0.7, turns=stream.randint(1, 5), response_tokens=stream.randint(20, 400),
         parse_failures=int(faulty), faults=" cut_off " if faulty else "", stop="terminated",
         shard=f"s{number // STEP}", offset=number, length=1,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 and the asynchronous one, which decodes in a process of its own. Seconds to start, and sampled tokens per second.
 
 Needs `requirements/cluster.txt`. Both play the same 128 trajectories by the same turn loop, which asks for a
-trajectory's next reply as soon as its last one is there, three times after a warm-up; they are measured in turn.
+trajectory's next response as soon as its last one is there, three times after a warm-up; they are measured in turn.
 
     python -m benchmarks.vllm_engines [--rounds N]
 """
@@ -115,22 +115,22 @@ def asynchronous() -> Iterator[Any]:
 
 
 class AsynchronousSampler:
-    """`ReplySampler` on vLLM's asynchronous engine: a coroutine for each reply, in the loop's thread."""
+    """`ResponseSampler` on vLLM's asynchronous engine: a coroutine for each response, in the loop's thread."""
 
     def __init__(self, engine: Any, loop: asyncio.AbstractEventLoop, rows: int, stops: set[int], seed: int) -> None:
         self.engine, self.loop, self.stops, self.seed = engine, loop, stops, seed
         self.contexts: list[list[int]] = [[] for _ in range(rows)]
-        self.replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.responses: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.open = self.asked = self.sampled_tokens = 0
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         self.contexts[row] = self.contexts[row] + ids
         self.open += 1
         self.asked += 1
-        request = self._reply(row, f"{self.seed}-{self.asked}", max_tokens)
+        request = self._response(row, f"{self.seed}-{self.asked}", max_tokens)
         asyncio.run_coroutine_threadsafe(request, self.loop)
 
-    async def _reply(self, row: int, key: str, max_tokens: int) -> None:
+    async def _response(self, row: int, key: str, max_tokens: int) -> None:
         from vllm import SamplingParams
         from vllm.inputs import tokens_input
         from vllm.sampling_params import RequestOutputKind
@@ -148,29 +148,29 @@ class AsynchronousSampler:
         )
         try:
             async for output in self.engine.generate(tokens_input(self.contexts[row]), parameters, key):
-                self.replies.put((row, output.outputs[0]))
+                self.responses.put((row, output.outputs[0]))
         except Exception as error:
-            self.replies.put(error)
+            self.responses.put(error)
 
     def advance(self, *, patient: bool = True) -> list[Any] | None:
-        from engine.rollout.types import Reply
+        from engine.rollout.types import Response
 
         if not self.open:
             return [] if patient else None
-        found = [self.replies.get()] if patient else []
-        while not self.replies.empty():
-            found.append(self.replies.get())
+        found = [self.responses.get()] if patient else []
+        while not self.responses.empty():
+            found.append(self.responses.get())
         told = []
         for one in found:
             if isinstance(one, Exception):
                 raise one
-            row, reply = one
-            ids = list(reply.token_ids)
+            row, response = one
+            ids = list(response.token_ids)
             self.contexts[row] += ids
             self.open -= 1
             self.sampled_tokens += len(ids)
-            ended, logprobs = ids[-1] in self.stops, list(reply.logprobs.logprobs)
-            told.append(Reply(row=row, ids=ids, logprobs=logprobs, entropies=None, ended=ended))
+            ended, logprobs = ids[-1] in self.stops, list(response.logprobs.logprobs)
+            told.append(Response(row=row, ids=ids, logprobs=logprobs, entropies=None, ended=ended))
         return told
 
     def restart(self, row: int) -> None:

@@ -35,7 +35,7 @@ class CheckpointError(StarboardError):
     """A checkpoint that is missing, incomplete or from another configuration."""
 
 
-class MendableFault(StarboardError):
+class RetryableFault(StarboardError):
     """What broke under the run, such as a dead actor, a lost node or a phase that hangs, and not by the user's doing.
 
     A fresh start from the newest checkpoint may go well, so the run's supervisor tries one.

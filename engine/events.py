@@ -72,7 +72,7 @@ class GroupsFiltered(EventBase):
     environments: list[int]
     seeds: list[int]
     returns: list[list[float | None]]
-    spreads: list[float | None]  # unbiased standard deviations of returns
+    stds: list[float | None]  # unbiased standard deviations of returns
     scores: list[float | None]  # what the filter chose by
     kept: list[int]
     threshold: float  # score of the last group kept; 0 when none was
@@ -172,7 +172,7 @@ class RunFailed(EventBase):
     message: str
     remedy: str = ""
     traceback: str = ""
-    mendable: bool = False  # a fresh start from the newest checkpoint may go well
+    retryable: bool = False  # a fresh start from the newest checkpoint may go well
 
 
 Event = Annotated[

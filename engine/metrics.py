@@ -34,11 +34,11 @@ SECTIONS: tuple[Section, ...] = (
 # the six that every run shows first
 OVERVIEW: tuple[Chart, ...] = (
     Chart("Success", ("rollout/success", "eval/success")),
-    Chart("Reward", ("reward/mean", "reward/in_group_std")),
+    Chart("Reward", ("reward/mean", "reward/within_group_std")),
     Chart("Policy entropy", ("policy/entropy",)),
     Chart("Mutual information", ("collapse/mi_ratio", "collapse/retrieval_above_chance")),
     Chart("Gradient norm", ("optim/grad_norm",)),
-    Chart("Reply length", ("rollout/reply_tokens",)),
+    Chart("Response length", ("rollout/response_tokens",)),
 )
 
 GLOSSARY: dict[str, Metric] = {

@@ -1,7 +1,7 @@
 """Playing by hand: one episode through the same parser, budgets and penalties as a model's, in a browser or a terminal.
 
-An episode is its configuration, its seed and the replies so far. Nothing else is kept: the state is found by playing
-the replies again.
+An episode is its configuration, its seed and the responses so far. Nothing else is kept: the state is found by playing
+the responses again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
 from engine.errors import ConfigError
-from engine.rollout.action_parser import SEPARATOR, parse_reply
+from engine.rollout.action_parser import SEPARATOR, parse_response
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.prompts import opener
@@ -49,21 +49,23 @@ class EpisodeByHand:
         self.stop = ""
 
     @classmethod
-    def replay(cls, config: EnvironmentConfig, seed: int, replies: list[str], *, think: bool = False) -> EpisodeByHand:
-        """The episode after `replies`; those after its end are ignored."""
+    def replay(
+        cls, config: EnvironmentConfig, seed: int, responses: list[str], *, think: bool = False
+    ) -> EpisodeByHand:
+        """The episode after `responses`; those after its end are ignored."""
         played = cls(config, seed, think=think)
-        for reply in replies:
+        for response in responses:
             if not played.stop:
-                played.play(reply)
+                played.play(response)
         return played
 
-    def play(self, reply: str) -> dict[str, Any]:
-        """One turn. `reply` is what a model would write, its opener included or not; JSON-serialisable outcome."""
+    def play(self, response: str) -> dict[str, Any]:
+        """One turn. `response` is what a model would write, its opener included or not; JSON-serialisable outcome."""
         if self.stop:
             raise RuntimeError(f"The episode is over ({self.stop}); begin another.")
         start = opener(think=self.think)
-        text = reply if reply.lstrip().startswith(start) else start + reply
-        parsed = parse_reply(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
+        text = response if response.lstrip().startswith(start) else start + response
+        parsed = parse_response(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
         outcome = self.episode.play(parsed)
         self.total_reward += outcome.reward
         self.total_penalty += outcome.penalty
@@ -117,7 +119,7 @@ def check_env_main(argv: list[str]) -> int:
 def play_main(argv: list[str]) -> int:
     """`python -m engine play KIND [--seed N] [--set key=value]`: type actions, see what they do."""
     parser = _parser("play")
-    parser.add_argument("--seed", type=int, default=1, help="which puzzle; 0 or more")
+    parser.add_argument("--seed", type=int, default=1, help="which problem; 0 or more")
     options = parser.parse_args(argv)
     if options.seed < 0:
         raise ConfigError(f"--seed is {options.seed}.", remedy="Give 0 or more.")

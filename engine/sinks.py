@@ -6,7 +6,7 @@ import sys
 
 from engine.events import Event
 
-SHOWN = ("rollout/success", "reward/mean", "reward/in_group_std", "policy/entropy", "optim/grad_norm", "time/step")
+SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/entropy", "optim/grad_norm", "time/step")
 
 
 def print_event(event: Event) -> None:

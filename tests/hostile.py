@@ -1,5 +1,5 @@
 """Strings that agents, environments and users may write, each an attack on some viewer of text. Tests put them into
-everything that is shown: names, replies, observations, log lines, messages of exceptions.
+everything that is shown: names, responses, observations, log lines, messages of exceptions.
 
 Every string that can carry one has a mark like `h07` in it, so that a test can tell which one got through.
 """
@@ -106,7 +106,7 @@ _LONG = ["h90" + "A" * 200_000, "h91 " + "\n" * 5_000, "h92" + "<" * 20_000]
 _UNSTORABLE = ["h95\x00h95", "h96\ud800h96", "\udfff\ud800h97"]
 
 STORABLE = [*_MARKUP, *_LINKS, *_TEMPLATES, *_DATA, *_TERMINAL, *_UNICODE, *_LONG]
-# NUL and lone surrogates cannot be stored by every database, yet a model's reply in a file may hold them
+# NUL and lone surrogates cannot be stored by every database, yet a model's response in a file may hold them
 HOSTILE = [*STORABLE, *_UNSTORABLE]
 
 

@@ -31,7 +31,7 @@ def examples() -> dict[str, Any]:
         "states": [*(state.value for state in RunState), RESTARTING],
         "judgements": JUDGEMENTS,
         "lines": LINES,
-        "metric": describe("reward/in_group_std"),
+        "metric": describe("reward/within_group_std"),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         "drawing": environment.drawing(),
     }

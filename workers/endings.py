@@ -19,7 +19,7 @@ class Ending:
     state: RunState
     reason: str
     remedy: str = ""
-    mendable: bool = False  # a fresh start from the newest checkpoint may go well
+    retryable: bool = False  # a fresh start from the newest checkpoint may go well
     fork_before: int | None = None  # a rule asks for a fork from the last checkpoint before this step
 
 
@@ -37,7 +37,7 @@ def ending_of(
     `begun`: it had said that it started. `interrupted`: the machine ended the engine (Starboard was shut down, or the
     machine restarted). Nobody asked the run to end then, so it is queued again.
     """
-    if last_word is not None and not (interrupted and last_word.get("mendable")):
+    if last_word is not None and not (interrupted and last_word.get("retryable")):
         return _as_it_said(last_word)
     if stop_asked:
         return Ending(
@@ -53,7 +53,7 @@ def ending_of(
             reason=f"The engine refused to start. It said:\n{log}",
             remedy="Mend what it names and launch a clone.",
         )
-    return _without_a_word(exit_status, log, mendable=begun or _was_killed(exit_status))
+    return _without_a_word(exit_status, log, retryable=begun or _was_killed(exit_status))
 
 
 def _was_killed(exit_status: int | None) -> bool:
@@ -67,13 +67,13 @@ def _as_it_said(event: dict[str, Any]) -> Ending:
             state=RunState.FAILED,
             reason=f"{event['error']}: {event['message']}",
             remedy=event.get("remedy", ""),
-            mendable=event.get("mendable", False),
+            retryable=event.get("retryable", False),
         )
     state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
     return Ending(state=state, reason=event["reason"], fork_before=event.get("fork_before"))
 
 
-def _without_a_word(exit_status: int | None, log: str, *, mendable: bool) -> Ending:
+def _without_a_word(exit_status: int | None, log: str, *, retryable: bool) -> Ending:
     reason = f"The engine ended without a word: it {exit_in_words(exit_status)}."
     remedy = "Read the end of its log, then resume from the newest checkpoint."
     if exit_status == -signal.SIGKILL:
@@ -81,7 +81,7 @@ def _without_a_word(exit_status: int | None, log: str, *, mendable: bool) -> End
         remedy = "Lower rollout.groups or optimizer.micro_batch_tokens, or free memory, and resume."
     if log:
         reason += f"\nThe end of its log:\n{log}"
-    return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy, mendable=mendable)
+    return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy, retryable=retryable)
 
 
 def exit_in_words(exit_status: int | None) -> str:

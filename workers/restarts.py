@@ -38,7 +38,7 @@ class Fault(TypedDict):
 def after_fault(
     run: Run, ending: Ending, *, progressed: bool, pauses: Sequence[float]
 ) -> tuple[Ending, dict[str, Any]]:
-    """How the run goes on, or ends for good, after a mendable `ending`; and the fields to be written with its state.
+    """How the run goes on, or ends for good, after a retryable `ending`; and the fields to be written with its state.
 
     `progressed`: the attempt completed a step or saved a checkpoint. `pauses` are seconds before each restart.
     """

@@ -95,7 +95,7 @@ def _step_completed(rows: Rows, payload: dict[str, Any]) -> None:
     rows.fields |= {name: payload[name] for name in ("step", "tokens", "seconds", "metrics")}
 
 
-GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "spreads", "filter")
+GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "stds", "filter")
 GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
 
 

@@ -119,7 +119,7 @@ def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str
         group_std=record["group_std"],
         kept=record["kept"],
         turns=len(record["turns"]),
-        reply_tokens=sum(record["tokens"]["sampled"]),
+        response_tokens=sum(record["tokens"]["sampled"]),
         parse_failures=sum(turn["parse"] not in WELL_FORMED for turn in record["turns"]),
         faults=as_column(turn["parse"] for turn in record["turns"]),
         stop=record["stop"],

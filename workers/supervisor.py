@@ -286,7 +286,7 @@ class Supervisor:
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
         fields: dict[str, Any] = {}
-        if ending.mendable and not swept.left and self.run.requested != Request.STOP:
+        if ending.retryable and not swept.left and self.run.requested != Request.STOP:
             ending, fields = after_fault(
                 self.run, ending, progressed=self._has_progressed(), pauses=self.limits.restart_pauses
             )

@@ -1,7 +1,7 @@
 """The learner's update of a model of 0.5 billion parameters and random weights: speed, utilisation and memory.
 
 Needs torch, transformers and pydantic. The update is the engine's own (`engine.training.learner`): micro-batches, loss,
-clipping, AdamW, and packs with `--packing`. Trajectories are made up; half of their tokens count as sampled, in replies
+clipping, AdamW, and packs with `--packing`. Trajectories are made up; half of their tokens count as sampled, in responses
 of 64.
 
     python -m benchmarks.gpu.learner [--small] [--rows N] [--length N] [--micro-batch-tokens N] [--checkpointing]
@@ -34,7 +34,7 @@ from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner
 
-REPLY = 64  # tokens, after as many that were given
+RESPONSE = 64  # tokens, after as many that were given
 WARM_UP = 2
 PRODUCT = {"cuda": 8192, "cpu": 1024}  # width of the matrices of the product
 
@@ -155,9 +155,9 @@ def estimated_bytes(learner: Learner, shape: ModelShape, *, tokens: int, share: 
 
 
 def made_up_batch(rows: int, length: int, *, vocabulary: int) -> Batch:
-    """`rows` (B) of `length` (T) random tokens, of which every second stretch of `REPLY` was sampled."""
+    """`rows` (B) of `length` (T) random tokens, of which every second stretch of `RESPONSE` was sampled."""
     draw = torch.Generator().manual_seed(0)
-    mask = ((torch.arange(length).expand(rows, length) // REPLY) % 2).float()  # (B, T)
+    mask = ((torch.arange(length).expand(rows, length) // RESPONSE) % 2).float()  # (B, T)
     scores = torch.randn(rows, generator=draw)
     logprobs = -torch.rand(rows, length, generator=draw) * mask
     whole: dict[str, Tensor] = {

@@ -1,7 +1,7 @@
 """A short run on Ray with vLLM: colocated, disaggregated, and disaggregated with rollouts a step ahead.
 
 Needs the requirements for clusters; `RAY_ADDRESS` as for any run. A model of 0.5 billion parameters and random weights
-plays FrozenLake, so that every reply is as long as it may be. Told are medians over steps: seconds of each phase
+plays FrozenLake, so that every response is as long as it may be. Told are medians over steps: seconds of each phase
 (`time/…`; with the rollout ahead, `time/rollout` is what the learner waited for it) and of the whole step. What needs
 two sets of GPUs is left out where there are too few, and named.
 
@@ -79,7 +79,7 @@ def config_of(options: argparse.Namespace, model: str, arrangement: str) -> dict
         "backend": "ray",
         "steps": WARM_UP + options.steps,
         "model": {"path": model},
-        "environments": [{"kind": "frozen_lake", "max_turns": 2 if small else 5, "max_reply_tokens": 40}],
+        "environments": [{"kind": "frozen_lake", "max_turns": 2 if small else 5, "max_response_tokens": 40}],
         "rollout": {"groups": 4 if small else 32, "group_size": 4 if small else 8},
         "optimizer": {"micro_batch_tokens": 0 if small else 8192, "learning_rate": 1e-6},
         "diagnostics": {"every": 0},

@@ -1,9 +1,9 @@
 """Tokens per second of vLLM and of our own sampler: the same model of random weights, prompts and lengths.
 
 Needs torch, transformers and pydantic, and vLLM for its half; without it only ours is measured. Each runs in a process
-of its own, through the interface that a run uses, `ReplySampler`.
+of its own, through the interface that a run uses, `ResponseSampler`.
 
-    python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--reply N] [--memory-share X]
+    python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--memory-share X]
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="a very small model and few rows, for any machine")
     parser.add_argument("--rows", type=int, help="trajectories at once")
     parser.add_argument("--prompt", type=int, help="tokens of each prompt; all differ")
-    parser.add_argument("--reply", type=int, help="tokens of each reply")
+    parser.add_argument("--response", type=int, help="tokens of each response")
     parser.add_argument("--memory-share", type=float, default=0.8, help="of the GPU's memory, for vLLM")
     parser.add_argument("--only", choices=sorted(SAMPLERS), help="measure one of them in this process")
     parser.add_argument("--model", help="with --only: a directory")
     options = parser.parse_args()
     options.rows = options.rows or (8 if options.small else 256)
     options.prompt = options.prompt or (32 if options.small else 512)
-    options.reply = options.reply or (16 if options.small else 256)
+    options.response = options.response or (16 if options.small else 256)
     if options.only:
         sys.stdout.write(json.dumps(round(speed(SAMPLERS[options.only](options), options))) + "\n")
         return 0
@@ -50,7 +50,7 @@ def main() -> int:
         "device": device_name(),
         "rows": options.rows,
         "prompt": options.prompt,
-        "reply": options.reply,
+        "response": options.response,
         "vllm_tokens_per_second": vllm,
         "ours_tokens_per_second": ours,
         "ratio": round(vllm / ours, 2) if vllm else None,
@@ -61,7 +61,7 @@ def main() -> int:
 
 def measure(which: str, path: str, options: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "benchmarks.gpu.sampler", "--only", which, "--model", path]
-    for name in ("rows", "prompt", "reply", "memory_share"):
+    for name in ("rows", "prompt", "response", "memory_share"):
         command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -79,13 +79,13 @@ def speed(start: Start, options: argparse.Namespace) -> float:
         sampler = start([repeat])
         began = time.monotonic()
         for row, ids in enumerate(prompts(options, seed=repeat)):
-            sampler.submit(row, ids, max_tokens=options.reply)
-        replies = 0
+            sampler.submit(row, ids, max_tokens=options.response)
+        responses = 0
         while done := sampler.advance():
-            replies += len(done)
-        if replies != options.rows:
-            raise SystemExit(f"{replies} replies instead of {options.rows}")
-        rates.append(options.rows * options.reply / (time.monotonic() - began))
+            responses += len(done)
+        if responses != options.rows:
+            raise SystemExit(f"{responses} responses instead of {options.rows}")
+        rates.append(options.rows * options.response / (time.monotonic() - began))
     return float(statistics.median(rates[1:]))
 
 
@@ -117,7 +117,7 @@ def with_vllm(options: argparse.Namespace) -> Start:
 
     engine = VllmEngine(
         options.model,
-        max_context_tokens=options.prompt + options.reply,
+        max_context_tokens=options.prompt + options.response,
         rows=options.rows,
         memory_share=options.memory_share,
     )

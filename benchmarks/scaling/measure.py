@@ -40,11 +40,11 @@ from engine.rollout.batching import Batch, collate
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
 from engine.rollout.shards import read_records, write_shard
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 from engine.training.forward_size import tokens_per_pass
 from engine.training.rollout_metrics import rollout_metrics
 
-REPLY, GROUP_SIZE = 40, 4
+RESPONSE, GROUP_SIZE = 40, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def config_of(point: Point, model: str) -> RunConfig:
             "backend": "ray",
             "threads": 1,
             "model": {"path": model},
-            "environments": [{"kind": "frozen_lake", "max_turns": point.turns, "max_reply_tokens": REPLY}],
+            "environments": [{"kind": "frozen_lake", "max_turns": point.turns, "max_response_tokens": RESPONSE}],
             "rollout": {"groups": point.groups, "group_size": GROUP_SIZE},
             "optimizer": {"updates_per_step": 1, "learning_rate": 1e-9},
             "cluster": {"sampler": "torch", "samplers": point.samplers, "learners": point.learners},
@@ -214,7 +214,7 @@ def made_up_pairs(seed: int) -> Pairs:
 
 
 class Scripted:
-    """A policy that costs nothing: every reply is the same tokens."""
+    """A policy that costs nothing: every response is the same tokens."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, int]] = []
@@ -228,10 +228,10 @@ class Scripted:
     def release(self, row: int) -> None:
         """It remembers nothing."""
 
-    def advance(self, *, patient: bool = True) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Response]:
         asked, self.asked = self.asked, []
         return [
-            Reply(row=row, ids=[20] * most, logprobs=[-1.0] * most, entropies=[1.0] * most, ended=False)
+            Response(row=row, ids=[20] * most, logprobs=[-1.0] * most, entropies=[1.0] * most, ended=False)
             for row, most in asked
         ]
 
@@ -250,8 +250,8 @@ def step_of(point: Point, config: RunConfig, trajectories: list[Trajectory], bat
         turns=sum(len(trajectory.turns) for trajectory in trajectories),
         tokens=sum(len(trajectory.ids) for trajectory in trajectories),
         sampled=sampled,
-        prompted=sum(trajectory.turns[0].reply_start for trajectory in trajectories if trajectory.turns),
-        passes=max(sum(turn.reply_end - turn.reply_start for turn in one.turns) for one in trajectories),
+        prompted=sum(trajectory.turns[0].response_start for trajectory in trajectories if trajectory.turns),
+        passes=max(sum(turn.response_end - turn.response_start for turn in one.turns) for one in trajectories),
         parts=len(batch.micro_batches(rows, max_tokens=most)),
         samplers=point.samplers,
         learners=point.learners,

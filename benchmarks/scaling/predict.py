@@ -17,7 +17,7 @@ from engine.policies.model_shape import ModelShape
 
 FLOAT, HALF = 4, 2  # bytes
 GROUP_SIZE, TURNS = 16, 5
-GIVEN, REPLY = 150, 250  # tokens that a turn begins with, and of its reply
+GIVEN, RESPONSE = 150, 250  # tokens that a turn begins with, and of its response
 MICRO_BATCHES = (16384, 8192, 4096, 2048)
 WEIGHTS = 0.6  # of a sampler's memory, at most
 EIGHTHS = (1, 2, 3, 4, 5, 6, 7)
@@ -40,15 +40,15 @@ class Place:
 
     @property
     def step(self) -> Step:
-        length = TURNS * (GIVEN + REPLY)
+        length = TURNS * (GIVEN + RESPONSE)
         return Step(
             trajectories=self.trajectories,
             group_size=GROUP_SIZE,
             turns=self.trajectories * TURNS,
             tokens=self.trajectories * length,
-            sampled=self.trajectories * TURNS * REPLY,
+            sampled=self.trajectories * TURNS * RESPONSE,
             prompted=self.trajectories * GIVEN,
-            passes=TURNS * REPLY,
+            passes=TURNS * RESPONSE,
             parts=ceil(self.trajectories / max(1, self.micro_batch // length)),
             samplers=self.samplers,
             learners=self.learners,
@@ -64,7 +64,7 @@ class Place:
 
 
 def sampling(place: Place) -> float:
-    """Prompts at the speed of products, replies at the speed at which weights and the cache are read."""
+    """Prompts at the speed of products, responses at the speed at which weights and the cache are read."""
     shape, step, gpu, assumed = place.shape, place.step, place.gpu, place.assumed
     rows = ceil(step.sampler_share * step.trajectories)
     waves, at_once = ceil(rows / VLLM_ROWS), min(rows, VLLM_ROWS)
@@ -200,7 +200,7 @@ def micro_batch(place: Place) -> int:
 
 def held(place: Place, tokens: int) -> int:
     """Bytes of a learner at work, activations recomputed."""
-    sampled = round(tokens * REPLY / (GIVEN + REPLY))
+    sampled = round(tokens * RESPONSE / (GIVEN + RESPONSE))
     found = learner_memory(
         place.shape, tokens=tokens, sampled=sampled, half=True, checkpointing=True, learners=place.learners, gpu=True
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Of all processes together. `tokens` are those of whole trajectories, `sampled` of replies, `prompted` of first
+    """Of all processes together. `tokens` are those of whole trajectories, `sampled` of responses, `prompted` of first
     prompts; members of a group share theirs, and a sampler reads it once."""
 
     trajectories: int

@@ -38,13 +38,13 @@ _ALL = (
     ),
     Experiment(
         name="responses_per_prompt",
-        question="At 128 trajectories a step, are many puzzles or many trajectories of each better?",
+        question="At 128 trajectories a step, are many problems or many trajectories of each better?",
         changes=SHORT,
         arms=tuple(
             Arm(label=f"{groups} x {size}", changes=(f"rollout.groups={groups}", f"rollout.group_size={size}"))
             for groups, size in ((64, 2), (32, 4), (16, 8), (4, 32))
         ),
-        curves=("rollout/success", "reward/in_group_std", "optim/grad_norm"),
+        curves=("rollout/success", "reward/within_group_std", "optim/grad_norm"),
     ),
     Experiment(
         name="online",
@@ -68,7 +68,7 @@ _ALL = (
             for turned in (False, True)
             for think in (True, False)
         ),
-        curves=("rollout/success", "policy/entropy", "reward/in_group_std"),
+        curves=("rollout/success", "policy/entropy", "reward/within_group_std"),
     ),
     Experiment(
         name="rare_wins",
@@ -79,7 +79,7 @@ _ALL = (
             Arm(label="GRPO, not divided", changes=("algorithm.scale_by_std=false",)),
             Arm(label="RLOO", changes=("algorithm.estimator='rloo'",)),
         ),
-        curves=("rollout/success", "policy/entropy", "reward/in_group_std"),
+        curves=("rollout/success", "policy/entropy", "reward/within_group_std"),
     ),
     Experiment(
         name="slip_rate",
@@ -96,10 +96,10 @@ _ALL = (
             for rate in (1.0, 0.8, 0.6)
             for keep in (False, True)
         ),
-        curves=("rollout/success", "reward/in_group_std", "collapse/mi_ratio"),
+        curves=("rollout/success", "reward/within_group_std", "collapse/mi_ratio"),
     ),
     Experiment(
-        name="gradient_by_spread",
+        name="gradient_by_reward_std",
         question="Do groups with more spread of returns pull harder at the task, and no harder at entropy?",
         changes=SHORT,
         arms=(Arm(label="starter"),),
@@ -124,7 +124,7 @@ _ALL = (
             for rate in ("1e-3", "2e-3")
             for label, preset in ALGORITHMS.items()
         ),
-        curves=("rollout/success", "policy/entropy", "reward/in_group_std", "optim/grad_norm"),
+        curves=("rollout/success", "policy/entropy", "reward/within_group_std", "optim/grad_norm"),
     ),
     Experiment(
         name="along_a_collapse",

@@ -89,17 +89,17 @@ def loss_scale(kept_ratio: float, scaling: LossScaling) -> float:
     return {"none": 1.0, "linear": kept_ratio, "sqrt": math.sqrt(kept_ratio)}[scaling]
 
 
-def _spread(values: Tensor) -> Tensor:
+def _std(values: Tensor) -> Tensor:
     if len(values) < 2:
         return values.new_zeros(())
     return ((values - values.mean()).square().sum() / (len(values) - 1)).sqrt()
 
 
 GROUP_METRICS: dict[str, Callable[[Tensor], Tensor]] = {
-    "reward_variance": _spread,
+    "reward_variance": _std,
     "reward_mean": torch.mean,
     "reward_sum": torch.sum,
     "entropy": torch.mean,
-    "entropy_variance": _spread,
+    "entropy_variance": _std,
     "length": torch.mean,
 }

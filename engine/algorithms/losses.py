@@ -82,7 +82,7 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Nor
     token_mean: over all sampled tokens. sequence_mean_token_sum: sum in each trajectory, mean over trajectories
     (Dr. GRPO). sequence_mean_token_mean: mean in each, mean over trajectories (GRPO). Rows without a sampled token do
     not count. sequence_mean_token_sum_norm: sequence_mean_token_sum over a constant length besides (arXiv 2503.20783
-    divides by the longest reply allowed). `loss_normalizer` has the constant; without a `normalizer` it is 1.
+    divides by the longest response allowed). `loss_normalizer` has the constant; without a `normalizer` it is 1.
     """
     return AGGREGATIONS[how](losses, mask, normalizer)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 Method = Literal["mean", "mean_std", "asym_clip"]
-NO_SPREAD = 1e-6
+NO_VARIANCE = 1e-6
 
 
 def normalized(scores: Tensor, together: Tensor, method: Method) -> Tensor:
@@ -32,7 +32,7 @@ def _mean(scores: Tensor) -> Tensor:
 
 def _mean_std(scores: Tensor) -> Tensor:
     spread = scores.std()
-    return _mean(scores) / (spread + NO_SPREAD) if spread > NO_SPREAD else torch.zeros_like(scores)
+    return _mean(scores) / (spread + NO_VARIANCE) if spread > NO_VARIANCE else torch.zeros_like(scores)
 
 
 def _asym_clip(scores: Tensor) -> Tensor:

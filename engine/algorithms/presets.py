@@ -1,6 +1,6 @@
 """Algorithms by name, as changes to a `RunConfig`. No torch: forms and the command line read this.
 
-A preset decides what makes an algorithm itself (estimator, clips, aggregation, KL, filter) and nothing else: puzzles,
+A preset decides what makes an algorithm itself (estimator, clips, aggregation, KL, filter) and nothing else: problems,
 sizes, learning rates and the entropy bonus stay as they are. Every preset decides the same fields, so that choosing
 another leaves nothing of the first behind.
 """
@@ -85,19 +85,19 @@ PRESETS: dict[str, Preset] = {
     ),
     "grpo": Preset(
         title="GRPO",
-        one_line="No critic: a trajectory is judged against the others of its puzzle, each trajectory counting alike.",
+        one_line="No critic: a trajectory is judged against the others of its problem, each trajectory counting alike.",
         paper="arXiv 2402.03300",
         overrides=_overrides(estimator="grpo", aggregation="sequence_mean_token_mean"),
     ),
     "dr_grpo": Preset(
         title="Dr. GRPO",
-        one_line="GRPO without dividing by spread or length, which favour puzzles of even outcome and long failures.",
+        one_line="GRPO without dividing by spread or length, which favour problems of even outcome and long failures.",
         paper="arXiv 2503.20783",
         overrides=_overrides(estimator="dr_grpo", scale_by_std=False, aggregation="sequence_mean_token_sum_norm"),
     ),
     "dapo": Preset(
         title="DAPO",
-        one_line="GRPO by the token: room for rare tokens, fresh puzzles where none differ, a cost of length, no KL.",
+        one_line="GRPO by the token: room for rare tokens, fresh problems where none differ, a cost of length, no KL.",
         paper="arXiv 2503.14476",
         overrides=_overrides(
             estimator="grpo", clip_high=0.28, strategy="top_p", value=1.0, refill=2, overlong_buffer=0.2
@@ -105,7 +105,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "rloo": Preset(
         title="RLOO",
-        one_line="A trajectory against the mean of the others of its puzzle, as one action; KL is charged to reward.",
+        one_line="A trajectory against the mean of the others of its problem, as one action; KL is charged to reward.",
         paper="arXiv 2402.14740",
         overrides=_overrides(estimator="rloo", aggregation="sequence_mean_token_sum_norm", kl_in_reward=0.01),
     ),
@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "starpo_s": Preset(
         title="StarPO-S",
-        one_line="StarPO made stable: the most uncertain quarter of puzzles, a critic, no KL, a higher upper clip.",
+        one_line="StarPO made stable: the most uncertain quarter of problems, a critic, no KL, a higher upper clip.",
         paper="arXiv 2504.20073, section 4.2",
         overrides=_overrides(estimator="gae", clip_high=0.28, strategy="top_k", value=0.25, critic_warmup_steps=2),
     ),

@@ -9,14 +9,14 @@ from engine.algorithms.advantages import EPSILON
 from engine.algorithms.filtering import group_scores
 
 
-def spread_weights(returns: Tensor, groups: Tensor) -> Tensor:
+def reward_std_weights(returns: Tensor, groups: Tensor) -> Tensor:
     """`std_g / (max over groups of std + 1e-6)` for each trajectory (B,): a filter that drops no group but fades it.
 
     From raw returns (B,), on one scale (`on_one_scale`), and group ids (B,). 0 for all where no group has a spread.
     """
-    spreads = group_scores(returns, groups)  # (G,) in ascending order of id
+    stds = group_scores(returns, groups)  # (G,) in ascending order of id
     _, place = torch.unique(groups, return_inverse=True)
-    return spreads[place] / (spreads.max() + EPSILON)
+    return stds[place] / (stds.max() + EPSILON)
 
 
 def length_weights(mask: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from engine.cluster.connection import import_ray
 from engine.cluster.environment_actor import Rollout
 from engine.cluster.waiting import ActorDied, answer_of
 from engine.errors import EnvironmentFault
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_crew import Answer
 from engine.rollout.episode import Opening, TurnOutcome
@@ -30,10 +30,10 @@ class Stages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """`parsed` is the reply that is played, None where the episode is begun."""
+    """`parsed` is the response that is played, None where the episode is begun."""
 
     row: int
-    parsed: ParsedReply | None = None
+    parsed: ParsedResponse | None = None
 
 
 class Actors:
@@ -53,7 +53,7 @@ class Actors:
         reference = self._actor(row).open.remote(self.stages.rollout, row, spec, think=think)
         self.asked[reference] = Asked(row=row)
 
-    def give(self, row: int, parsed: ParsedReply) -> None:
+    def give(self, row: int, parsed: ParsedResponse) -> None:
         reference = self._actor(row).play.remote(self.stages.rollout, row, parsed)
         self.asked[reference] = Asked(row=row, parsed=parsed)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engine.cluster.actor_setup import place, set_up
 from engine.cluster.looking import Place
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.episode import Opening, TurnOutcome
 from engine.rollout.stage import Stage
@@ -35,7 +35,7 @@ class EnvironmentActor:
     def open(self, rollout: Rollout, row: int, spec: EpisodeSpec, *, think: bool) -> Opening:
         return self._stage(rollout).open(row, spec, think=think)
 
-    def play(self, rollout: Rollout, row: int, parsed: ParsedReply) -> TurnOutcome:
+    def play(self, rollout: Rollout, row: int, parsed: ParsedResponse) -> TurnOutcome:
         return self._stage(rollout).play(row, parsed)
 
     def _stage(self, rollout: Rollout) -> Stage:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.errors import ConfigError, MendableFault
+from engine.errors import ConfigError, RetryableFault
 
 
-class ClusterFault(MendableFault):
+class ClusterFault(RetryableFault):
     """A process, a node or Ray itself is gone, or a phase hangs: the run can go on from its last checkpoint."""
 
 

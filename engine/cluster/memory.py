@@ -178,9 +178,9 @@ def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
 
 
 def sampled_share(config: RunConfig, context: int) -> float:
-    """Which share of a micro-batch's tokens was sampled, at most: replies as long as they may be in a context that is
+    """Which share of a micro-batch's tokens was sampled, at most: responses as long as they may be in a context that is
     full, and a half where that is less, since trajectories are often shorter than the context."""
-    longest = max(environment.max_turns * environment.max_reply_tokens for environment in config.environments)
+    longest = max(environment.max_turns * environment.max_response_tokens for environment in config.environments)
     return min(1.0, max(0.5, longest / context))
 
 

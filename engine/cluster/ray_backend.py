@@ -229,7 +229,7 @@ class RayBackend:
         if self.config.cluster.sampler == "torch" and not self.config.cluster.overlap:
             return
         self._let_sleep()
-        known = [trajectory for trajectory in trajectories if trajectory.reply_tokens]
+        known = [trajectory for trajectory in trajectories if trajectory.response_tokens]
         if not known:
             return
         began = time.monotonic()

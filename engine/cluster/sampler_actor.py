@@ -21,7 +21,7 @@ from engine.config import RunConfig
 from engine.errors import StarboardError
 from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, own_stops_of
 from engine.policies.weight_sums import WeightSum, held_sums
-from engine.rollout.agent_proxy import AgentProxy, ReplySampler
+from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Trajectory
@@ -36,7 +36,7 @@ class Host(Protocol):
 
     context_tokens: int
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler: ...
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler: ...
 
     def load(self, weights: Mapping[str, Tensor]) -> None: ...
 
@@ -51,7 +51,7 @@ class TorchHost:
         compute_in(self.model, config.optimizer.precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler:
         from engine.policies.batched_sampler import BatchedSampler
 
         return BatchedSampler(self.model, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
@@ -84,7 +84,7 @@ class VllmHost:
         )
         self.context_tokens = self.engine.context_tokens
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ReplySampler:
+    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler:
         from engine.policies.vllm_sampler import VllmSampler
 
         return VllmSampler(self.engine, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)

@@ -58,7 +58,7 @@ class FromGpuToGpu(ABC):
         self._send()
 
     def revive(self, place: int) -> None:
-        """Once by way of the machines' memory: the others may be in the middle of a reply."""
+        """Once by way of the machines' memory: the others may be in the middle of a response."""
         if self.troupe.config.cluster.overlap:
             raise ClusterFault(
                 f"sampler {place} is gone, and the learners are ahead of the weights that it had.",

@@ -23,7 +23,7 @@ class AlgorithmConfig(Section):
         "grpo",
         description="Advantages. Against the group, no critic: grpo; dr_grpo (not divided by the spread); rloo (the "
         "mean of the others); reinforce_plus_plus_baseline (evened over the batch). reinforce_plus_plus: evened over "
-        "the batch alone. remax: against a greedy episode of the puzzle, "
+        "the batch alone. remax: against a greedy episode of the problem, "
         "which costs rollout. With a critic: gae (PPO); bi_level_gae (turns first, then the tokens of each).",
     )
     scale_by_std: bool = Field(True, description="grpo: divide by the group's standard deviation. Off is dr_grpo.")
@@ -52,7 +52,7 @@ class AlgorithmConfig(Section):
     )
     normalize_by: Literal["none", "state", "tag", "batch"] = Field(
         "none",
-        description="Scores are normalised before credit, among the trajectories of one puzzle (state), one "
+        description="Scores are normalised before credit, among the trajectories of one problem (state), one "
         "environment (tag) or the step (batch); none leaves them. The filter reads raw returns in any case, "
         "on one scale where there are several environments.",
     )

@@ -37,7 +37,7 @@ class RunConfig(Section):
 
     preset: str = Field("custom", max_length=60, description="The preset it started from; a label.")
     description: str = Field("", max_length=2000, description="What this run is for.")
-    seed: int = Field(1, ge=0, lt=1_000_000, description="Decides puzzles, sampling and shuffling.")
+    seed: int = Field(1, ge=0, lt=1_000_000, description="Decides problems, sampling and shuffling.")
     steps: int = Field(60, ge=1, le=1_000_000, description="Training steps.")
     backend: Literal["local", "ray"] = Field(
         "local",
@@ -98,10 +98,10 @@ class RunConfig(Section):
                 "while training. Set it to 0 and use `python -m engine probe` on a checkpoint, or use one learner."
             )
         for environment in self.environments:
-            if environment.max_reply_tokens >= self.rollout.max_context_tokens:
+            if environment.max_response_tokens >= self.rollout.max_context_tokens:
                 raise ValueError(
                     f"rollout.max_context_tokens: {self.rollout.max_context_tokens} leaves no room for a prompt before "
-                    f"a reply of up to {environment.max_reply_tokens} tokens. Raise it or lower max_reply_tokens."
+                    f"a response of up to {environment.max_response_tokens} tokens. Raise it or lower max_response_tokens."
                 )
         return self
 

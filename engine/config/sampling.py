@@ -21,25 +21,25 @@ class EnvironmentConfig(Section):
         0,
         ge=0,
         le=4096,
-        description="Its puzzles per step, out of rollout.groups. 0 is an even share of what the others leave.",
+        description="Its problems per step, out of rollout.groups. 0 is an even share of what the others leave.",
     )
     parameters: dict[str, Any] = Field(default_factory=dict, description="The kind's own parameters.")
     instruction: str = Field(
         "", max_length=4000, description="What the model is told to do; the kind's own words when empty."
     )
-    max_turns: int = Field(5, ge=1, le=200, description="Replies per trajectory. More reach further and cost more.")
+    max_turns: int = Field(5, ge=1, le=200, description="Responses per trajectory. More reach further and cost more.")
     max_actions_per_turn: int = Field(
-        2, ge=1, le=50, description="Actions read from one reply; the rest are ignored and counted."
+        2, ge=1, le=50, description="Actions read from one response; the rest are ignored and counted."
     )
     max_actions: int = Field(10, ge=1, le=2000, description="Actions per trajectory, over all turns.")
-    max_reply_tokens: int = Field(
-        40, ge=4, le=32768, description="Tokens sampled per turn at most. Too few cut replies before their answer."
+    max_response_tokens: int = Field(
+        40, ge=4, le=32768, description="Tokens sampled per turn at most. Too few cut responses before their answer."
     )
     format_penalty: float = Field(
         -0.1,
         ge=-100,
         le=0,
-        description="Added to the score for each turn whose reply is malformed or names an "
+        description="Added to the score for each turn whose response is malformed or names an "
         "unknown action. 0 turns it off; the model is never shown it.",
     )
 
@@ -117,10 +117,10 @@ class ModelConfig(Section):
 
 class RolloutConfig(Section):
     groups: int = Field(
-        16, ge=1, le=4096, description="Different puzzles per step (P). More make the gradient steadier."
+        16, ge=1, le=4096, description="Different problems per step (P). More make the gradient steadier."
     )
     group_size: int = Field(
-        8, ge=1, le=1024, description="Trajectories per puzzle (G). At 1 group-relative advantages carry no signal."
+        8, ge=1, le=1024, description="Trajectories per problem (G). At 1 group-relative advantages carry no signal."
     )
     temperature: float = Field(1.0, gt=0, le=5, description="Of sampling in training. Lower explores less.")
     context: Literal["full", "last_k_turns", "single_turn_summary"] = Field(
@@ -139,14 +139,14 @@ class RolloutConfig(Section):
         1024,
         ge=32,
         le=1_000_000,
-        description="Tokens that the model sees at once, its reply counted: under the full context the whole "
+        description="Tokens that the model sees at once, its response counted: under the full context the whole "
         "trajectory. A trajectory that would pass it, or the model's own limit if lower, ends and says so.",
     )
     refill: int = Field(
         0,
         ge=0,
         le=20,
-        description="Groups whose returns are all equal are followed by groups of fresh puzzles, and those again, up "
+        description="Groups whose returns are all equal are followed by groups of fresh problems, and those again, up "
         "to so many times a step (DAPO's dynamic sampling). 0 never; more cost rollout time and fill every update. "
         "Needs a filter that drops the equal ones.",
     )
@@ -162,14 +162,14 @@ class RolloutConfig(Section):
         0.0,
         ge=0,
         le=1,
-        description="Share of a reply's token limit within which it begins to cost (DAPO's over-long punishment). 0 "
-        "never costs; 0.2 leaves the first four fifths free. Keeps replies from being cut before their answer.",
+        description="Share of a response's token limit within which it begins to cost (DAPO's over-long punishment). 0 "
+        "never costs; 0.2 leaves the first four fifths free. Keeps responses from being cut before their answer.",
     )
     overlong_penalty: float = Field(
         -1.0,
         ge=-100,
         le=0,
-        description="What a reply costs that fills its limit; within overlong_buffer it grows to that evenly.",
+        description="What a response costs that fills its limit; within overlong_buffer it grows to that evenly.",
     )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
 

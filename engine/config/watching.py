@@ -57,14 +57,14 @@ class DiagnosticsConfig(Section):
 class EvaluationConfig(Section):
     every: int = Field(10, ge=0, le=100_000, description="Steps between evaluations; 0: only the last step.")
     at_start: bool = Field(True, description="Evaluate before the first update.")
-    episodes: int = Field(128, ge=1, le=100_000, description="Held-out puzzles, one episode each.")
-    final_episodes: int = Field(256, ge=1, le=100_000, description="Held-out puzzles after the last step.")
+    episodes: int = Field(128, ge=1, le=100_000, description="Held-out problems, one episode each.")
+    final_episodes: int = Field(256, ge=1, le=100_000, description="Held-out problems after the last step.")
     temperature: float = Field(1.0, ge=0, le=5, description="Of sampling in evaluation; 0 is greedy.")
     first_seed: int = Field(
         1_000_000_000,
         ge=1_000_000_000,
         le=2_000_000_000,
-        description="Seed of the first held-out puzzle. Training seeds stay below 1,000,000,000, so none is shared.",
+        description="Seed of the first held-out problem. Training seeds stay below 1,000,000,000, so none is shared.",
     )
 
 
@@ -90,7 +90,7 @@ class CaptureConfig(Section):
         ge=0,
         le=100_000,
         description="Trajectories kept of a recorded step; 0: all. The best, the worst and one of each group with "
-        "equal returns, a fault or an unparsed reply are kept even above it, and a tenth of it by lot; what is left "
+        "equal returns, a fault or an unparsed response are kept even above it, and a tenth of it by lot; what is left "
         "makes such groups whole, and then takes groups by lot.",
     )
     keep_steps: int = Field(

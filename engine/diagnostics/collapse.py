@@ -13,7 +13,14 @@ from typing import Any
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Metrics, Verdict
 from engine.diagnostics.history_rules import FallsFromBest, Spike, ZScore
-from engine.diagnostics.joint_rules import FIRING, Agreement, NoSignal, SpreadLost, TemplateCollapse, without_signal
+from engine.diagnostics.joint_rules import (
+    FIRING,
+    Agreement,
+    NoSignal,
+    RewardStdCollapsed,
+    TemplateCollapse,
+    without_signal,
+)
 from engine.diagnostics.rule_config import Kind, RuleConfig
 from engine.diagnostics.rules import Above, Below, Falls, Gains, Rises, Rule
 
@@ -26,7 +33,7 @@ KINDS: dict[Kind, type[Rule]] = {
     "falls_from_best": FallsFromBest,
     "spike": Spike,
     "z_score": ZScore,
-    "spread_lost": SpreadLost,
+    "reward_std_collapsed": RewardStdCollapsed,
     "no_signal": NoSignal,
     "template_collapse": TemplateCollapse,
     "agreement": Agreement,
@@ -42,7 +49,7 @@ def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule]:
 
 @dataclass(slots=True)
 class ZeroSignalDetector:
-    """Ends the run after `limit` steps in a row without success and without in-group spread; 0 never does.
+    """Ends the run after `limit` steps in a row without success and without within-group reward std; 0 never does.
 
     It is *dead*, not *converged*: a solved run has success. The reason says whether the format broke as well.
     """
@@ -55,7 +62,7 @@ class ZeroSignalDetector:
         if not self.limit or self.steps < self.limit:
             return None
         well_formed = metrics.get("rollout/parse_ok_rate", 1.0)
-        cause = f" The format broke down: {well_formed:.0%} of replies were well-formed." if well_formed < 0.5 else ""
+        cause = f" The format broke down: {well_formed:.0%} of responses were well-formed." if well_formed < 0.5 else ""
         return f"No trajectory succeeded and all in a group earned the same for {self.steps} steps in a row.{cause}"
 
 

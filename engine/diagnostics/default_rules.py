@@ -17,21 +17,21 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
     RuleConfig(
         name="no_signal", kind="no_signal", metric="rollout/success", severity="dead", steps=5,
         subject="Training success",
-        advice="No update can change that: stop, and go on from a checkpoint before it, or take easier puzzles.",
+        advice="No update can change that: stop, and go on from a checkpoint before it, or take easier problems.",
     ),
     RuleConfig(
         name="format_breakdown", kind="below", metric="rollout/parse_ok_rate", severity="critical", steps=3, limit=0.5,
-        subject="The share of well-formed replies",
-        advice=f"Read some replies: they may be cut off, or noise. {_GENTLER}",
+        subject="The share of well-formed responses",
+        advice=f"Read some responses: they may be cut off, or noise. {_GENTLER}",
     ),
     RuleConfig(
         name="success_fell", kind="falls_from_best", metric="rollout/success", severity="critical", steps=1,
         recovery=5, window=10, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
     ),
     RuleConfig(
-        name="in_group_std_low", kind="spread_lost", metric="reward/in_group_std", severity="warn", steps=10, limit=0.1,
+        name="in_group_std_low", kind="reward_std_collapsed", metric="reward/within_group_std", severity="warn", steps=10, limit=0.1,
         subject="The spread of returns within groups",
-        advice="Groups no longer disagree, so they teach nothing: raise the temperature or vary the puzzles.",
+        advice="Groups no longer disagree, so they teach nothing: raise the temperature or vary the problems.",
     ),
     RuleConfig(
         name="entropy_low", kind="falls", metric="policy/entropy", severity="warn", steps=5, limit=0.2,
@@ -41,7 +41,7 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
     ),
     RuleConfig(
         name="entropy_high", kind="rises", metric="policy/entropy", severity="warn", steps=3, limit=3.0,
-        subject="Policy entropy", advice=f"Replies are turning into noise. {_GENTLER}",
+        subject="Policy entropy", advice=f"Responses are turning into noise. {_GENTLER}",
     ),
     RuleConfig(
         name="grad_norm_spike", kind="spike", metric="optim/grad_norm", severity="watch", steps=3, limit=5.0, window=20,
@@ -58,7 +58,7 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         limit=0.6, baseline=2, floor=0.2, holding="collapse/conditional_entropy_token", holding_limit=0.5,
         subject="What thoughts tell about their prompt, as a share of what they could tell,",
         advice="Thoughts stay varied but answer the state less and less: read thoughts on "
-        f"different puzzles. {_GENTLER}",
+        f"different problems. {_GENTLER}",
     ),
     RuleConfig(
         name="policy_moves_fast", kind="above", metric="policy/kl", severity="warn", steps=3, limit=0.1,
@@ -71,11 +71,11 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
     RuleConfig(
         name="thoughts_lost", kind="falls", metric="collapse/valid_thought_rate", severity="warn", steps=2, limit=0.9,
         baseline=2, subject="The share of turns with a thought",
-        advice=f"Replies end before their thought does, or skip it. {_GENTLER}",
+        advice=f"Responses end before their thought does, or skip it. {_GENTLER}",
     ),
     RuleConfig(
         name="templates_spread", kind="gains", metric="collapse/template_share", severity="watch", steps=1, limit=0.3,
-        baseline=2, subject="The share of thoughts that nearly repeat one on another puzzle",
+        baseline=2, subject="The share of thoughts that nearly repeat one on another problem",
         advice="Read the largest templates: one thought may serve many states.",
     ),
     RuleConfig(

@@ -22,27 +22,27 @@ Borders = Literal["quantile", "fixed"]
 Norms = dict[Component, float]
 
 
-def buckets_by_spread(
-    spreads: Sequence[float], *, count: int, borders: Borders, width: float = 0.1
+def buckets_by_reward_std(
+    stds: Sequence[float], *, count: int, borders: Borders, width: float = 0.1
 ) -> dict[str, list[int]]:
     """Indices of groups by bucket, `bucket_1` the one with the least spread; empty buckets are left out.
 
     quantile: as equal in number as they come, at most one for each group. fixed: `[0, width)`, `[width, 2 width)`, …,
-    the last one open. `buckets_by_spread([0.3, 0.0, 0.1], count=2, borders="fixed", width=0.2)` is
+    the last one open. `buckets_by_reward_std([0.3, 0.0, 0.1], count=2, borders="fixed", width=0.2)` is
     `{"bucket_1": [1, 2], "bucket_2": [0]}`.
     """
-    return {f"bucket_{place}": members for place, members in BORDERS[borders](spreads, count, width) if members}
+    return {f"bucket_{place}": members for place, members in BORDERS[borders](stds, count, width) if members}
 
 
-def _by_quantile(spreads: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
-    order = np.argsort(np.asarray(spreads), kind="stable")
+def _by_quantile(stds: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
+    order = np.argsort(np.asarray(stds), kind="stable")
     parts = np.array_split(order, min(count, len(order)) or 1)
     return enumerate((sorted(part.tolist()) for part in parts), start=1)
 
 
-def _by_border(spreads: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
+def _by_border(stds: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
     borders = width * np.arange(1, count)
-    places = np.digitize(np.asarray(spreads), borders)
+    places = np.digitize(np.asarray(stds), borders)
     return ((place + 1, np.flatnonzero(places == place).tolist()) for place in range(count))
 
 
@@ -78,7 +78,7 @@ def _add(totals: list[Tensor], gradients: Sequence[Tensor | None]) -> None:
 
 
 def bucket_metrics(
-    norms: Sequence[Norms], spreads: Sequence[float], buckets: Mapping[str, Sequence[int]]
+    norms: Sequence[Norms], stds: Sequence[float], buckets: Mapping[str, Sequence[int]]
 ) -> dict[str, float]:
     """`gradient/<bucket>/…` from the norms and spreads of all groups; the bucket `all` holds every one."""
     metrics: dict[str, float] = {}
@@ -89,7 +89,7 @@ def bucket_metrics(
         metrics |= {f"gradient/{bucket}/{name}": value for name, value in means.items()}
         metrics |= {
             f"gradient/{bucket}/regularizer_share": regularizers / pull if pull else 0.0,
-            f"gradient/{bucket}/reward_std": float(np.mean([spreads[i] for i in members])),
+            f"gradient/{bucket}/reward_std": float(np.mean([stds[i] for i in members])),
             f"gradient/{bucket}/groups": float(len(members)),
         }
     return metrics

@@ -9,7 +9,7 @@ from typing import Any
 from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.rules import Falls, Rule
 
-ZERO_SPREAD = 1e-6
+ZERO_STD = 1e-6
 SUCCESS_STEPS = 10
 FIRING = "firing/"  # how an agreement is told which other rules fire
 
@@ -19,8 +19,8 @@ def without_signal(metrics: Metrics) -> bool:
 
     False where success or the spread of returns is unknown.
     """
-    spreads = (metrics.get("reward/in_group_std", 1.0), metrics.get("reward/in_group_score_std", 0.0))
-    return metrics.get("rollout/success", 1.0) == 0 and max(spreads) < ZERO_SPREAD
+    stds = (metrics.get("reward/within_group_std", 1.0), metrics.get("reward/within_group_score_std", 0.0))
+    return metrics.get("rollout/success", 1.0) == 0 and max(stds) < ZERO_STD
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class NoSignal(Rule):
 
 
 @dataclass(slots=True)
-class SpreadLost(Falls):
-    """In-group spread far under its baseline: *watch* when success holds (solved), the rule's severity when not.
+class RewardStdCollapsed(Falls):
+    """within-group reward std far under its baseline: *watch* when success holds (solved), the rule's severity when not.
 
     Success holds when its mean over the last ten steps is at least nine tenths of the best such mean, and above 0.
     A fall of spread alone cannot tell a converged policy from a dead one (it fired on healthy runs of RAGEN).
@@ -49,15 +49,15 @@ class SpreadLost(Falls):
         self.recent = [*self.recent, metrics.get("rollout/success", 0.0)][-SUCCESS_STEPS:]
         if len(self.recent) == SUCCESS_STEPS:
             self.best = max(self.best, statistics.fmean(self.recent))
-        return super(SpreadLost, self).judge(value, metrics)
+        return super(RewardStdCollapsed, self).judge(value, metrics)
 
     def draft(self, value: float) -> AlertDraft:
         success = statistics.fmean(self.recent)
         begin = f"{self.subject} {self.finding(value)}."
-        plain = super(SpreadLost, self).draft(value)
+        plain = super(RewardStdCollapsed, self).draft(value)
         if 0 < success >= 0.9 * self.best:
             solved = (
-                f"Training success holds at {success:.3g}, so the puzzles may simply be solved: make them harder or "
+                f"Training success holds at {success:.3g}, so the problems may simply be solved: make them harder or "
                 "stop."
             )
             return replace(plain, severity="watch", ending="converged", message=f"{begin} {solved}")
@@ -65,10 +65,10 @@ class SpreadLost(Falls):
         return replace(plain, message=f"{begin} {lost}".rstrip())
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super(SpreadLost, self).state_dict(), "recent": list(self.recent), "best": self.best}
+        return {**super(RewardStdCollapsed, self).state_dict(), "recent": list(self.recent), "best": self.best}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        super(SpreadLost, self).load_state_dict(state)
+        super(RewardStdCollapsed, self).load_state_dict(state)
         self.recent, self.best = list(state["recent"]), state["best"]
 
 

@@ -93,7 +93,7 @@ class SmoothedZScore:
     The spread moves a tenth of the way to each new one and begins at the first. Its state belongs in a checkpoint.
     """
 
-    spreads: dict[str, float] = field(default_factory=dict)
+    stds: dict[str, float] = field(default_factory=dict)
 
     def observe(self, found: MutualInformation) -> dict[str, float]:
         """The smoothed spreads and scores after one more estimate, by the glossary's names."""
@@ -102,10 +102,10 @@ class SmoothedZScore:
             ("", found.mi, found.marginal_std),
             ("_token_compat", found.mi_token_compat, found.marginal_std_token_compat),
         ):
-            before = self.spreads.get(suffix, spread)
-            self.spreads[suffix] = EMA_DECAY * before + (1 - EMA_DECAY) * spread
-            metrics[f"collapse/marginal_std_ema{suffix}"] = self.spreads[suffix]
-            metrics[f"collapse/mi_zscore_ema{suffix}"] = mi / (self.spreads[suffix] + ZSCORE_SLACK)
+            before = self.stds.get(suffix, spread)
+            self.stds[suffix] = EMA_DECAY * before + (1 - EMA_DECAY) * spread
+            metrics[f"collapse/marginal_std_ema{suffix}"] = self.stds[suffix]
+            metrics[f"collapse/mi_zscore_ema{suffix}"] = mi / (self.stds[suffix] + ZSCORE_SLACK)
         return metrics
 
 

@@ -25,7 +25,7 @@ Kind = Literal[
     "falls_from_best",
     "spike",
     "z_score",
-    "spread_lost",
+    "reward_std_collapsed",
     "no_signal",
     "template_collapse",
     "agreement",
@@ -51,13 +51,17 @@ LIMITS: dict[Kind, Bounds] = {
     "falls_from_best": SHARE,
     "spike": TIMES,
     "z_score": Bounds(0.0, float("inf")),
-    "spread_lost": SHARE,
+    "reward_std_collapsed": SHARE,
     "no_signal": Bounds(-1.0, 1.0),
     "template_collapse": SHARE,
     "agreement": Bounds(1.0, float("inf")),
 }
 SMOOTHED: tuple[Kind, ...] = ("below", "above", "falls", "rises", "gains")  # the kinds that may judge a mean
-OF_STEPS: tuple[Kind, ...] = ("spread_lost", "no_signal", "template_collapse")  # these read more of a training step
+OF_STEPS: tuple[Kind, ...] = (
+    "reward_std_collapsed",
+    "no_signal",
+    "template_collapse",
+)  # these read more of a training step
 
 
 class RuleConfig(BaseModel):
@@ -70,7 +74,7 @@ class RuleConfig(BaseModel):
         description="How it judges. below, above: against `limit`. falls, rises: against `limit` times the baseline, "
         "the mean of the first readings. gains: over the baseline plus `limit`. falls_from_best: the mean of the last "
         "`window` readings against `limit` times the best such mean. spike: over `limit` times the median of the "
-        "`window` readings before. z_score: further than `limit` standard deviations from their mean. spread_lost: "
+        "`window` readings before. z_score: further than `limit` standard deviations from their mean. reward_std_collapsed: "
         "falls, but only watched where success holds. no_signal: no success, and in no group any spread. "
         "template_collapse: falls while `holding` does not. agreement: at least `limit` of the rules `among` fire."
     )

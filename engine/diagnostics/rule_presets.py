@@ -30,29 +30,29 @@ _AGREE = RuleConfig(
 )  # fmt: skip
 _CUT_OFF = RuleConfig(
     name="cut_off", kind="gains", metric="rollout/cut_off_rate", severity="warn", steps=3, limit=0.1, baseline=5,
-    subject="The share of replies that are cut off",
-    advice="Raise max_reply_tokens, or let long replies cost something (rollout.overlong_buffer).",
+    subject="The share of responses that are cut off",
+    advice="Raise max_response_tokens, or let long responses cost something (rollout.overlong_buffer).",
 )  # fmt: skip
 _LENGTH = RuleConfig(
-    name="reply_length", kind="z_score", metric="rollout/reply_tokens", severity="watch", steps=3, limit=4.0, window=20,
-    floor=5.0, cooldown=20, subject="The length of replies", advice="Read some: they may ramble, or stop thinking.",
+    name="response_length", kind="z_score", metric="rollout/response_tokens", severity="watch", steps=3, limit=4.0, window=20,
+    floor=5.0, cooldown=20, subject="The length of responses", advice="Read some: they may ramble, or stop thinking.",
 )  # fmt: skip
 _CLIPPED = RuleConfig(
     name="clipped", kind="above", metric="policy/clip_fraction", severity="warn", steps=5, limit=0.3, cooldown=20,
     subject="The share of clipped tokens", advice="Updates go further than the clip allows: lower the learning rate.",
 )  # fmt: skip
-_SPREAD = RuleConfig(
-    name="in_group_std_gone", kind="falls", metric="reward/in_group_std", severity="dead", steps=10, limit=0.1,
+_REWARD_STD = RuleConfig(
+    name="in_group_std_gone", kind="falls", metric="reward/within_group_std", severity="dead", steps=10, limit=0.1,
     action="stop", subject="The spread of returns within groups",
-    advice="This is RAGEN's early stop. It cannot tell a solved puzzle from a dead policy.",
+    advice="This is RAGEN's early stop. It cannot tell a solved problem from a dead policy.",
 )  # fmt: skip
 
 # Signs that RAGEN's logs were searched for, with the limits they were searched with. Most of them spoke in runs that
 # went well too, so alone they only watch; what is worth more is their agreement.
 _DRIFTS = (
     RuleConfig(
-        name="spread_low", kind="falls", metric="reward/in_group_std", severity="watch", steps=10, limit=0.1,
-        subject="The spread of returns within groups", advice="With high success the puzzles may simply be solved.",
+        name="reward_std_low", kind="falls", metric="reward/within_group_std", severity="watch", steps=10, limit=0.1,
+        subject="The spread of returns within groups", advice="With high success the problems may simply be solved.",
     ),
     RuleConfig(
         name="retrieval_low", kind="falls", metric="collapse/retrieval_accuracy", severity="watch", steps=2, limit=0.5,
@@ -60,7 +60,7 @@ _DRIFTS = (
     ),
     RuleConfig(
         name="mi_zscore_low", kind="falls", metric="collapse/mi_zscore_ema", severity="watch", steps=1, limit=0.5,
-        baseline=3, advice="Read thoughts on different puzzles: they may no longer depend on the state.",
+        baseline=3, advice="Read thoughts on different problems: they may no longer depend on the state.",
     ),
     RuleConfig(
         name="mi_inflated", kind="rises", metric="collapse/mi_token_compat", severity="watch", steps=1, limit=1.5,
@@ -86,9 +86,9 @@ _DRIFTS = (
 )  # fmt: skip
 _UNEVEN = (
     RuleConfig(
-        name="groups_without_spread", kind="above", metric="rollout/zero_variance_share", severity="warn", steps=3,
+        name="zero_variance_groups", kind="above", metric="rollout/zero_variance_share", severity="warn", steps=3,
         limit=0.6, cooldown=10, action="checkpoint", subject="The share of groups without spread",
-        advice="Little is left to learn from: see whether puzzles are solved, or all fail.",
+        advice="Little is left to learn from: see whether problems are solved, or all fail.",
     ),
     RuleConfig(
         name="policy_moves_back", kind="below", metric="policy/kl", severity="warn", steps=3, limit=-0.1, cooldown=10,
@@ -103,8 +103,8 @@ _RUNGS = (
         advice="The gradient spiked and success falls: go back to a checkpoint before the spike.",
     ),
     RuleConfig(
-        name="spread_and_success_gone", kind="agreement", metric="rollout/success", severity="dead", steps=1,
-        recovery=5, limit=2, among=("spread_low", "success_halved"), subject="Training success",
+        name="reward_std_and_success_gone", kind="agreement", metric="rollout/success", severity="dead", steps=1,
+        recovery=5, limit=2, among=("reward_std_low", "success_halved"), subject="Training success",
         advice="Groups no longer disagree and success is under half its best: stop, and go on from a checkpoint "
         "before it.",
     ),
@@ -128,9 +128,9 @@ RULE_PRESETS: dict[str, RulePreset] = {
         "Ends a run that cannot learn any more, or whose format is gone; silent until then.",
         tuple(_default("no_signal", "format_breakdown", action="stop")),
     ),
-    "replies": RulePreset(
+    "responses": RulePreset(
         "Format and length",
-        "Malformed, cut-off, much longer or much shorter replies, and actions that do not exist.",
+        "Malformed, cut-off, much longer or much shorter responses, and actions that do not exist.",
         (*_default("format_breakdown", "invalid_actions", "thoughts_lost"), _CUT_OFF, _LENGTH),
     ),
     "optimisation": RulePreset(
@@ -145,7 +145,9 @@ RULE_PRESETS: dict[str, RulePreset] = {
         (*_default(*_EARLY, action="checkpoint", cooldown=10), *_UNEVEN, *_DRIFTS, *_SPIKE, *_RUNGS),
     ),
     "ragen": RulePreset(
-        "RAGEN's early stop", "In-group spread under a tenth of its start for ten steps, for comparison.", (_SPREAD,)
+        "RAGEN's early stop",
+        "within-group reward std under a tenth of its start for ten steps, for comparison.",
+        (_REWARD_STD,),
     ),
     "none": RulePreset("None", "No rules: nothing is raised.", ()),
 }

@@ -57,7 +57,7 @@ class Bandit(Environment):
         "max_turns": 1,
         "max_actions_per_turn": 1,
         "max_actions": 1,
-        "max_reply_tokens": 40,
+        "max_response_tokens": 40,
     }
     config: BanditParameters
 
@@ -77,12 +77,12 @@ class Bandit(Environment):
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
-        puzzle = np.random.default_rng([seed, 2])
+        problem = np.random.default_rng([seed, 2])
         pairs = PAIRS[self.config.split]
-        safe, risky = pairs[int(puzzle.integers(len(pairs)))]
+        safe, risky = pairs[int(problem.integers(len(pairs)))]
         if self.config.reversed:
             safe, risky = risky, safe
-        self.risky = int(puzzle.integers(2))
+        self.risky = int(problem.integers(2))
         self.arms = [safe, safe]
         self.arms[self.risky] = risky
         self.pulled, self.reward, self.over = None, 0.0, False

@@ -30,7 +30,7 @@ def discrete(count: int) -> gymnasium.Space[int]:
 class Environment(gymnasium.Env[str, int]):
     """One episode of a text environment.
 
-    `reset(seed=...)` decides the puzzle and its first observation, so the members of a group, who share
+    `reset(seed=...)` decides the problem and its first observation, so the members of a group, who share
     a seed, share a prompt. `reset(seed=..., options={"chance_seed": n})` decides luck alone: slips and
     chance rewards, which must differ between members. Left out, it is the seed. Two instances with the
     same parameters, seed and chance seed give, for the same actions, the same everything.
@@ -45,7 +45,7 @@ class Environment(gymnasium.Env[str, int]):
     summary: ClassVar[str]  # one sentence for the list of environments
     Config: ClassVar[type[EnvironmentParameters]]
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
-    default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_reply_tokens
+    default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"]}
 

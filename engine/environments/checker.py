@@ -15,7 +15,7 @@ from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # what the reply grammar needs for itself
+FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # what the response grammar needs for itself
 STEPS = 30
 LUCKS = range(5)
 
@@ -73,7 +73,7 @@ def _check_resets(first: Environment, second: Environment, seed: int) -> Iterato
     for luck in LUCKS:
         lucky, _ = second.reset(seed=seed, options={"chance_seed": luck})
         if lucky != observation:
-            yield "luck-changes-puzzle", f"chance_seed {luck} began with {lucky!r} instead of {observation!r}"
+            yield "luck-changes-problem", f"chance_seed {luck} began with {lucky!r} instead of {observation!r}"
     if not first.describe().strip():
         yield "description", "describe() is empty"
     yield from _check_state(first, observation)

@@ -1,4 +1,4 @@
-"""Can the puzzles be solved within the action budget at all? Asked before a run is launched."""
+"""Can the problems be solved within the action budget at all? Asked before a run is launched."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WARN_BELOW = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feasibility:
-    """Of `puzzles` tried, the share with a solution within the budget; lengths are of shortest solutions."""
+    """Of `problems` tried, the share with a solution within the budget; lengths are of shortest solutions."""
 
-    puzzles: int
+    problems: int
     solvable_share: float
     median_length: float
     longest: int
@@ -34,7 +34,7 @@ class Feasibility:
         return self.solvable_share < WARN_BELOW
 
     def explain(self) -> str:
-        share = f"{self.solvable_share:.0%} of {self.puzzles} puzzles can be solved in {_count(self.budget)}"
+        share = f"{self.solvable_share:.0%} of {self.problems} problems can be solved in {_count(self.budget)}"
         if not self.longest:
             return f"{share}; no solution was found at all."
         return f"{share}; shortest solutions take {self.median_length:g} (median) to {self.longest} (longest) actions."
@@ -58,7 +58,7 @@ def feasibility(
     solutions = [_solution(environment, seed) for seed in tried]
     lengths = [len(solution) for solution in solutions if solution is not None]
     return Feasibility(
-        puzzles=len(tried),
+        problems=len(tried),
         solvable_share=sum(length <= max_actions for length in lengths) / len(tried),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
@@ -72,11 +72,11 @@ def _solution(environment: Environment, seed: int) -> list[int] | None:
 
 
 def refuse_impossible(config: RunConfig) -> None:
-    """`ConfigError` for an environment none of whose puzzles can be solved within its budget."""
+    """`ConfigError` for an environment none of whose problems can be solved within its budget."""
     for environment in config.environments:
         found = feasibility(environment.kind, environment.parameters, action_budget(environment))
         if found.impossible:
             raise ConfigError(
                 f"{environment.tag} cannot be solved within its budget: {found.explain()}",
-                remedy="Raise max_turns, max_actions_per_turn or max_actions, or make the puzzles smaller.",
+                remedy="Raise max_turns, max_actions_per_turn or max_actions, or make the problems smaller.",
             )

@@ -1,6 +1,6 @@
-"""Optimal play of a recorded puzzle: the shortest way from its first state, and how far each later state was from it.
+"""Optimal play of a recorded problem: the shortest way from its first state, and how far each later state was from it.
 
-Slips are left out of account: puzzles are played again in an environment in which nothing slips. What does not go as
+Slips are left out of account: problems are played again in an environment in which nothing slips. What does not go as
 it was recorded is unknown, never guessed. No torch.
 """
 
@@ -29,7 +29,7 @@ class OptimalPlay:
 
 
 def optimal_play(config: EnvironmentConfig, seed: int, initial: Drawing | None) -> OptimalPlay | None:
-    """A shortest solution of the puzzle of `seed`; None where there is none, or where `initial` is another state."""
+    """A shortest solution of the problem of `seed`; None where there is none, or where `initial` is another state."""
     environment = _still(config)
     environment.reset(seed=seed)
     solution = environment.solution() if environment.drawing() == initial else None

@@ -76,7 +76,7 @@ class Sokoban(Environment):
         "max_turns": 5,
         "max_actions_per_turn": 2,
         "max_actions": 10,
-        "max_reply_tokens": 40,
+        "max_response_tokens": 40,
     }
     config: SokobanParameters
 

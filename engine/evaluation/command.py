@@ -16,7 +16,7 @@ from engine.evaluation.evaluation import Plan, evaluate
 from engine.evaluation.seeds import read_seeds, seed_range
 
 DESCRIPTION = (
-    """Play held-out puzzles with a checkpoint, a local model or an endpoint, and say how often it succeeds."""
+    """Play held-out problems with a checkpoint, a local model or an endpoint, and say how often it succeeds."""
 )
 
 
@@ -29,9 +29,9 @@ def parser() -> argparse.ArgumentParser:
     add("--key-env", metavar="NAME", help="the environment variable that holds the endpoint's key")
     add("--environment", action="append", default=[], metavar="TAG", help="only this one; may be repeated")
     seeds = parser.add_mutually_exclusive_group()
-    seeds.add_argument("--seeds", metavar="FILE|FIRST:COUNT", help="puzzles: a file with one seed a line, or a range")
-    seeds.add_argument("--episodes", type=int, help="how many held-out puzzles, from evaluation.first_seed on")
-    add("--samples", type=int, default=1, metavar="K", help="episodes for each puzzle; more give pass@k")
+    seeds.add_argument("--seeds", metavar="FILE|FIRST:COUNT", help="problems: a file with one seed a line, or a range")
+    seeds.add_argument("--episodes", type=int, help="how many held-out problems, from evaluation.first_seed on")
+    add("--samples", type=int, default=1, metavar="K", help="episodes for each problem; more give pass@k")
     add("--temperature", type=float, nargs="+", metavar="T", help="of sampling; 0 is greedy; several are all played")
     add("--out", type=Path, metavar="DIR", help="where results.jsonl, results.parquet and summary.json go")
     add("--concurrency", type=int, default=8, help="requests to the endpoint at once")

@@ -11,9 +11,9 @@ from engine.errors import ConfigError, EnvironmentFault, StarboardError
 from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
-from engine.rollout.agent_proxy import AgentProxy, ReplySampler
+from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 
 UNLIMITED = 10**12  # an endpoint's own limit decides
 
@@ -31,7 +31,7 @@ class Contestant(Protocol):
     address: str  # of the endpoint; empty for what plays in this process
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
-        """One sample of each puzzle in `specs`."""
+        """One sample of each problem in `specs`."""
 
     def notes(self) -> list[str]:
         """What readers of its numbers should know."""
@@ -76,8 +76,8 @@ class LocalModel:
                 model=self.name,
                 temperature=temperature,
                 stop=watch.stop_of(row, trajectory),
-                tokens=trajectory.reply_tokens,
-                prompt_tokens=len(trajectory.ids) - trajectory.reply_tokens,
+                tokens=trajectory.response_tokens,
+                prompt_tokens=len(trajectory.ids) - trajectory.response_tokens,
                 seconds=watch.seconds(row),
                 error=trajectory.fault or ("" if watch.is_over(row, trajectory) else str(failure)),
             )
@@ -97,7 +97,7 @@ class LocalModel:
         pass
 
     def _own_limit(self) -> int:
-        """Positions the model was made for; beyond them it replies, but badly."""
+        """Positions the model was made for; beyond them it responses, but badly."""
         limit = getattr(self.model.config, "max_position_embeddings", None)
         return limit if isinstance(limit, int) and limit > 0 else self.wanted_context
 
@@ -125,7 +125,7 @@ class EndpointModel:
                 model=self.name,
                 temperature=temperature,
                 stop=row.stop or watch.stop_of(index, trajectory),
-                tokens=row.reply_tokens,
+                tokens=row.response_tokens,
                 prompt_tokens=row.prompt_tokens,
                 seconds=row.seconds,
                 error=row.problem or trajectory.fault or ("" if watch.is_over(index, trajectory) else str(failure)),
@@ -143,9 +143,9 @@ class EndpointModel:
 
 
 class Stopwatch:
-    """A `ReplySampler` that notes when each row began and ended."""
+    """A `ResponseSampler` that notes when each row began and ended."""
 
-    def __init__(self, sampler: ReplySampler, *, rows: int) -> None:
+    def __init__(self, sampler: ResponseSampler, *, rows: int) -> None:
         self.sampler = sampler
         self.began: list[float | None] = [None] * rows
         self.ended: list[float | None] = [None] * rows
@@ -158,7 +158,7 @@ class Stopwatch:
     def restart(self, row: int) -> None:
         self.sampler.restart(row)
 
-    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+    def advance(self, *, patient: bool = True) -> list[Response] | None:
         return self.sampler.advance(patient=patient)
 
     def release(self, row: int) -> None:
@@ -177,7 +177,7 @@ class Stopwatch:
 
 
 def play_out(
-    proxy: AgentProxy, sampler: ReplySampler, specs: list[EpisodeSpec]
+    proxy: AgentProxy, sampler: ResponseSampler, specs: list[EpisodeSpec]
 ) -> tuple[list[Trajectory], StarboardError | None]:
     """Plays until all episodes are over or something ends them; what was played until then is kept."""
     players = proxy.players(specs)

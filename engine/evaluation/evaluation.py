@@ -87,7 +87,7 @@ def _notes(plan: Plan, results: list[Result]) -> list[str]:
         begun = sum(result.stop == "context_full" and result.scored for result in results)
         notes.append(
             f"{full} episodes ended because the context was full: {begun} of them under way, scored as they stood; "
-            f"{full - begun} before the first reply, not scored."
+            f"{full - begun} before the first response, not scored."
         )
     if unscored := sum(not result.scored for result in results):
         notes.append(f"{unscored} of {len(results)} episodes have no score and are left out of every rate.")

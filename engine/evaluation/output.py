@@ -98,7 +98,7 @@ COLUMNS: dict[str, Callable[[Summary], str]] = {
     "return": lambda summary: _number(summary.mean_return),
     "turns": lambda summary: _number(summary.mean_turns, digits=2),
     "tokens": lambda summary: f"{summary.tokens:,}" if summary.tokens is not None else "unknown",
-    "parse failures": lambda summary: f"{summary.parse_failures} of {summary.replies}",
+    "parse failures": lambda summary: f"{summary.parse_failures} of {summary.responses}",
 }
 
 

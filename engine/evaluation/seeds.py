@@ -1,4 +1,4 @@
-"""Which puzzles an evaluation plays: a file of seeds, or `first:count`."""
+"""Which problems an evaluation plays: a file of seeds, or `first:count`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_seeds(text: str) -> list[int]:
             if seed in line_of:
                 raise ConfigError(
                     f"--seeds {text}, line {number}: seed {seed} is on line {line_of[seed]} already.",
-                    remedy="Name each seed once; --samples plays a puzzle more often.",
+                    remedy="Name each seed once; --samples plays a problem more often.",
                 )
             line_of[seed] = number
     return _counted(list(line_of), where=f"--seeds {text}")
@@ -51,7 +51,7 @@ def seed_range(first: int, count: int) -> list[int]:
 
 
 def trained_on(seeds: list[int]) -> int:
-    """How many of `seeds` are in the range that training draws its puzzles from."""
+    """How many of `seeds` are in the range that training draws its problems from."""
     return sum(seed < TRAINING_SEED_LIMIT for seed in seeds)
 
 

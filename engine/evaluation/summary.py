@@ -37,7 +37,7 @@ class Summary:
     mean_turns: float | None
     tokens: int | None
     prompt_tokens: int | None
-    replies: int
+    responses: int
     parse_failures: int
     stops: dict[str, int]
 
@@ -83,7 +83,7 @@ def summarise(results: list[Result], *, samples: int) -> Summary:
         mean_turns=fmean(result.turns for result in scored) if scored else None,
         tokens=_sum([result.tokens for result in results]),
         prompt_tokens=_sum([result.prompt_tokens for result in results]),
-        replies=sum(result.turns for result in results),
+        responses=sum(result.turns for result in results),
         parse_failures=sum(result.parse_failures for result in results),
         stops=dict(sorted(Counter(result.stop for result in results).items())),
     )

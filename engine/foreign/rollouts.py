@@ -2,8 +2,8 @@
 
 * verl's `rollout_data_dir` and `validation_data_dir`: `input`, `output`, `score`, `step`, `gts` and whatever a reward
   function returned beside the score. Several turns are one text, with the marks of its chat template or without.
-* RAGEN's evaluations and exports: `messages` and `metadata`. The reward that it writes behind a state is of the reply
-  that follows that state; that of the first reply it does not write, so the first turn has the rest of the total.
+* RAGEN's evaluations and exports: `messages` and `metadata`. The reward that it writes behind a state is of the response
+  that follows that state; that of the first response it does not write, so the first turn has the rest of the total.
 * What this site exports, and other chats of that form.
 """
 
@@ -35,10 +35,10 @@ class NoRollout(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTurn:
-    """`given` is all that was said since the reply before; `reward` is None where the file does not split it."""
+    """`given` is all that was said since the response before; `reward` is None where the file does not split it."""
 
     given: list[Message]
-    reply: str
+    response: str
     reward: float | None = None
 
 
@@ -75,9 +75,9 @@ def read_rollout(line: str | bytes) -> Rollout:
 def _of_verl(data: Fields) -> Rollout:
     prompt, output = _text_of(data, ("input", "prompt")), _text_of(data, ("output", "response", "responses"))
     if output is None:
-        raise NoRollout("it has no text under output, so no reply")
+        raise NoRollout("it has no text under output, so no response")
     first = split_chat(without_padding(prompt or "")) or [{"role": "user", "content": prompt or ""}]
-    if first[-1]["role"] == "assistant":  # the opener of the reply
+    if first[-1]["role"] == "assistant":  # the opener of the response
         output, first = first[-1]["content"] + output, first[:-1]
     said = split_chat(without_padding(output), goes_on="assistant")
     said = said or [{"role": "assistant", "content": without_end(without_padding(output))}]
@@ -103,17 +103,17 @@ READERS: dict[str, Callable[[Fields], Rollout]] = {
 
 
 def _turns(messages: list[Message]) -> list[ForeignTurn]:
-    """A turn for each reply, with what was said to the model since the one before."""
+    """A turn for each response, with what was said to the model since the one before."""
     turns: list[ForeignTurn] = []
     given: list[Message] = []
     for message in messages:
         if message["role"] != "assistant":
             given.append(message)
             continue
-        turns.append(ForeignTurn(given=given, reply=message["content"]))
+        turns.append(ForeignTurn(given=given, response=message["content"]))
         given = []
     if not turns:
-        raise NoRollout("nobody replies in it: it has no message of the assistant")
+        raise NoRollout("nobody responses in it: it has no message of the assistant")
     return turns
 
 
@@ -129,7 +129,7 @@ def _with_rewards(turns: list[ForeignTurn], about: Fields) -> list[ForeignTurn]:
         total = _first_number(about, SCORES) or 0.0
         rewards[0] = total - sum(reward or 0.0 for reward in rewards[1:])
     return [
-        ForeignTurn(given=turn.given, reply=turn.reply, reward=reward or 0.0)
+        ForeignTurn(given=turn.given, response=turn.response, reward=reward or 0.0)
         for turn, reward in zip(turns, rewards, strict=True)
     ]
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from engine.events import EVENT
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
-from engine.rollout.action_parser import parse_reply
+from engine.rollout.action_parser import parse_response
 from engine.rollout.shards import write_shard
 
 Split = Literal["train", "validation"]
@@ -190,17 +190,17 @@ def _rewards(turns: list[ForeignTurn], score: float) -> list[float]:
 
 
 def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
-    parsed = parse_reply(turn.reply, think="<think>" in turn.reply, max_actions=1000)
-    tagged = "<answer>" in turn.reply
+    parsed = parse_response(turn.response, think="<think>" in turn.response, max_actions=1000)
+    tagged = "<answer>" in turn.response
     return {
         "index": index,
         "prompt": "\n".join(f"{message['role']}: {message['content']}" for message in turn.given),
         "given": turn.given,
-        "reply": turn.reply,
+        "response": turn.response,
         "context_start": 0,
         "prompt_start": 0,
-        "reply_start": 0,
-        "reply_end": 0,
+        "response_start": 0,
+        "response_end": 0,
         "thought": parsed.thought,
         "parse": parsed.case if tagged else "ok",  # the grammar of other trainers is not ours to judge
         "parsed": parsed.actions,
@@ -218,7 +218,7 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
 
 def _metrics(records: list[Record]) -> dict[str, float]:
     scores = [record["score"] for record in records]
-    spreads = {(r["environment"], r["group"]): r["group_std"] for r in records if r["group_std"] is not None}
+    stds = {(r["environment"], r["group"]): r["group_std"] for r in records if r["group_std"] is not None}
     metrics = {
         "reward/mean": fmean(scores),
         "reward/std": pstdev(scores),
@@ -227,9 +227,9 @@ def _metrics(records: list[Record]) -> dict[str, float]:
         "rollout/success": fmean(float(record["success"]) for record in records),
         "rollout/turns": fmean(len(record["turns"]) for record in records),
     }
-    if spreads:
-        metrics["reward/in_group_std"] = fmean(spreads.values())
-        metrics["rollout/zero_variance_share"] = fmean(float(spread < 1e-9) for spread in spreads.values())
+    if stds:
+        metrics["reward/within_group_std"] = fmean(stds.values())
+        metrics["rollout/zero_variance_share"] = fmean(float(spread < 1e-9) for spread in stds.values())
     return metrics
 
 

@@ -61,7 +61,7 @@ ESTIMATES = (
     Metric(
         name="collapse/retrieval_accuracy", section="collapse", title="Retrieval", unit="share", low=0, high=1,
         better="higher", meaning="Share of thoughts that are likelier under their own prompt than under any other.",
-        formula="mean of [argmax over x' of p(z|x') is x]", bad="Down to chance: a thought fits every puzzle alike.",
+        formula="mean of [argmax over x' of p(z|x') is x]", bad="Down to chance: a thought fits every problem alike.",
     ),
     Metric(
         name="collapse/retrieval_chance", section="collapse", title="Retrieval by chance", unit="share", low=0, high=1,
@@ -71,14 +71,14 @@ ESTIMATES = (
     ),
     Metric(
         name="collapse/retrieval_above_chance", section="collapse", title="Retrieval above chance", unit="share",
-        high=1, better="higher", meaning="How much better than guessing a thought tells which puzzle it is about.",
+        high=1, better="higher", meaning="How much better than guessing a thought tells which problem it is about.",
         formula="retrieval - chance",
         bad="Near 0: thoughts ignore the state. It falls in healthy runs too, so read it with success.",
     ),
     Metric(
         name="collapse/samples", section="collapse", title="Thoughts scored (M)", unit="thoughts", low=0,
-        meaning="Number of thoughts in the estimate. Replies without a thought are left out.",
-        bad="Falling: replies without thoughts; the estimate gets noisier.",
+        meaning="Number of thoughts in the estimate. Responses without a thought are left out.",
+        bad="Falling: responses without thoughts; the estimate gets noisier.",
     ),
     Metric(
         name="collapse/prompts", section="collapse", title="Prompts (N)", unit="prompts", low=0,
@@ -86,7 +86,7 @@ ESTIMATES = (
     ),
 )  # fmt: skip
 
-SPREADS = (
+STDS = (
     Metric(
         name="collapse/marginal_std", section="collapse", title="Spread of ln p(z)", unit="nats", low=0,
         meaning="How much thoughts differ in plain likelihood, whatever their prompt; what z-scores divide by.",
@@ -193,7 +193,7 @@ TEMPLATES = (
     Metric(
         name="collapse/template_share", section="collapse", title="Thoughts that are templates", unit="share", low=0,
         high=1, better="lower",
-        meaning="Share of thoughts that nearly repeat a thought on a different prompt. Some are right to: two puzzles "
+        meaning="Share of thoughts that nearly repeat a thought on a different prompt. Some are right to: two problems "
         "may call for the same words.",
         formula="thoughts in clusters that span two prompts or more / thoughts",
         bad="Rising far over its start: one thought serves many states. The run's Collapse tab shows the words.",
@@ -201,8 +201,8 @@ TEMPLATES = (
     Metric(
         name="collapse/largest_template", section="collapse", title="Largest template", unit="share", low=0, high=1,
         better="lower", meaning="Share of thoughts in the largest cluster that spans two prompts or more.",
-        formula="thoughts of that cluster / thoughts", bad="Towards 1: every puzzle gets the same thought.",
+        formula="thoughts of that cluster / thoughts", bad="Towards 1: every problem gets the same thought.",
     ),
 )  # fmt: skip
 
-ENTRIES = (*ESTIMATES, *SPREADS, *COMPATIBLE, *RETRIEVAL, *SAMPLING, *TEMPLATES)
+ENTRIES = (*ESTIMATES, *STDS, *COMPATIBLE, *RETRIEVAL, *SAMPLING, *TEMPLATES)

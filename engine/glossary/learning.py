@@ -9,7 +9,7 @@ POLICY = (
         name="policy/entropy", section="policy", title="Policy entropy", unit="nats", low=0,
         meaning="How undecided the policy is at each token it samples, on average.",
         formula="mean over sampled tokens of -sum p ln p",
-        bad="Under a fifth of its start: it no longer explores. Over three times its start: replies turn into noise.",
+        bad="Under a fifth of its start: it no longer explores. Over three times its start: responses turn into noise.",
     ),
     Metric(
         name="policy/loss", section="policy", title="Policy loss",
@@ -24,7 +24,7 @@ POLICY = (
         bad="Above 0.1 for some steps: updates are too large.",
     ),
     Metric(
-        name="policy/kl_to_start", section="policy", title="KL to the start", unit="nats", low=0,
+        name="policy/kl_to_reference", section="policy", title="KL to the start", unit="nats", low=0,
         meaning="How far the policy is from the model that the run began with. Only with a KL penalty.",
         formula="the estimator of loss.kl_kind over sampled tokens",
         bad="Racing away: the policy leaves what it knew. Stuck at 0: the penalty holds it in place.",
@@ -148,7 +148,7 @@ FILTER = (
     ),
     Metric(
         name="filter/kept_groups", section="filter", title="Kept groups, number", unit="groups", low=0,
-        meaning="Number of groups that trained.", bad="One or two: the gradient hangs on a few puzzles.",
+        meaning="Number of groups that trained.", bad="One or two: the gradient hangs on a few problems.",
     ),
     Metric(
         name="filter/zero_groups", section="filter", title="Groups without spread, number", unit="groups", low=0,
@@ -157,17 +157,17 @@ FILTER = (
     ),
     Metric(
         name="filter/refilled_groups", section="filter", title="Groups drawn again", unit="groups", low=0,
-        meaning="Groups of fresh puzzles that were rolled out because returns of others were all equal. Only with "
+        meaning="Groups of fresh problems that were rolled out because returns of others were all equal. Only with "
         "rollout.refill.",
         formula="groups rolled out beyond rollout.groups",
-        bad="At rollout.groups times rollout.refill: puzzles are all too hard or all too easy, and rollout is wasted.",
+        bad="At rollout.groups times rollout.refill: problems are all too hard or all too easy, and rollout is wasted.",
     ),
     Metric(
         name="filter/threshold", section="filter", title="Score of the last kept group",
         meaning="Score of the last group that was kept, by filter.metric: unless chosen otherwise the spread of its "
         "returns. Every kept group has at least this much, or at most when the smallest are kept.",
         formula="min over kept groups of their score",
-        bad="Falling towards 0: even the most uncertain puzzles say little.",
+        bad="Falling towards 0: even the most uncertain problems say little.",
     ),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from engine.glossary.types import Metric
 
 _TIMES = {
     "step": ("Step", "Wall time of the whole step, evaluation and checkpoints left out."),
-    "rollout": ("Rollout", "Time to sample replies and step environments."),
+    "rollout": ("Rollout", "Time to sample responses and step environments."),
     "score": ("Scoring", "Time for the learner's own log-probabilities of what another program sampled."),
     "sync": ("Weight sync", "Time to give the samplers the learner's new weights and to prove that they have them."),
     "diagnostics": ("Collapse diagnostics", "Time to score thoughts under prompts, on the steps that do."),
@@ -22,7 +22,7 @@ _TIMES = {
 TIME = tuple(
     Metric(
         name=f"time/{name}", section="time", title=title, unit="s", low=0, better="lower", meaning=meaning,
-        bad="Growing from step to step: replies get longer, or the machine is busy with something else.",
+        bad="Growing from step to step: responses get longer, or the machine is busy with something else.",
     )
     for name, (title, meaning) in _TIMES.items()
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Samples replies for many trajectories at once with a Hugging Face model and a ragged key-value cache.
+"""Samples responses for many trajectories at once with a Hugging Face model and a ragged key-value cache.
 
-Rows wait for nobody: a row that has a reply gets its next prompt while others go on decoding. Each row draws from its
+Rows wait for nobody: a row that has a response gets its next prompt while others go on decoding. Each row draws from its
 own random stream, so what it samples does not depend on who else is in the batch.
 """
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
-from engine.rollout.types import Reply
+from engine.rollout.types import Response
 
 PREFILL_SHARE = 4  # prefill once a quarter of the rows wait for it
 FAR = 1 << 30  # more positions than any model has
@@ -36,7 +36,7 @@ class Row:
 
 
 class BatchedSampler:
-    """`ReplySampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
+    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class BatchedSampler:
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         state = self.rows[row]
-        # the token that ended the last reply was sampled but never fed
+        # the token that ended the last response was sampled but never fed
         state.waiting = state.ids[-1:] + ids
         state.budget = max_tokens
         state.ids, state.logprobs, state.entropies = [], [], []
@@ -84,7 +84,7 @@ class BatchedSampler:
         self.row_at.pop()
 
     @torch.inference_mode()
-    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+    def advance(self, *, patient: bool = True) -> list[Response] | None:
         while True:
             waiting = [row for row in self.row_at if self.rows[row].waiting]
             decoding = sum(self.rows[row].decoding for row in self.row_at)
@@ -97,14 +97,14 @@ class BatchedSampler:
             if finished or not patient:
                 return finished
 
-    def _prefill(self, waiting: list[int]) -> list[Reply]:
+    def _prefill(self, waiting: list[int]) -> list[Response]:
         """Feeds prompts. New rows with the same prompt are computed once and copied."""
         twins: dict[tuple[int, ...], list[int]] = {}
         for row in waiting:
             state = self.rows[row]
             key = (-1, row) if state.length else tuple(state.waiting)
             twins.setdefault(key, []).append(row)
-        finished: list[Reply] = []
+        finished: list[Response] = []
         batch: list[list[int]] = []
         widest = 0
         for same in sorted(twins.values(), key=lambda rows: len(self.rows[rows[0]].waiting)):
@@ -115,7 +115,7 @@ class BatchedSampler:
             batch.append(same)
         return finished + self._prefill_batch(batch)
 
-    def _prefill_batch(self, twins: list[list[int]]) -> list[Reply]:
+    def _prefill_batch(self, twins: list[list[int]]) -> list[Response]:
         leaders = [self.rows[same[0]] for same in twins]
         widths = torch.tensor([len(state.waiting) for state in leaders])
         starts = torch.tensor([state.length for state in leaders])
@@ -139,7 +139,7 @@ class BatchedSampler:
             state.waiting, state.decoding = [], True
         return self._sample(rows, logits.repeat_interleave(repeats.to(logits.device), dim=0))
 
-    def _decode(self) -> list[Reply]:
+    def _decode(self) -> list[Response]:
         """One more token for every decoding row. Rows that wait are carried along; what they write is overwritten."""
         states = [self.rows[row] for row in self.row_at]
         ids = torch.tensor([[state.ids[-1] if state.decoding else 0] for state in states])
@@ -174,8 +174,8 @@ class BatchedSampler:
         hidden: Tensor = output.last_hidden_state
         return hidden
 
-    def _sample(self, rows: list[int], logits: Tensor) -> list[Reply]:
-        """Draws one token per row from `logits` (N, V) by inverse transform sampling; returns replies that ended."""
+    def _sample(self, rows: list[int], logits: Tensor) -> list[Response]:
+        """Draws one token per row from `logits` (N, V) by inverse transform sampling; returns responses that ended."""
         logits = logits.float() / (self.temperature or 1.0)
         logprobs = torch.log_softmax(logits, dim=-1)  # (N, V)
         probs = logprobs.exp()
@@ -190,9 +190,9 @@ class BatchedSampler:
         chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
         self.sampled_tokens += len(rows)
         drawn = zip(rows, tokens.tolist(), chosen.tolist(), entropies.tolist(), strict=True)
-        return [reply for row, *draw in drawn if (reply := self._take(row, *draw)) is not None]
+        return [response for row, *draw in drawn if (response := self._take(row, *draw)) is not None]
 
-    def _take(self, row: int, token: int, logprob: float, entropy: float) -> Reply | None:
+    def _take(self, row: int, token: int, logprob: float, entropy: float) -> Response | None:
         state = self.rows[row]
         state.ids.append(token)
         state.logprobs.append(logprob)
@@ -201,4 +201,4 @@ class BatchedSampler:
         if not ended and len(state.ids) < state.budget:
             return None
         state.decoding = False
-        return Reply(row=row, ids=state.ids, logprobs=state.logprobs, entropies=state.entropies, ended=ended)
+        return Response(row=row, ids=state.ids, logprobs=state.logprobs, entropies=state.entropies, ended=ended)

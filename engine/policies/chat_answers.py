@@ -1,4 +1,4 @@
-"""What the body of a chat endpoint's answer says: a reply, or why there is none. No network here."""
+"""What the body of a chat endpoint's answer says: a response, or why there is none. No network here."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MESSAGE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatReply:
+class ChatResponse:
     """One sampled message. Token counts are None where the endpoint tells none. `ended` is False when cut off."""
 
     content: str
     reasoning: str
     ended: bool
     prompt_tokens: int | None
-    reply_tokens: int | None
+    response_tokens: int | None
 
 
 class NoJson(Exception):
@@ -42,7 +42,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     return data
 
 
-def read_reply(data: dict[str, Any]) -> ChatReply:
+def read_response(data: dict[str, Any]) -> ChatResponse:
     """The first choice of a chat completion."""
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -55,12 +55,12 @@ def read_reply(data: dict[str, Any]) -> ChatReply:
         raise NoChat("a `content` that is no text")
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     usage = data.get("usage")
-    return ChatReply(
+    return ChatResponse(
         content=content or "",
         reasoning=reasoning if isinstance(reasoning, str) else "",
         ended=choices[0].get("finish_reason") != "length",
         prompt_tokens=_count(usage, "prompt_tokens"),
-        reply_tokens=_count(usage, "completion_tokens"),
+        response_tokens=_count(usage, "completion_tokens"),
     )
 
 

@@ -23,7 +23,7 @@ import httpx2
 from engine.errors import ConfigError, EndpointError
 from engine.policies import chat_answers
 from engine.policies.api_key import ApiKey
-from engine.policies.chat_answers import ChatReply
+from engine.policies.chat_answers import ChatResponse
 from engine.rollout.prompts import Message
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -45,7 +45,7 @@ class EndpointSettings:
 
 
 class GivenUp(Exception):
-    """One request that got no reply; others may. `kind` becomes the episode's stop."""
+    """One request that got no response; others may. `kind` becomes the episode's stop."""
 
     def __init__(self, message: str, *, kind: Literal["error", "context_full"] = "error") -> None:
         super().__init__(message)
@@ -90,8 +90,8 @@ class ChatEndpoint:
         self._closed.set()
         self._client.close()
 
-    def complete(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatReply:
-        """One reply; `GivenUp` when this request gets none, `EndpointError` when none ever will."""
+    def complete(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
+        """One response; `GivenUp` when this request gets none, `EndpointError` when none ever will."""
         for attempt in range(self.settings.retries + 1):
             try:
                 return self._ask(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
@@ -102,8 +102,8 @@ class ChatEndpoint:
                 with self._count:
                     self.retried += 1
                 if self._closed.wait(wait):
-                    raise GivenUp("The evaluation ended before this request had a reply.")
-        raise GivenUp(f"No reply in {self.settings.retries + 1} attempts. The last one: {reason}")
+                    raise GivenUp("The evaluation ended before this request had a response.")
+        raise GivenUp(f"No response in {self.settings.retries + 1} attempts. The last one: {reason}")
 
     def _pause(self, attempt: int, problem: _Passing) -> float:
         """Seconds to wait: up to `backoff` x 2^attempt, at random, and never less than the server asks for."""
@@ -115,7 +115,7 @@ class ChatEndpoint:
         ceiling = min(self.settings.backoff * 2**attempt, self.settings.longest_wait)
         return asked + random.uniform(0, ceiling)
 
-    def _ask(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatReply:
+    def _ask(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
         limit_field, sends_seed = self.limit_field, self.sends_seed
         payload: dict[str, Any] = {
             "model": self.settings.model,
@@ -158,10 +158,10 @@ class ChatEndpoint:
             raise _Passing(self._clean(f"the connection broke ({type(error).__name__}: {error}).")) from None
         except RuntimeError:
             if self._closed.is_set():  # closed under way
-                raise GivenUp("The evaluation ended before this request had a reply.") from None
+                raise GivenUp("The evaluation ended before this request had a response.") from None
             raise
 
-    def _read(self, headers: Mapping[str, str], body: bytes) -> ChatReply:
+    def _read(self, headers: Mapping[str, str], body: bytes) -> ChatResponse:
         try:
             data = chat_answers.read_object(body)
         except chat_answers.NoJson:
@@ -169,12 +169,12 @@ class ChatEndpoint:
                 raise self._no_chat("it answers with a web page") from None
             raise _Passing("an answer that is not JSON.") from None
         if data.get("error"):
-            raise _Passing(f"an error in place of a reply: {self._words(body)}")
+            raise _Passing(f"an error in place of a response: {self._words(body)}")
         try:
-            reply = chat_answers.read_reply(data)
+            response = chat_answers.read_response(data)
         except chat_answers.NoChat as error:
             raise self._no_chat(f"its answer has {error}") from None
-        return reply
+        return response
 
     def _refuse(self, status: int, headers: Mapping[str, str], body: bytes) -> NoReturn:
         """Raises what an answer with this status means."""
@@ -218,7 +218,7 @@ class ChatEndpoint:
             return True
         if sends_seed and (problem.get("param") == "seed" or "seed" in words.lower().replace("'", " ").split()):
             self.sends_seed = False
-            self.notes["seed"] = "The endpoint takes no seed: sampled replies differ from one evaluation to the next."
+            self.notes["seed"] = "The endpoint takes no seed: sampled responses differ from one evaluation to the next."
             return True
         return False
 

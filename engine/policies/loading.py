@@ -98,7 +98,7 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
 
 
 def own_stops(model: LanguageModel) -> set[int]:
-    """Tokens that end a reply by the model's own settings, beside those of tokenizer and template."""
+    """Tokens that end a response by the model's own settings, beside those of tokenizer and template."""
     return _stops(model.generation_config)
 
 

@@ -42,7 +42,7 @@ class Completion:
 
 
 class VllmEngine:
-    """`path` as `load_model` takes it; `rows` replies are decoded at once, and more wait their turn.
+    """`path` as `load_model` takes it; `rows` responses are decoded at once, and more wait their turn.
 
     `memory_share` is of one GPU's memory, weights included; on a CPU of the machine's memory, at most, for the cache
     alone. `dtype` "auto" is bfloat16 on a GPU that has it and float32 elsewhere; float32 is what equals the learner's
@@ -113,9 +113,9 @@ class VllmEngine:
 
         if not ids or max_tokens < 1 or len(ids) + max_tokens > self.context_tokens:
             raise ConfigError(
-                f"A prompt of {len(ids)} tokens and a reply of {max_tokens} make {len(ids) + max_tokens}, and the "
+                f"A prompt of {len(ids)} tokens and a response of {max_tokens} make {len(ids) + max_tokens}, and the "
                 f"sampler's context holds {self.context_tokens}; each must be at least 1.",
-                remedy="Raise rollout.max_context_tokens, lower max_reply_tokens, or take a model with a longer "
+                remedy="Raise rollout.max_context_tokens, lower max_response_tokens, or take a model with a longer "
                 "context.",
             )
         parameters = SamplingParams(
@@ -160,7 +160,7 @@ class VllmEngine:
             if not 0 < len(ids) < self.context_tokens:
                 raise ConfigError(
                     f"A sequence of {len(ids)} tokens cannot be scored: the sampler's context holds "
-                    f"{self.context_tokens}, one of them for a reply.",
+                    f"{self.context_tokens}, one of them for a response.",
                     remedy="Score shorter sequences, or raise rollout.max_context_tokens.",
                 )
         parameters = SamplingParams(
@@ -331,16 +331,16 @@ class VllmEngine:
 
 
 def completion_of(output: Any) -> Completion:
-    reply = output.outputs[0]
-    if reply.finish_reason not in ("stop", "length"):
+    response = output.outputs[0]
+    if response.finish_reason not in ("stop", "length"):
         raise ModelError(
-            f"vLLM broke off a reply after {len(reply.token_ids)} tokens: {reply.finish_reason}.",
+            f"vLLM broke off a response after {len(response.token_ids)} tokens: {response.finish_reason}.",
             remedy="The engine's log says why; start the sampler anew.",
         )
     return Completion(
         key=output.request_id,
-        ids=list(reply.token_ids),
-        logprobs=list(reply.logprobs.logprobs),
+        ids=list(response.token_ids),
+        logprobs=list(response.logprobs.logprobs),
         prompt_tokens=len(output.prompt_token_ids),
         cached_tokens=output.num_cached_tokens or 0,
     )

@@ -1,6 +1,6 @@
-"""Samples replies for many trajectories at once with vLLM, whose scheduler mixes prompts with decoding.
+"""Samples responses for many trajectories at once with vLLM, whose scheduler mixes prompts with decoding.
 
-Rows wait for nobody: a row that has a reply gets its next prompt while others go on decoding. Each reply is drawn with
+Rows wait for nobody: a row that has a response gets its next prompt while others go on decoding. Each response is drawn with
 a seed of its own, from its row's stream, so what a row samples does not depend on who else is in the batch (save for
 the last digits of logits, which can decide between two tokens that are as good as equal).
 """
@@ -14,7 +14,7 @@ import numpy as np
 from engine.config.cluster import COLDEST, HOTTEST
 from engine.errors import ConfigError
 from engine.policies.vllm_engine import Completion, VllmEngine
-from engine.rollout.types import Reply
+from engine.rollout.types import Response
 
 
 @dataclass(slots=True)
@@ -27,12 +27,12 @@ class Row:
 
 
 class VllmSampler:
-    """`ReplySampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
+    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
 
-    Replies have log-probabilities under the distribution that was sampled from, temperature included, and no entropies:
+    Responses have log-probabilities under the distribution that was sampled from, temperature included, and no entropies:
     vLLM tells none without the whole distribution, so the learner has them from scoring the batch again. An engine
     serves one rollout at a time; what an earlier sampler left under way is aborted. Call `abort` when a rollout is
-    broken off. `sampled_tokens` counts those of complete replies, `cached_tokens` those of all `prompt_tokens` that the
+    broken off. `sampled_tokens` counts those of complete responses, `cached_tokens` those of all `prompt_tokens` that the
     prefix cache spared.
     """
 
@@ -56,7 +56,7 @@ class VllmSampler:
         engine.abort()
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        """`ConfigError` when context, `ids` and reply could pass the engine's context."""
+        """`ConfigError` when context, `ids` and response could pass the engine's context."""
         state = self.rows[row]
         state.context = state.context + ids
         state.key = self.engine.submit(
@@ -73,13 +73,13 @@ class VllmSampler:
         self.rows[row].context = []
 
     def release(self, row: int) -> None:
-        """Forgets the row, and the reply it may be waiting for."""
+        """Forgets the row, and the response it may be waiting for."""
         state = self.rows[row]
         if self.row_of.pop(state.key, None) is not None:
             self.engine.abort([state.key])
         state.context = []
 
-    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+    def advance(self, *, patient: bool = True) -> list[Response] | None:
         while self.row_of:
             finished = self.engine.step()
             if finished or not patient:
@@ -91,13 +91,13 @@ class VllmSampler:
         self.engine.abort(self.row_of)
         self.row_of = {}
 
-    def _take(self, completion: Completion) -> Reply:
+    def _take(self, completion: Completion) -> Response:
         row = self.row_of.pop(completion.key)
         self.rows[row].context += completion.ids
         self.sampled_tokens += len(completion.ids)
         self.prompt_tokens += completion.prompt_tokens
         self.cached_tokens += completion.cached_tokens
-        return Reply(
+        return Response(
             row=row,
             ids=completion.ids,
             logprobs=completion.logprobs,

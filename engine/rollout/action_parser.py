@@ -1,4 +1,4 @@
-"""Replies to actions: the `<think>…</think><answer>a || b</answer>` grammar, every way to miss it named.
+"""Responses to actions: the `<think>…</think><answer>a || b</answer>` grammar, every way to miss it named.
 
 Owns no environment knowledge: whether an action exists is `EnvStateManager`'s to say.
 """
@@ -19,7 +19,7 @@ ParseCase = Literal[
     "too_many_actions",
     "unknown_action",
     "cut_off",
-    "empty_reply",
+    "empty_response",
 ]
 PARSE_CASES: tuple[ParseCase, ...] = (
     "ok",
@@ -31,7 +31,7 @@ PARSE_CASES: tuple[ParseCase, ...] = (
     "too_many_actions",
     "unknown_action",
     "cut_off",
-    "empty_reply",
+    "empty_response",
 )
 WELL_FORMED: frozenset[ParseCase] = frozenset({"ok", "too_many_actions"})
 SEPARATOR = "||"
@@ -46,8 +46,8 @@ _TAG = re.compile(r"</?(?:think|answer)>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedReply:
-    """What one reply says. `actions` are names as written, trimmed, at most the turn's allowance."""
+class ParsedResponse:
+    """What one response says. `actions` are names as written, trimmed, at most the turn's allowance."""
 
     thought: str
     actions: list[str]
@@ -58,11 +58,11 @@ class ParsedReply:
         return self.case in WELL_FORMED
 
 
-def parse_reply(text: str, *, think: bool, max_actions: int, separator: str = SEPARATOR) -> ParsedReply:
+def parse_response(text: str, *, think: bool, max_actions: int, separator: str = SEPARATOR) -> ParsedResponse:
     """`text` (its opener included) as a thought and actions.
 
     Text outside the tags is a fault of its own, `text_outside`, but its answer is still read, as RAGEN does.
-    Example: `parse_reply("<think>go</think><answer>Up || Left</answer>", think=True, max_actions=2)` has the
+    Example: `parse_response("<think>go</think><answer>Up || Left</answer>", think=True, max_actions=2)` has the
     actions `["Up", "Left"]` and the case `ok`.
     """
     whole = _WHOLE[think].fullmatch(text)
@@ -72,16 +72,16 @@ def parse_reply(text: str, *, think: bool, max_actions: int, separator: str = SE
     if whole is None or nested:
         case = _fault(text, think=think)
         actions = _split(answer, separator)[:max_actions] if case == "text_outside" else []
-        return ParsedReply(thought=thought.strip(), actions=actions, case=case)
+        return ParsedResponse(thought=thought.strip(), actions=actions, case=case)
     actions = _split(answer, separator)
     if not actions:
-        return ParsedReply(thought=thought.strip(), actions=[], case="empty_answer")
+        return ParsedResponse(thought=thought.strip(), actions=[], case="empty_answer")
     case = "too_many_actions" if len(actions) > max_actions else "ok"
-    return ParsedReply(thought=thought.strip(), actions=actions[:max_actions], case=case)
+    return ParsedResponse(thought=thought.strip(), actions=actions[:max_actions], case=case)
 
 
 def _fault(text: str, *, think: bool) -> ParseCase:
-    """Why `text` is not one well-formed reply; the first reason in reading order."""
+    """Why `text` is not one well-formed response; the first reason in reading order."""
     if think and "<think>" not in text:
         return "no_think"
     if think and "</think>" not in text:

@@ -1,6 +1,6 @@
-"""AgentProxy: the turn loop, nothing more. Environments play, the policy replies, until every episode is over.
+"""AgentProxy: the turn loop, nothing more. Environments play, the policy responses, until every episode is over.
 
-No trajectory waits for another: whoever has a reply steps its environment and asks for the next one at once.
+No trajectory waits for another: whoever has a response steps its environment and asks for the next one at once.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Protocol
 
 from engine.config import RolloutConfig
 from engine.errors import ConfigError, EnvironmentFault, StarboardError
-from engine.rollout.action_parser import ParsedReply, parse_reply
+from engine.rollout.action_parser import ParsedResponse, parse_response
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window, window_of
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_crew import Crew, crew_of
 from engine.rollout.episode import Opening, TurnOutcome
 from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
-from engine.rollout.types import Reply, Trajectory, Turn
+from engine.rollout.types import Response, Trajectory, Turn
 
 
-class ReplySampler(Protocol):
+class ResponseSampler(Protocol):
     """A policy at work on many rows at once; a row is one trajectory."""
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        """Appends `ids` to the row's context and asks for a reply of at most `max_tokens`."""
+        """Appends `ids` to the row's context and asks for a response of at most `max_tokens`."""
 
     def restart(self, row: int) -> None:
-        """Empties the row's context: the next `submit` begins another. Called between a reply and a `submit`."""
+        """Empties the row's context: the next `submit` begins another. Called between a response and a `submit`."""
 
-    def advance(self, *, patient: bool = True) -> list[Reply] | None:
-        """Works until some rows have a reply; nothing when no row awaits one. Not `patient`, for a moment only: then
-        an empty list is no reply yet, and None that no row awaits one."""
+    def advance(self, *, patient: bool = True) -> list[Response] | None:
+        """Works until some rows have a response; nothing when no row awaits one. Not `patient`, for a moment only: then
+        an empty list is no response yet, and None that no row awaits one."""
 
     def release(self, row: int) -> None:
         """Forgets the row: its trajectory is over."""
 
 
 class AgentProxy:
-    """`window` decides what the model sees of earlier turns; `max_context_tokens` is of one context, reply included."""
+    """`window` decides what the model sees of earlier turns; `max_context_tokens` is of one context, response included."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class AgentProxy:
         )
 
     def rollout(
-        self, sampler: ReplySampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
+        self, sampler: ResponseSampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
     ) -> list[Trajectory]:
         """One trajectory per spec, in order. `checkpoint` is called between batches of work and may raise to stop.
 
         An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised. A
-        first prompt that leaves no room for a reply ends its trajectory as `context_full`, without a turn; when no
+        first prompt that leaves no room for a response ends its trajectory as `context_full`, without a turn; when no
         trajectory has a turn for want of room, a `ConfigError` says how much is needed.
         """
         players = self.players(specs)
@@ -88,7 +88,7 @@ class AgentProxy:
 
     def play(
         self,
-        sampler: ReplySampler,
+        sampler: ResponseSampler,
         players: list[Player],
         *,
         checkpoint: Callable[[], None] = lambda: None,
@@ -100,7 +100,7 @@ class AgentProxy:
 
     def play_out(
         self,
-        sampler: ReplySampler,
+        sampler: ResponseSampler,
         players: list[Player],
         *,
         checkpoint: Callable[[], None] = lambda: None,
@@ -116,7 +116,7 @@ class AgentProxy:
         return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
 
     def _play_by(
-        self, crew: Crew, sampler: ReplySampler, players: list[Player], checkpoint: Callable[[], None]
+        self, crew: Crew, sampler: ResponseSampler, players: list[Player], checkpoint: Callable[[], None]
     ) -> None:
         def follow(*, patient: bool) -> None:
             for row, answer in crew.take(patient=patient):
@@ -126,21 +126,21 @@ class AgentProxy:
         for player in players:
             crew.open(player.row, player.spec, think=self.think)
         follow(patient=True)
-        # whoever has stepped is not to wait until somebody else's reply is whole
-        while (replies := sampler.advance(patient=not crew.busy)) or crew.busy:
-            for reply in replies or []:
-                crew.give(reply.row, players[reply.row].read(reply))
-            follow(patient=replies is None)
+        # whoever has stepped is not to wait until somebody else's response is whole
+        while (responses := sampler.advance(patient=not crew.busy)) or crew.busy:
+            for response in responses or []:
+                crew.give(response.row, players[response.row].read(response))
+            follow(patient=responses is None)
 
     def _nothing_fits(self, players: list[Player]) -> ConfigError | None:
         if any(player.trajectory.turns or player.fault for player in players):
             return None
         shortest = min(players, key=lambda player: player.needed)
         return ConfigError(
-            f"No first prompt of {shortest.trajectory.environment!r} leaves room for a reply: the shortest prompt and "
-            f"a reply of {shortest.config.max_reply_tokens} tokens make {shortest.needed}, and the limit, "
+            f"No first prompt of {shortest.trajectory.environment!r} leaves room for a response: the shortest prompt and "
+            f"a response of {shortest.config.max_response_tokens} tokens make {shortest.needed}, and the limit, "
             f"rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",
-            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_reply_tokens, or take a "
+            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_response_tokens, or take a "
             "model with a longer context.",
         )
 
@@ -154,11 +154,11 @@ class Player:
         self.proxy = proxy
         self.fault: EnvironmentFault | None = None
         self.prompt_start = 0
-        self.needed = 0  # tokens of the context with the prompt that was asked last, and its longest reply
+        self.needed = 0  # tokens of the context with the prompt that was asked last, and its longest response
         self.system = ""
         self.state = State(observation="", actions_left=self.config.max_actions)
         self.past: list[Past] = []
-        self.reply: Reply  # the one that is being played, and its text
+        self.response: Response  # the one that is being played, and its text
         self.text = ""
         self.trajectory = Trajectory(
             environment=spec.environment.tag,
@@ -168,24 +168,24 @@ class Player:
             seed=spec.seed,
         )
 
-    def read(self, reply: Reply) -> ParsedReply:
-        """What the reply asks of the environment; `follow` is to be told what became of it."""
-        self.reply, self.text = reply, self.proxy.context.reply_text(reply.ids)
-        parsed = parse_reply(self.text, think=self.proxy.think, max_actions=self.config.max_actions_per_turn)
-        if self.proxy.context.says_nothing(reply.ids):
-            return ParsedReply(thought="", actions=[], case="empty_reply")
-        if not reply.ended and not parsed.well_formed:
-            return ParsedReply(thought=parsed.thought, actions=[], case="cut_off")
+    def read(self, response: Response) -> ParsedResponse:
+        """What the response asks of the environment; `follow` is to be told what became of it."""
+        self.response, self.text = response, self.proxy.context.response_text(response.ids)
+        parsed = parse_response(self.text, think=self.proxy.think, max_actions=self.config.max_actions_per_turn)
+        if self.proxy.context.says_nothing(response.ids):
+            return ParsedResponse(thought="", actions=[], case="empty_response")
+        if not response.ended and not parsed.well_formed:
+            return ParsedResponse(thought=parsed.thought, actions=[], case="cut_off")
         return parsed
 
-    def follow(self, answer: Opening | TurnOutcome, sampler: ReplySampler) -> None:
-        """Records what the environment answered, and asks for the next reply or ends."""
+    def follow(self, answer: Opening | TurnOutcome, sampler: ResponseSampler) -> None:
+        """Records what the environment answered, and asks for the next response or ends."""
         if isinstance(answer, Opening):
             self._begin(answer, sampler)
         else:
             self._go_on(answer, sampler)
 
-    def _begin(self, opening: Opening, sampler: ReplySampler) -> None:
+    def _begin(self, opening: Opening, sampler: ResponseSampler) -> None:
         trajectory = self.trajectory
         trajectory.initial_observation = opening.observation
         trajectory.initial_drawing = opening.drawing
@@ -197,10 +197,10 @@ class Player:
         self.state = State(observation=opening.observation, actions_left=self.config.max_actions)
         self._ask(sampler)
 
-    def _go_on(self, outcome: TurnOutcome, sampler: ReplySampler) -> None:
-        trajectory, reply = self.trajectory, self.reply
+    def _go_on(self, outcome: TurnOutcome, sampler: ResponseSampler) -> None:
+        trajectory, response = self.trajectory, self.response
         start = len(trajectory.ids)
-        trajectory.append(reply.ids, logprobs=reply.logprobs, entropies=reply.entropies)
+        trajectory.append(response.ids, logprobs=response.logprobs, entropies=response.entropies)
         self._record(start, outcome)
         if outcome.fault is not None:
             self._end_by_fault(outcome.fault, sampler)
@@ -213,7 +213,7 @@ class Player:
         self.past.append(
             Past(
                 state=self.state,
-                reply=reply.ids,
+                response=response.ids,
                 executed=outcome.executed,
                 reward=outcome.reward,
                 understood=outcome.understood,
@@ -222,11 +222,11 @@ class Player:
         self.state = State(observation=outcome.observation, actions_left=outcome.actions_left)
         self._ask(sampler)
 
-    def _ask(self, sampler: ReplySampler) -> None:
-        """Submits the next prompt, unless prompt and reply could pass the context limit."""
+    def _ask(self, sampler: ResponseSampler) -> None:
+        """Submits the next prompt, unless prompt and response could pass the context limit."""
         trajectory = self.trajectory
         prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self.state)
-        room = self.config.max_reply_tokens
+        room = self.config.max_response_tokens
         self.needed = self._context_tokens(prompt) + len(prompt.ids) + room
         if self.needed > self.proxy.max_context_tokens:
             trajectory.stop = "context_full"
@@ -247,15 +247,15 @@ class Player:
 
     def _record(self, start: int, outcome: TurnOutcome) -> None:
         trajectory = self.trajectory
-        length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.config.max_reply_tokens)
+        length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.config.max_response_tokens)
         trajectory.turns.append(
             Turn(
                 context_start=trajectory.context_start,
                 prompt_start=self.prompt_start,
-                reply_start=start,
-                reply_end=len(trajectory.ids),
+                response_start=start,
+                response_end=len(trajectory.ids),
                 prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]),
-                reply=self.text,
+                response=self.text,
                 parsed=outcome.parsed,
                 executed=outcome.executed,
                 reward=outcome.reward,
@@ -266,7 +266,7 @@ class Player:
             )
         )
 
-    def _end_by_fault(self, fault: EnvironmentFault, sampler: ReplySampler) -> None:
+    def _end_by_fault(self, fault: EnvironmentFault, sampler: ResponseSampler) -> None:
         self.fault = fault
         self.trajectory.stop = "fault"
         self.trajectory.fault = str(fault)

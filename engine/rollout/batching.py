@@ -21,7 +21,7 @@ class Batch:
     """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens and on nothing else.
 
     `contexts` numbers the contexts of a row: a token was sampled after the tokens of the same number before it, and
-    after no others. Under the full context all are 0. Between two replies there is always an unsampled token.
+    after no others. Under the full context all are 0. Between two responses there is always an unsampled token.
     """
 
     ids: Tensor  # (B, T) int64
@@ -34,7 +34,7 @@ class Batch:
     returns: Tensor  # (B,) float32: raw
     rewards: Tensor  # (B, T) float32: each turn's reward plus penalty on its last sampled token, 0 elsewhere
     entropies: Tensor  # (B,) float32: mean over sampled tokens, in nats
-    baselines: Tensor  # (B,) float32: score of the greedy episode of its puzzle, 0 where none was played
+    baselines: Tensor  # (B,) float32: score of the greedy episode of its problem, 0 where none was played
     groups: Tensor  # (B,) int64
     tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
     rescored: bool = False  # by the learner, since another program sampled; else `logprobs` are the sampler's
@@ -88,7 +88,7 @@ def trainable(trajectories: list[Trajectory]) -> list[int]:
     Left out are those that ended by a fault of their environment, whose score nobody knows; those without a sampled
     token; and a member that this leaves alone in its group, since there is nothing left to compare it with.
     """
-    sound = [trajectory.has_outcome and trajectory.reply_tokens > 0 for trajectory in trajectories]
+    sound = [trajectory.has_outcome and trajectory.response_tokens > 0 for trajectory in trajectories]
     members = Counter(trajectory.group for trajectory in trajectories)
     left = Counter(trajectory.group for trajectory, good in zip(trajectories, sound, strict=True) if good)
     return [
@@ -138,7 +138,7 @@ def _turn_rewards(trajectory: Trajectory) -> list[float]:
     """Rewards plus penalties by token; those of a turn without a sampled token lie on the sampled token before it."""
     rewards, waiting, last = [0.0] * len(trajectory.ids), 0.0, -1
     for turn in trajectory.turns:
-        last = turn.reply_end - 1 if turn.reply_end > turn.reply_start else last
+        last = turn.response_end - 1 if turn.response_end > turn.response_start else last
         waiting += turn.reward + turn.penalty
         if last >= 0:
             rewards[last] += waiting
@@ -147,7 +147,7 @@ def _turn_rewards(trajectory: Trajectory) -> list[float]:
 
 
 def _mean_entropy(trajectory: Trajectory) -> float:
-    return sum(trajectory.entropies) / max(1, trajectory.reply_tokens)
+    return sum(trajectory.entropies) / max(1, trajectory.response_tokens)
 
 
 def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
@@ -161,14 +161,14 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def turn_ends(mask: Tensor) -> Tensor:
-    """`(B, T)`, 1 on the last sampled token of each reply: the one that no sampled token follows directly."""
+    """`(B, T)`, 1 on the last sampled token of each response: the one that no sampled token follows directly."""
     ends = mask.clone()
     ends[:, :-1] *= 1 - mask[:, 1:]
     return ends
 
 
 def turn_numbers(mask: Tensor) -> Tensor:
-    """`(B, T)` int64: on each sampled token the number of its reply in the row, from 0; -1 where none was sampled."""
+    """`(B, T)` int64: on each sampled token the number of its response in the row, from 0; -1 where none was sampled."""
     before = turn_ends(mask).cumsum(dim=1) - turn_ends(mask)
     return torch.where(mask > 0, before, -1.0).long()
 

@@ -1,11 +1,11 @@
 """Which trajectories of a step are recorded when not all of them may be. It chooses, and writes nothing.
 
 1. Always, even beyond the budget: the best, the worst, and one member of each group whose returns are all equal, whose
-   environment failed, or which has a reply that could not be parsed: the member with most such replies. And a tenth of
+   environment failed, or which has a response that could not be parsed: the member with most such responses. And a tenth of
    the budget, one at least, drawn by lot from all others: what is ordinary is seen too, however much else there is.
 2. What is left of the budget makes groups whole, so that their members can be compared: those of the best and the
-   worst, then those with faults or unparsed replies, then the others, each kind in an order drawn by lot. Groups of one
-   with such a reply come here too. The last group may be kept in part.
+   worst, then those with faults or unparsed responses, then the others, each kind in an order drawn by lot. Groups of one
+   with such a response come here too. The last group may be kept in part.
 
 The best and the worst are by score, return plus penalties; of equal ones the first is best and the last is worst.
 """
@@ -116,6 +116,6 @@ def _is_equal(trajectories: Sequence[Trajectory], group: Group) -> bool:
 
 
 def _failures(trajectory: Trajectory) -> int:
-    """Replies that were not understood; a fault of the environment counts for more than any number of them."""
+    """Responses that were not understood; a fault of the environment counts for more than any number of them."""
     unparsed = sum(not turn.parsed.well_formed for turn in trajectory.turns)
     return unparsed + (10**9 if trajectory.fault else 0)

@@ -42,8 +42,8 @@ _BARE = Marks(head=re.compile(r"(?:^|(?<=\n))(?P<role>system|user|assistant)\n")
 def split_chat(text: str, *, goes_on: str = "") -> list[Message]:
     """The messages of `text`, in order; none where it has no marks that are known.
 
-    What stands before the first mark is a message of the role `goes_on`, where one is given: a reply that began in an
-    earlier text. A last message without words, which only asks for a reply, is left out.
+    What stands before the first mark is a message of the role `goes_on`, where one is given: a response that began in an
+    earlier text. A last message without words, which only asks for a response, is left out.
     """
     for marks in FAMILIES:
         if marks.head.search(text):
@@ -61,7 +61,7 @@ def without_padding(text: str) -> str:
 
 
 def without_end(text: str) -> str:
-    """A reply without the mark that closes it."""
+    """A response without the mark that closes it."""
     for marks in FAMILIES:
         if text.rstrip().endswith(marks.end):
             return text.rstrip().removesuffix(marks.end)
@@ -69,8 +69,8 @@ def without_end(text: str) -> str:
 
 
 def _is_bare(text: str, goes_on: str) -> bool:
-    """Whether lines that are a role alone are marks: where a text begins with one, or a reply is followed by a user's
-    and another reply."""
+    """Whether lines that are a role alone are marks: where a text begins with one, or a response is followed by a user's
+    and another response."""
     roles = [match["role"] for match in _BARE.head.finditer(text)]
     if not goes_on:
         return bool(_BARE.head.match(text)) and "user" in roles

@@ -1,6 +1,6 @@
 """ContextManager: from messages to token ids and back. It is about prompt context and is no `with` object.
 
-Tokens in, tokens out: what was sampled is kept as ids and never encoded again. Only the words between two replies are
+Tokens in, tokens out: what was sampled is kept as ids and never encoded again. Only the words between two responses are
 encoded, and where a chat template puts its marks is learned from the template itself, for any model.
 """
 
@@ -14,7 +14,7 @@ from engine.errors import ModelError
 from engine.rollout import prompts
 from engine.rollout.prompts import Message
 
-_USER, _REPLY, _NEXT = "\u2063user-words\u2063", "\u2063reply-words\u2063", "\u2063next-words\u2063"
+_USER, _RESPONSE, _NEXT = "\u2063user-words\u2063", "\u2063response-words\u2063", "\u2063next-words\u2063"
 
 
 class Tokenizer(Protocol):
@@ -31,45 +31,45 @@ class Tokenizer(Protocol):
 
 
 class ContextManager:
-    """Turns prompts into the ids that are appended to a trajectory, and reply ids into text.
+    """Turns prompts into the ids that are appended to a trajectory, and response ids into text.
 
-    `turn_end` is the token that the template closes a reply with. A reply is over at any of `stop_ids`: that one, the
+    `turn_end` is the token that the template closes a response with. A response is over at any of `stop_ids`: that one, the
     tokenizer's end of a text, and `stops`, the model's own.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
-        self._after_reply, self._after_user = self._learn_template()
+        self._after_response, self._after_user = self._learn_template()
         self.turn_end, self._after_end = self._learn_turn_end()
         self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
         self.encode = lru_cache(maxsize=65536)(self._encode)
 
     def first(self, system: str, user: str) -> tuple[int, ...]:
-        """Ids of system prompt, first user message, the reply's header and its opener."""
+        """Ids of system prompt, first user message, the response's header and its opener."""
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         return self.encode(self._render(messages, generation=True) + self.opener)
 
-    def following(self, user: str, *, reply: Sequence[int]) -> tuple[int, ...]:
-        """Ids from the end of `reply` to the start of the next one.
+    def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
+        """Ids from the end of `response` to the start of the next one.
 
-        A reply that ended its turn has sampled the token for it; one that was cut off gets it here, unsampled.
+        A response that ended its turn has sampled the token for it; one that was cut off gets it here, unsampled.
         """
-        closed = bool(reply) and reply[-1] == self.turn_end
-        close = self._after_end if closed else self._after_reply
+        closed = bool(response) and response[-1] == self.turn_end
+        close = self._after_end if closed else self._after_response
         return self.encode(close + user + self._after_user + self.opener)
 
     def text(self, ids: list[int]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
-    def reply_text(self, ids: list[int]) -> str:
+    def response_text(self, ids: list[int]) -> str:
         """Sampled ids as text, opener first, the token that ended it left out."""
         if ids and ids[-1] in self.stop_ids:
             ids = ids[:-1]
         return self.opener + self.text(ids)
 
     def says_nothing(self, ids: list[int]) -> bool:
-        """Whether a reply is empty: no token at all, or special tokens and blanks alone."""
+        """Whether a response is empty: no token at all, or special tokens and blanks alone."""
         return not self.tokenizer.decode(ids, skip_special_tokens=True).strip()
 
     def _encode(self, text: str) -> tuple[int, ...]:
@@ -79,30 +79,30 @@ class ContextManager:
         return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=generation)
 
     def _learn_template(self) -> tuple[str, str]:
-        """What the template writes between a reply and the next user message, and after that message."""
+        """What the template writes between a response and the next user message, and after that message."""
         messages = [
             {"role": "user", "content": _USER},
-            {"role": "assistant", "content": _REPLY},
+            {"role": "assistant", "content": _RESPONSE},
             {"role": "user", "content": _NEXT},
         ]
         try:
             text = self._render(messages, generation=True)
-            after_reply, after_user = text.split(_REPLY)[1].split(_NEXT)
+            after_response, after_user = text.split(_RESPONSE)[1].split(_NEXT)
         except (ValueError, IndexError) as error:
             raise ModelError(
                 f"The model's chat template cannot hold a conversation of several turns: {error}.",
                 remedy="Use a model with a chat template, such as an instruct model.",
             ) from None
-        return after_reply, after_user
+        return after_response, after_user
 
     def _learn_turn_end(self) -> tuple[int, str]:
-        """The first special token after a reply, and what the template writes after it. Where it writes none, turns
+        """The first special token after a response, and what the template writes after it. Where it writes none, turns
         end as texts do."""
-        for token in self._encode(self._after_reply):
+        for token in self._encode(self._after_response):
             words = self.tokenizer.decode([token], skip_special_tokens=True)
             if words.strip():
                 break
             mark = self.text([token])
             if mark.strip():
-                return token, self._after_reply.partition(mark)[2]
-        return self.tokenizer.eos_token_id, self._after_reply
+                return token, self._after_response.partition(mark)[2]
+        return self.tokenizer.eos_token_id, self._after_response

@@ -1,6 +1,6 @@
-"""Context windows: what the model sees of earlier turns when it is asked for the next reply.
+"""Context windows: what the model sees of earlier turns when it is asked for the next response.
 
-A window turns the turns so far into the ids of the next prompt. Replies go into it as the ids that were sampled and are
+A window turns the turns so far into the ids of the next prompt. Responses go into it as the ids that were sampled and are
 never encoded again. Whether the prompt goes on from what the model has read, or begins a context of its own, is part of
 the answer: the sampler, the trajectory and the trainer all follow it.
 """
@@ -29,7 +29,7 @@ class Past:
     """A turn that was played: its state, the sampled ids, and what came of them."""
 
     state: State
-    reply: list[int]
+    response: list[int]
     executed: list[str]
     reward: float
     understood: bool
@@ -37,7 +37,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Ids to submit. `fresh` ones are the whole of what the model sees; others go on from its last reply."""
+    """Ids to submit. `fresh` ones are the whole of what the model sees; others go on from its last response."""
 
     ids: list[int]
     fresh: bool
@@ -49,7 +49,7 @@ class Window(Protocol):
 
 
 class FullContext:
-    """Every turn, word for word: each prompt goes on from the last reply."""
+    """Every turn, word for word: each prompt goes on from the last response."""
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         if past:
@@ -74,7 +74,7 @@ class LastTurns:
         states = [*(turn.state for turn in shown), now]
         ids = _opening(context, system, states[0])
         for turn, state in zip(shown, states[1:], strict=True):
-            ids += turn.reply + _following(context, turn, state)
+            ids += turn.response + _following(context, turn, state)
         return Prompt(ids=ids, fresh=True)
 
 
@@ -116,8 +116,8 @@ def _opening(context: ContextManager, system: str, state: State) -> list[int]:
 
 
 def _following(context: ContextManager, last: Past, now: State) -> list[int]:
-    """Ids between the reply of `last` and the reply to `now`."""
+    """Ids between the response of `last` and the response to `now`."""
     user = prompts.next_turn(
         now.observation, reward=last.reward, actions_left=now.actions_left, understood=last.understood
     )
-    return list(context.following(user, reply=last.reply))
+    return list(context.following(user, response=last.response))

@@ -10,7 +10,7 @@ from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSpec:
-    """One episode to play: which environment, which puzzle (`seed`), which luck (`chance_seed`)."""
+    """One episode to play: which environment, which problem (`seed`), which luck (`chance_seed`)."""
 
     environment: EnvironmentConfig
     group: int
@@ -20,12 +20,12 @@ class EpisodeSpec:
 
 
 def chance_seed(seed: int, member: int) -> int:
-    """The luck of a member: its own on the same puzzle, and the same whenever it is played again."""
+    """The luck of a member: its own on the same problem, and the same whenever it is played again."""
     return seed * 1009 + member + 1
 
 
 class EnvStateManager:
-    """Lays out a batch: which puzzles, how many members each, with which seeds. Groups lie in order of environment."""
+    """Lays out a batch: which problems, how many members each, with which seeds. Groups lie in order of environment."""
 
     def __init__(
         self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int, refills: int = 0
@@ -34,14 +34,14 @@ class EnvStateManager:
         self.groups = groups
         self.group_size = group_size
         self.seed = seed
-        self.refills = refills  # times a step may draw again; their puzzles come out of the run's seeds
+        self.refills = refills  # times a step may draw again; their problems come out of the run's seeds
 
     def training_batch(self, step: int) -> list[EpisodeSpec]:
-        """Groups x members of step `step` (from 1). Puzzle seeds never repeat within a run and stay below 10^9."""
+        """Groups x members of step `step` (from 1). Problem seeds never repeat within a run and stay below 10^9."""
         return self.refill_batch(step, draw=0, places=range(self.groups))
 
     def refill_batch(self, step: int, *, draw: int, places: Sequence[int]) -> list[EpisodeSpec]:
-        """Fresh puzzles for the groups at `places` (from 0) of the step's layout, the same environment for each.
+        """Fresh problems for the groups at `places` (from 0) of the step's layout, the same environment for each.
 
         `draw` is from 1 to `refills`; its groups are numbered on from those of the draw before.
         """
@@ -63,7 +63,7 @@ class EnvStateManager:
     def batch_of_seeds(
         self, environment: EnvironmentConfig, seeds: Sequence[int], *, sample: int = 0
     ) -> list[EpisodeSpec]:
-        """One episode for each of `seeds`; another `sample` meets the same puzzles with other luck."""
+        """One episode for each of `seeds`; another `sample` meets the same problems with other luck."""
         return [self._spec(environment, index, sample, seed) for index, seed in enumerate(seeds)]
 
     def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.episode import Opening, TurnOutcome
 from engine.rollout.stage import Stage
@@ -28,8 +28,8 @@ class Crew(Protocol):
     def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
         """Has the row's episode begun."""
 
-    def give(self, row: int, parsed: ParsedReply) -> None:
-        """Has the row's reply played."""
+    def give(self, row: int, parsed: ParsedResponse) -> None:
+        """Has the row's response played."""
 
     def take(self, *, patient: bool) -> list[Answer]:
         """What is done. Where nothing is and the sampler has nothing to do either, `patient`, it waits."""
@@ -49,7 +49,7 @@ class OwnThread:
     def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
         self.done.append((row, self.stage.open(row, spec, think=think)))
 
-    def give(self, row: int, parsed: ParsedReply) -> None:
+    def give(self, row: int, parsed: ParsedResponse) -> None:
         self.done.append((row, self.stage.play(row, parsed)))
 
     def take(self, *, patient: bool) -> list[Answer]:
@@ -72,7 +72,7 @@ class Threads:
     def open(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
         self.asked[self.pool.submit(self.stage.open, row, spec, think=think)] = row
 
-    def give(self, row: int, parsed: ParsedReply) -> None:
+    def give(self, row: int, parsed: ParsedResponse) -> None:
         self.asked[self.pool.submit(self.stage.play, row, parsed)] = row
 
     def take(self, *, patient: bool) -> list[Answer]:

@@ -1,4 +1,4 @@
-"""Episode: one environment played with parsed replies within its budgets, with its penalties and faults.
+"""Episode: one environment played with parsed responses within its budgets, with its penalties and faults.
 
 It says when an episode is over and why. What it is given and what it answers is plain data that can be sent, so it may
 be played in another thread or on another machine than its transcript is kept. It knows no tokens.
@@ -16,7 +16,7 @@ from engine.environments import make_environment
 from engine.environments.base import Drawing, Environment
 from engine.errors import EnvironmentFault
 from engine.rollout import prompts
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Frame, StopReason
 
@@ -35,9 +35,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
-    """What one reply did, and the state after it."""
+    """What one response did, and the state after it."""
 
-    parsed: ParsedReply
+    parsed: ParsedResponse
     executed: list[str] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     reward: float = 0.0
@@ -51,8 +51,8 @@ class TurnOutcome:
     fault: EnvironmentFault | None = None
 
     @classmethod
-    def of_fault(cls, parsed: ParsedReply, fault: EnvironmentFault) -> TurnOutcome:
-        """A reply that nothing became of."""
+    def of_fault(cls, parsed: ParsedResponse, fault: EnvironmentFault) -> TurnOutcome:
+        """A response that nothing became of."""
         return cls(parsed=parsed, stop="fault", fault=fault)
 
 
@@ -82,7 +82,7 @@ class Episode:
             return replace(opening, fault=fault)
         return replace(opening, optimal_length=length, system=system)
 
-    def answer(self, parsed: ParsedReply) -> TurnOutcome:
+    def answer(self, parsed: ParsedResponse) -> TurnOutcome:
         """As `play`, but for a fault of the environment, which is an outcome too."""
         try:
             return self.play(parsed)
@@ -112,12 +112,12 @@ class Episode:
     def actions_left(self) -> int:
         return self.config.max_actions - self.actions
 
-    def play(self, parsed: ParsedReply) -> TurnOutcome:
-        """Executes the known actions of one reply, in order, until the episode ends or the budget is spent."""
+    def play(self, parsed: ParsedResponse) -> TurnOutcome:
+        """Executes the known actions of one response, in order, until the episode ends or the budget is spent."""
         self.turns += 1
         known, unknown = self._resolve(parsed.actions)
         if unknown and parsed.well_formed:
-            parsed = ParsedReply(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
+            parsed = ParsedResponse(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
         understood = parsed.well_formed and bool(known)
         frames: list[Frame] = []
         info: dict[str, Any] = {}

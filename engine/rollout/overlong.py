@@ -1,4 +1,4 @@
-"""What a reply costs that comes near its token limit: DAPO's soft over-long punishment, for each reply by itself."""
+"""What a response costs that comes near its token limit: DAPO's soft over-long punishment, for each response by itself."""
 
 from __future__ import annotations
 

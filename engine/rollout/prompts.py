@@ -14,7 +14,7 @@ Message = dict[str, str]
 
 
 def opener(*, think: bool) -> str:
-    """The start of every reply, given to the model and not sampled."""
+    """The start of every response, given to the model and not sampled."""
     return "<think>" if think else "<answer>"
 
 
@@ -30,7 +30,7 @@ def first_turn(observation: str, *, actions_left: int) -> str:
 
 
 def next_turn(observation: str, *, reward: float, actions_left: int, understood: bool) -> str:
-    """The user's message after a reply: what it earned, whether it was understood, and the state now."""
+    """The user's message after a response: what it earned, whether it was understood, and the state now."""
     warning = "" if understood else "Not understood.\n"
     return f"{warning}Reward {reward:g}\n{observation}\n{_left(actions_left)}"
 

@@ -55,16 +55,16 @@ def record_of(
 
 
 def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float] | None) -> dict[str, Any]:
-    start, end = turn.reply_start, turn.reply_end
+    start, end = turn.response_start, turn.response_end
     count = max(1, end - start)
     return {
         "index": index,
         "prompt": turn.prompt,
-        "reply": turn.reply,
+        "response": turn.response,
         "context_start": turn.context_start,
         "prompt_start": turn.prompt_start,
-        "reply_start": start,
-        "reply_end": end,
+        "response_start": start,
+        "response_end": end,
         "thought": turn.parsed.thought,
         "parse": turn.parsed.case,
         "parsed": turn.parsed.actions,

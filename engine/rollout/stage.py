@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.episode import Episode, Opening, TurnOutcome
 
@@ -20,7 +20,7 @@ class Stage:
             self.episodes[row] = episode
         return opening
 
-    def play(self, row: int, parsed: ParsedReply) -> TurnOutcome:
+    def play(self, row: int, parsed: ParsedResponse) -> TurnOutcome:
         outcome = self.episodes[row].answer(parsed)
         if outcome.stop is not None:
             del self.episodes[row]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 
 StopReason = Literal["success", "terminated", "max_turns", "max_actions", "context_full", "fault"]
 
@@ -23,16 +23,16 @@ class Frame:
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """One prompt and one reply. Token positions index the trajectory's `ids`: `[prompt_start, reply_start)` was
-    given for this turn, `[reply_start, reply_end)` was sampled, and `[context_start, reply_start)` is all that the
+    """One prompt and one response. Token positions index the trajectory's `ids`: `[prompt_start, response_start)` was
+    given for this turn, `[response_start, response_end)` was sampled, and `[context_start, response_start)` is all that the
     model saw before it replied."""
 
     prompt_start: int
-    reply_start: int
-    reply_end: int
+    response_start: int
+    response_end: int
     prompt: str
-    reply: str
-    parsed: ParsedReply
+    response: str
+    parsed: ParsedResponse
     executed: list[str]
     reward: float
     penalty: float  # of its format and its length
@@ -91,11 +91,11 @@ class Trajectory:
 
     @property
     def has_outcome(self) -> bool:
-        """Whether its return says anything: the environment did not fail, and there was room for a reply."""
+        """Whether its return says anything: the environment did not fail, and there was room for a response."""
         return not self.fault and bool(self.turns)
 
     @property
-    def reply_tokens(self) -> int:
+    def response_tokens(self) -> int:
         return sum(self.sampled)
 
     @property
@@ -118,8 +118,8 @@ class Trajectory:
         return [number for number, (start, end) in enumerate(zip(starts, ends, strict=True)) for _ in range(start, end)]
 
     def seen(self, turn: Turn) -> list[int]:
-        """All ids that the model had read when it began the reply of `turn`."""
-        return self.ids[turn.context_start : turn.reply_start]
+        """All ids that the model had read when it began the response of `turn`."""
+        return self.ids[turn.context_start : turn.response_start]
 
     def append(
         self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None
@@ -133,7 +133,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Response:
     """What a policy sampled for one trajectory's turn. `ended` is False when the token limit cut it off. `entropies` is
     None where the policy does not tell them."""
 

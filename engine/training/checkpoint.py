@@ -38,10 +38,10 @@ class Progress:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    evaluated: int = -1  # the newest step that was played on held-out puzzles
+    evaluated: int = -1  # the newest step that was played on held-out problems
     ending: dict[str, Any] = field(default_factory=dict)  # of the last event, where a rule ends the run at this step
     detectors: dict[str, Any] = field(default_factory=dict)
-    spreads: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
+    stds: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
     settings: dict[str, Any] = field(default_factory=dict)  # revision and changes that held, of `control.json`
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from engine.algorithms import advantages as estimators
 from engine.algorithms.filtering import on_one_scale
 from engine.algorithms.normalization import normalized
-from engine.algorithms.reweighting import length_weights, spread_weights
+from engine.algorithms.reweighting import length_weights, reward_std_weights
 from engine.config import AlgorithmConfig
 from engine.rollout.batching import Batch, last_token_rewards, turn_ends, turn_numbers
 
@@ -67,7 +67,7 @@ class WhitenedGroupRelative:
 
 
 class AgainstGreedy:
-    """ReMax (arXiv 2310.10505): a trajectory's score less that of the greedy episode of its puzzle."""
+    """ReMax (arXiv 2310.10505): a trajectory's score less that of the greedy episode of its problem."""
 
     def assign(self, config: AlgorithmConfig, batch: Batch, values: Tensor | None) -> Credit:
         return Credit(advantages=estimators.remax(batch.scores, batch.baselines, batch.mask))
@@ -149,13 +149,13 @@ ESTIMATORS: dict[str, CreditRule] = {
 
 
 def assign_credit(
-    config: AlgorithmConfig, batch: Batch, values: Tensor | None, kl_to_start: Tensor | None = None
+    config: AlgorithmConfig, batch: Batch, values: Tensor | None, kl_to_reference: Tensor | None = None
 ) -> Credit:
-    """Advantages of `batch`; `kl_to_start` (B, T), in nats per sampled token, is charged to rewards where given."""
+    """Advantages of `batch`; `kl_to_reference` (B, T), in nats per sampled token, is charged to rewards where given."""
     if config.credit == "trajectory":
         batch = replace(batch, rewards=last_token_rewards(batch.scores, batch.mask))
-    if kl_to_start is not None:
-        costs = config.kl_in_reward * kl_to_start * batch.mask
+    if kl_to_reference is not None:
+        costs = config.kl_in_reward * kl_to_reference * batch.mask
         batch = replace(batch, rewards=batch.rewards - costs, scores=batch.scores - costs.sum(dim=1))
     credit = ESTIMATORS[config.estimator].assign(config, batch, values)
     return replace(credit, advantages=credit.advantages * _weights(config, batch)[:, None])
@@ -165,7 +165,7 @@ def _weights(config: AlgorithmConfig, batch: Batch) -> Tensor:
     """What each trajectory's advantages are multiplied by, (B,)."""
     weights = torch.ones_like(batch.scores)
     if config.soft_reweighting:
-        weights = weights * spread_weights(on_one_scale(batch.returns, batch.tags), batch.groups)
+        weights = weights * reward_std_weights(on_one_scale(batch.returns, batch.tags), batch.groups)
     if config.length_weighting:
         weights = weights * length_weights(batch.mask)
     return weights

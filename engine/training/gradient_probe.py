@@ -10,7 +10,7 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.algorithms.filtering import group_scores
 from engine.config import RunConfig
-from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_spread, gradient_norms
+from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_reward_std, gradient_norms
 from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
 from engine.training.forward_size import tokens_per_pass
@@ -28,7 +28,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
     credit = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch))
     advantages = weighted_advantages(config, batch, credit.advantages * scale)
     wanted = config.diagnostics
-    spreads = group_scores(batch.returns, batch.groups).tolist()
+    stds = group_scores(batch.returns, batch.groups).tolist()
     parameters = trainable_parameters(learner.model)
     was_training = learner.model.training
     learner.model.eval()
@@ -37,10 +37,10 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
         for rows in ((batch.groups == group).nonzero().squeeze(-1) for group in batch.groups.unique())
     ]
     learner.model.train(was_training)
-    buckets = buckets_by_spread(
-        spreads, count=wanted.gradient_buckets, borders=wanted.gradient_borders, width=wanted.gradient_width
+    buckets = buckets_by_reward_std(
+        stds, count=wanted.gradient_buckets, borders=wanted.gradient_borders, width=wanted.gradient_width
     )
-    return bucket_metrics(norms, spreads, buckets)
+    return bucket_metrics(norms, stds, buckets)
 
 
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:

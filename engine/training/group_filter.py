@@ -41,11 +41,11 @@ def keep_groups(config: FilterConfig, batch: Batch) -> Kept:
         epsilon=config.epsilon,
     )
     ratio = len(chosen) / len(groups)
-    spreads = group_scores(batch.returns, batch.groups)
+    stds = group_scores(batch.returns, batch.groups)
     metrics = {
         "filter/kept_groups": float(len(chosen)),
         "filter/kept_ratio": ratio,
-        "filter/zero_groups": float((spreads < 1e-9).sum()),
+        "filter/zero_groups": float((stds < 1e-9).sum()),
         "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
     }
     return Kept(

@@ -1,4 +1,4 @@
-"""What a step's event says of its groups: their puzzles, returns and scores, and which of them trained."""
+"""What a step's event says of its groups: their problems, returns and scores, and which of them trained."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from engine.config import FilterConfig
 from engine.rollout.types import Trajectory
 from engine.training.group_filter import Kept
-from engine.training.rollout_metrics import group_spreads
+from engine.training.rollout_metrics import group_stds
 
 MOST_RETURNS = 8192
 LARGEST = 3.4e38  # of a float32, and what is no number is not below it
@@ -22,14 +22,14 @@ def group_record(trajectories: list[Trajectory], kept: Kept, config: FilterConfi
         members.setdefault(trajectory.group, []).append(trajectory)
     numbers = sorted(members)
     tags = list(dict.fromkeys(members[number][0].environment for number in numbers))
-    spreads = group_spreads(trajectories)
+    stds = group_stds(trajectories)
     return {
         "tags": tags,
         "groups": numbers,
         "environments": [tags.index(members[number][0].environment) for number in numbers],
         "seeds": [members[number][0].seed for number in numbers],
         "returns": _returns([members[number] for number in numbers]),
-        "spreads": [_single(spreads.get(number)) for number in numbers],
+        "stds": [_single(stds.get(number)) for number in numbers],
         "scores": [_single(kept.scores.get(number)) for number in numbers],
         "kept": [numbers.index(number) for number in sorted(kept.groups)],
         "threshold": _single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,

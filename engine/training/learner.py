@@ -183,13 +183,13 @@ class Learner:
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
             start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
             if start is not None:
-                pull = self._kl_to_start(logprobs, start, part, tokens)
+                pull = self._kl_to_reference(logprobs, start, part, tokens)
                 loss = loss + loss_config.kl_coefficient * pull
             (loss * self.share.size * counts).backward()
             if not counts:
                 continue
             if start is not None:
-                sums["policy/kl_to_start"] += float(pull.detach())
+                sums["policy/kl_to_reference"] += float(pull.detach())
             share = float(part.mask.sum() / tokens)
             sums["policy/loss"] += float(policy.loss.detach())
             sums["policy/kl"] += policy.approx_kl * share
@@ -211,7 +211,7 @@ class Learner:
         with torch.no_grad(), self.reference.model() as start:
             return self._logprobs_and_entropies(start, part)[0]
 
-    def _kl_to_start(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
+    def _kl_to_reference(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
         kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
         mean: Tensor = (kl * part.mask).sum() / tokens
         return mean

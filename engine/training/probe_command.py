@@ -34,7 +34,7 @@ def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str
 
 
 def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
-    """The decomposition of a fresh batch of training puzzles under the checkpoint at `path`."""
+    """The decomposition of a fresh batch of training problems under the checkpoint at `path`."""
     backend, progress = LocalBackend.open(config, path)
     manager = EnvStateManager(
         config.environments,

@@ -12,7 +12,7 @@ from engine.rollout.capture import CAPTURE_STREAM, SPLIT_STREAM, choose, counted
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
 from engine.rollout.types import Trajectory
-from engine.training.rollout_metrics import group_spreads
+from engine.training.rollout_metrics import group_stds
 from engine.training.run_directory import EventLog, RunDirectory
 
 MEGABYTE = 1_000_000
@@ -43,13 +43,13 @@ class Recorder:
         every = self.config.capture.every
         if not every or (step - 1) % every:
             return None
-        spreads = group_spreads(list(trajectories))
+        stds = group_stds(list(trajectories))
 
         def about(place: int) -> dict[str, Any]:
             return {
                 "advantages": credited.get(place),
                 "kept": place in credited,
-                "group_std": spreads.get(trajectories[place].group),
+                "group_std": stds.get(trajectories[place].group),
             }
 
         return self._write("train", step, trajectories, about)

@@ -15,27 +15,27 @@ def rollout_metrics(trajectories: list[Trajectory], *, max_turns: Mapping[str, i
     """Metrics of all trajectories of a step, kept by the filter or not; `max_turns` are each environment's, by tag.
 
     Rewards and success are of trajectories that have an outcome. The others, whose environment failed or whose first
-    prompt left no room for a reply, are counted, and are part of no mean that they would falsify.
+    prompt left no room for a response, are counted, and are part of no mean that they would falsify.
     """
     known = [trajectory for trajectory in trajectories if trajectory.has_outcome]
-    metrics = {**_rewards(known), **_replies(trajectories), **_mishaps(trajectories)}
+    metrics = {**_rewards(known), **_responses(trajectories), **_mishaps(trajectories)}
     for tag in dict.fromkeys(trajectory.environment for trajectory in trajectories):
         played = [trajectory for trajectory in trajectories if trajectory.environment == tag]
         metrics |= _environment(tag, played) | _turns_used(tag, played, (max_turns or {}).get(tag))
     return metrics
 
 
-def group_spreads(trajectories: list[Trajectory]) -> dict[int, float]:
+def group_stds(trajectories: list[Trajectory]) -> dict[int, float]:
     """Unbiased standard deviation of raw returns in each group that has any; 0 for a group of one."""
-    return {group: _spread([one.raw_return for one in members]) for group, members in _by_group(trajectories).items()}
+    return {group: _std([one.raw_return for one in members]) for group, members in _by_group(trajectories).items()}
 
 
-def score_spread(trajectories: list[Trajectory]) -> float:
+def score_std(trajectories: list[Trajectory]) -> float:
     """Mean over groups of the spread of scores in them; over all trajectories where no group has two."""
     groups = [[one.score for one in members] for members in _by_group(trajectories).values()]
     if all(len(scores) < 2 for scores in groups):
-        return _spread([score for scores in groups for score in scores])
-    return float(np.mean([_spread(scores) for scores in groups]))
+        return _std([score for scores in groups for score in scores])
+    return float(np.mean([_std(scores) for scores in groups]))
 
 
 def _by_group(trajectories: list[Trajectory]) -> dict[int, list[Trajectory]]:
@@ -46,7 +46,7 @@ def _by_group(trajectories: list[Trajectory]) -> dict[int, list[Trajectory]]:
     return groups
 
 
-def _spread(values: list[float]) -> float:
+def _std(values: list[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
@@ -54,7 +54,7 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
     if not trajectories:
         return {}
     scores = np.array([trajectory.score for trajectory in trajectories])
-    spreads = list(group_spreads(trajectories).values())
+    stds = list(group_stds(trajectories).values())
     return {
         "reward/mean": float(scores.mean()),
         "reward/std": float(scores.std()),
@@ -62,19 +62,19 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/max": float(scores.max()),
         "reward/penalty": float(np.mean([trajectory.penalty for trajectory in trajectories])),
         "reward/length_penalty": float(np.mean([sum(turn.length_penalty for turn in t.turns) for t in trajectories])),
-        "reward/in_group_std": float(np.mean(spreads)),
-        "reward/in_group_score_std": score_spread(trajectories),
+        "reward/within_group_std": float(np.mean(stds)),
+        "reward/within_group_score_std": score_std(trajectories),
         "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
-        "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in spreads])),
-        **_evenness(spreads),
+        "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in stds])),
+        **_evenness(stds),
         **_outcomes_of_groups(trajectories),
     }
 
 
-def _evenness(spreads: list[float]) -> dict[str, float]:
+def _evenness(stds: list[float]) -> dict[str, float]:
     """How differently groups spread; nothing where none does."""
-    mean = float(np.mean(spreads))
-    return {"reward/in_group_std_variation": float(np.std(spreads)) / mean} if mean > 0 else {}
+    mean = float(np.mean(stds))
+    return {"reward/within_group_std_variation": float(np.std(stds)) / mean} if mean > 0 else {}
 
 
 def _outcomes_of_groups(trajectories: list[Trajectory]) -> dict[str, float]:
@@ -87,18 +87,18 @@ def _outcomes_of_groups(trajectories: list[Trajectory]) -> dict[str, float]:
     }
 
 
-def _replies(trajectories: list[Trajectory]) -> dict[str, float]:
+def _responses(trajectories: list[Trajectory]) -> dict[str, float]:
     turns = [turn for trajectory in trajectories for turn in trajectory.turns]
     count = max(1, len(turns))
     cases = Counter(turn.parsed.case for turn in turns)
     named = sum(len(turn.parsed.actions) for turn in turns)
     invalid = sum(turn.parsed.case == "unknown_action" for turn in turns)
     entropies = sum(sum(trajectory.entropies) for trajectory in trajectories)
-    sampled = sum(trajectory.reply_tokens for trajectory in trajectories)
-    lengths = [turn.reply_end - turn.reply_start for turn in turns]
+    sampled = sum(trajectory.response_tokens for trajectory in trajectories)
+    lengths = [turn.response_end - turn.response_start for turn in turns]
     metrics = {
-        "rollout/reply_tokens": sampled / count,
-        "rollout/reply_tokens_p95": float(np.percentile(lengths, 95)) if lengths else 0.0,
+        "rollout/response_tokens": sampled / count,
+        "rollout/response_tokens_p95": float(np.percentile(lengths, 95)) if lengths else 0.0,
         "rollout/trajectory_tokens": float(np.mean([len(trajectory.ids) for trajectory in trajectories])),
         "rollout/contexts": float(np.mean([len(trajectory.context_starts) for trajectory in trajectories])),
         "rollout/turns": len(turns) / len(trajectories),

@@ -15,7 +15,7 @@ import torch
 from engine.config import RunConfig
 from engine.config.live import with_changes
 from engine.environments.feasibility import refuse_impossible
-from engine.errors import CheckpointError, MendableFault, StarboardError
+from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES
 from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
@@ -146,7 +146,7 @@ def _failure(error: BaseException) -> dict[str, str | bool]:
             "message": error.message,
             "remedy": error.remedy,
             "traceback": traceback.format_exc(),
-            "mendable": isinstance(error, MendableFault),
+            "retryable": isinstance(error, RetryableFault),
         }
     return {
         "error": type(error).__name__,

@@ -120,7 +120,7 @@ def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
 def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
     """Of each turn, what the model saw and its thought's ids; the opener is the context's, no thought is empty."""
     return [
-        (trajectory.seen(turn), thought_ids(trajectory.ids[turn.reply_start : turn.reply_end], context))
+        (trajectory.seen(turn), thought_ids(trajectory.ids[turn.response_start : turn.response_end], context))
         for turn in trajectory.turns
     ]
 
@@ -137,23 +137,23 @@ def _counts(turns: Sequence[Sequence[ContextAndThought]]) -> dict[str, float]:
     }
 
 
-def thought_ids(reply: list[int], context: TokenText) -> list[int]:
+def thought_ids(response: list[int], context: TokenText) -> list[int]:
     """The sampled ids before the closing tag; none where they are blank. A token that holds part of the tag is not of
     the thought."""
-    found = _before_close(reply, context)
+    found = _before_close(response, context)
     return found if context.text(found).strip() else []
 
 
-def _before_close(reply: list[int], context: TokenText) -> list[int]:
+def _before_close(response: list[int], context: TokenText) -> list[int]:
     close = list(context.encode(CLOSE))
-    for start in range(len(reply) - len(close) + 1):
-        if reply[start : start + len(close)] == close:
-            return reply[:start]
+    for start in range(len(response) - len(close) + 1):
+        if response[start : start + len(close)] == close:
+            return response[:start]
     # some tokenizers join the tag to the word before it, so that it is found in the text only
-    place = context.text(reply).find(CLOSE)
-    return [] if place < 0 else reply[: _tokens_within(reply, place, context)]
+    place = context.text(response).find(CLOSE)
+    return [] if place < 0 else response[: _tokens_within(response, place, context)]
 
 
-def _tokens_within(reply: list[int], characters: int, context: TokenText) -> int:
+def _tokens_within(response: list[int], characters: int, context: TokenText) -> int:
     """How many tokens from the start have a text of at most so many characters."""
-    return max(n for n in range(len(reply) + 1) if len(context.text(reply[:n])) <= characters)
+    return max(n for n in range(len(response) + 1) if len(context.text(response[:n])) <= characters)

@@ -11,7 +11,7 @@ from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
 from engine.training.backend import Backend, never
-from engine.training.rollout_metrics import group_spreads
+from engine.training.rollout_metrics import group_stds
 
 TRAINING_STREAM = 1
 EQUAL = 1e-9
@@ -40,7 +40,7 @@ def roll_out_step(
     found = StepRollout(trajectories=trajectories, sampled=sampled)
     refilled, newest = 0, trajectories
     for draw in range(1, config.rollout.refill + 1):
-        places = _without_spread(newest, config.rollout.groups)
+        places = _without_variance(newest, config.rollout.groups)
         if not places:
             break
         further = manager.refill_batch(step, draw=draw, places=places)
@@ -70,7 +70,7 @@ def greedy_baselines(
 ) -> tuple[dict[int, float], int]:
     """Score of one greedy episode for each group of `specs`, and the tokens that were sampled for them.
 
-    Each meets the puzzle with the luck of the group's first member: luck is not of the policy's making, so a baseline
+    Each meets the problem with the luck of the group's first member: luck is not of the policy's making, so a baseline
     may depend on it. A group whose greedy episode fails has the mean score of its trajectories.
     """
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
@@ -87,6 +87,6 @@ def greedy_baselines(
     return baselines, sampled
 
 
-def _without_spread(trajectories: list[Trajectory], groups: int) -> list[int]:
+def _without_variance(trajectories: list[Trajectory], groups: int) -> list[int]:
     """Places, in the layout of a step of `groups`, of the groups whose returns are known and all equal."""
-    return sorted(group % groups for group, spread in group_spreads(trajectories).items() if spread < EQUAL)
+    return sorted(group % groups for group, spread in group_stds(trajectories).items() if spread < EQUAL)

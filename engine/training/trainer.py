@@ -77,7 +77,7 @@ class Trainer:
         self.max_turns = {environment.tag: environment.max_turns for environment in config.environments}
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
-        self.smoothed = SmoothedZScore(progress.spreads)
+        self.smoothed = SmoothedZScore(progress.stds)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
@@ -349,7 +349,7 @@ class Trainer:
 def _why_skipped(batch: Batch) -> str:
     if len(batch):
         return "The filter kept no group: no group's returns differ enough."
-    return "No trajectory can be trained on: environments failed, or prompts left no room for a reply."
+    return "No trajectory can be trained on: environments failed, or prompts left no room for a response."
 
 
 def _credited(trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None) -> dict[int, list[float]]:

@@ -21,7 +21,7 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
 from engine.rollout.records import record_of
 from engine.rollout.shards import read_record, write_shard
-from engine.rollout.types import Reply
+from engine.rollout.types import Response
 from engine.training.checkpoint import load_policy
 from engine.what_if.fork import EditedWindow, Fork, ForkSampler, check_end, check_prompt, fork_of
 from engine.what_if.output import Output
@@ -71,7 +71,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
     context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
-    fork = fork_of(record, request, context, room=environment.max_reply_tokens)
+    fork = fork_of(record, request, context, room=environment.max_response_tokens)
 
     limit = context_limit(model, config.rollout.max_context_tokens)
     proxy = AgentProxy.of(config.rollout, context, max_context_tokens=limit)
@@ -125,16 +125,16 @@ def _checkpoint(run_dir: Path, name: str) -> Path | None:
 
 
 class HeardSampler(BatchedSampler):
-    """Says each token at once: `heard` gets the reply so far and whether it is whole, and raises to break off."""
+    """Says each token at once: `heard` gets the response so far and whether it is whole, and raises to break off."""
 
     def __init__(self, model: Any, *, heard: Callable[[list[int], bool], None], **options: Any) -> None:
         super().__init__(model, **options)
         self.heard = heard
 
-    def _take(self, row: int, token: int, logprob: float, entropy: float) -> Reply | None:
-        reply = super()._take(row, token, logprob, entropy)
-        self.heard(self.rows[row].ids, reply is not None)
-        return reply
+    def _take(self, row: int, token: int, logprob: float, entropy: float) -> Response | None:
+        response = super()._take(row, token, logprob, entropy)
+        self.heard(self.rows[row].ids, response is not None)
+        return response
 
 
 class Telling:
@@ -161,7 +161,7 @@ class Telling:
 
     def hear(self, ids: list[int], whole: bool) -> None:
         self.tokens += 1
-        text = self.context.reply_text(ids)
+        text = self.context.response_text(ids)
         if not text.endswith(UNFINISHED):
             self.output.say(len(self.player.trajectory.turns), text[len(self.said) :])
             self.said = text
@@ -180,7 +180,7 @@ class Telling:
             self.output.tell(
                 "turn",
                 turn=index,
-                reply=turn.reply,
+                response=turn.response,
                 parse=turn.parsed.case,
                 executed=turn.executed,
                 reward=turn.reward,
@@ -194,9 +194,9 @@ def _finish(
 ) -> None:
     """Writes the trajectory as a record like any other, with what was asked of it."""
     trajectory = player.trajectory
-    for index, turn in enumerate(trajectory.turns[: len(fork.replies)]):
-        reply = slice(turn.reply_start, turn.reply_end)
-        trajectory.sampled[reply] = _who_sampled(fork, index, turn.reply_end - turn.reply_start)
+    for index, turn in enumerate(trajectory.turns[: len(fork.responses)]):
+        response = slice(turn.response_start, turn.response_end)
+        trajectory.sampled[response] = _who_sampled(fork, index, turn.response_end - turn.response_start)
     record = record_of(
         trajectory, step=fork.record["step"], split=fork.record["split"], piece=lambda token: context.text([token])
     )
@@ -218,8 +218,8 @@ def _finish(
 
 
 def _who_sampled(fork: Fork, index: int, count: int) -> list[int]:
-    """Of the `count` tokens of a reply that was played again, as it was recorded; nobody sampled an edited one."""
+    """Of the `count` tokens of a response that was played again, as it was recorded; nobody sampled an edited one."""
     if index == fork.turn:
         return [0] * count
     turn = fork.record["turns"][index]
-    return list(fork.record["tokens"]["sampled"][turn["reply_start"] : turn["reply_end"]])
+    return list(fork.record["tokens"]["sampled"][turn["response_start"] : turn["response_end"]])

@@ -1,6 +1,6 @@
 """A recorded trajectory played again up to a turn, and then otherwise.
 
-The environment is made again from its seed and given the recorded replies. Each state and each prompt must be the one
+The environment is made again from its seed and given the recorded responses. Each state and each prompt must be the one
 that was recorded: a fork of something else would be an answer to another question, and is refused. What came of a fork
 is a record like any other, and can be forked in turn.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import ConfigError, StarboardError
-from engine.rollout.agent_proxy import Player, ReplySampler
+from engine.rollout.agent_proxy import Player, ResponseSampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import Past, Prompt, State, Window
-from engine.rollout.types import Reply, Turn
+from engine.rollout.types import Response, Turn
 from engine.what_if.request import WhatIfRequest
 
 Record = dict[str, Any]
@@ -32,14 +32,14 @@ class Fork:
 
     record: Record
     turn: int
-    replies: list[Reply]  # of the turns before, and the edited one if a reply was edited
+    responses: list[Response]  # of the turns before, and the edited one if a response was edited
     prompts: dict[int, list[int]]  # ids of those that no window wrote, by turn
 
 
 def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, room: int) -> Fork:
     """`ConfigError` where the record has no such turn or no tokens, or the edit cannot be used.
 
-    `room` is the most tokens that a reply may have.
+    `room` is the most tokens that a response may have.
     """
     turns = record["turns"]
     if not record["tokens"]["ids"]:
@@ -49,15 +49,15 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, 
         )
     if request.turn >= len(turns):
         raise ConfigError(f"It has {len(turns)} turns; there is no turn {request.turn + 1}.", remedy="Take one it has.")
-    replies = [_recorded_reply(record, turn, context.stop_ids) for turn in turns[: request.turn]]
+    responses = [_recorded_response(record, turn, context.stop_ids) for turn in turns[: request.turn]]
     prompts = _edited_prompts(record, request.turn)
-    if request.edit in ("reply", "action"):
-        replies.append(_edited_reply(request, turns[request.turn], context, room=room))
+    if request.edit in ("response", "action"):
+        responses.append(_edited_response(request, turns[request.turn], context, room=room))
     elif request.edit == "prompt":
         prompts[request.turn] = list(context.encode(request.text))
         if not prompts[request.turn]:
             raise ConfigError("The prompt is empty.", remedy="Write what the model is told.")
-    return Fork(record=record, turn=request.turn, replies=replies, prompts=prompts)
+    return Fork(record=record, turn=request.turn, responses=responses, prompts=prompts)
 
 
 def _edited_prompts(record: Record, until: int) -> dict[int, list[int]]:
@@ -68,18 +68,18 @@ def _edited_prompts(record: Record, until: int) -> dict[int, list[int]]:
 
 def _prompt_ids(record: Record, index: int) -> list[int]:
     turn = record["turns"][index]
-    return list(record["tokens"]["ids"][turn["prompt_start"] : turn["reply_start"]])
+    return list(record["tokens"]["ids"][turn["prompt_start"] : turn["response_start"]])
 
 
-def _recorded_reply(record: Record, turn: Record, stops: set[int]) -> Reply:
-    span = slice(turn["reply_start"], turn["reply_end"])
+def _recorded_response(record: Record, turn: Record, stops: set[int]) -> Response:
+    span = slice(turn["response_start"], turn["response_end"])
     tokens = record["tokens"]
     ids = tokens["ids"][span]
     ended = bool(ids) and ids[-1] in stops
-    return Reply(row=0, ids=ids, logprobs=tokens["logprobs"][span], entropies=tokens["entropies"][span], ended=ended)
+    return Response(row=0, ids=ids, logprobs=tokens["logprobs"][span], entropies=tokens["entropies"][span], ended=ended)
 
 
-def _edited_reply(request: WhatIfRequest, turn: Record, context: ContextManager, *, room: int) -> Reply:
+def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManager, *, room: int) -> Response:
     """As if the model had said it and ended; nobody sampled it, so it has no log-probabilities."""
     text = request.text
     if request.edit == "action":
@@ -88,9 +88,9 @@ def _edited_reply(request: WhatIfRequest, turn: Record, context: ContextManager,
     ids = [*context.encode(text.removeprefix(context.opener)), context.turn_end]
     if len(ids) > room:
         raise ConfigError(
-            f"The reply has {len(ids)} tokens, and a reply here has {room} at most.", remedy="Shorten it."
+            f"The response has {len(ids)} tokens, and a response here has {room} at most.", remedy="Shorten it."
         )
-    return Reply(row=0, ids=ids, logprobs=[0.0] * len(ids), entropies=[0.0] * len(ids), ended=True)
+    return Response(row=0, ids=ids, logprobs=[0.0] * len(ids), entropies=[0.0] * len(ids), ended=True)
 
 
 class EditedWindow:
@@ -105,12 +105,12 @@ class EditedWindow:
 
 
 class ForkSampler:
-    """`ReplySampler` of one row: says the fork's replies, then what `inner` samples after all that was said.
+    """`ResponseSampler` of one row: says the fork's responses, then what `inner` samples after all that was said.
 
     `watch` is called with each prompt, before anything is said to it.
     """
 
-    def __init__(self, inner: ReplySampler, fork: Fork, watch: Callable[[int, list[int]], None]) -> None:
+    def __init__(self, inner: ResponseSampler, fork: Fork, watch: Callable[[int, list[int]], None]) -> None:
         self.inner, self.fork, self.watch = inner, fork, watch
         self.turn = 0
         self.context: list[int] = []  # what `inner` has not read yet
@@ -119,7 +119,7 @@ class ForkSampler:
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         self.watch(self.turn, ids)
         self.context += ids
-        if self.turn < len(self.fork.replies):
+        if self.turn < len(self.fork.responses):
             self.waiting = True
             return
         self.inner.submit(row, self.context, max_tokens=max_tokens)
@@ -130,14 +130,14 @@ class ForkSampler:
         self.context = []
         self.inner.restart(row)
 
-    def advance(self, *, patient: bool = True) -> list[Reply] | None:
+    def advance(self, *, patient: bool = True) -> list[Response] | None:
         if not self.waiting:
             return self.inner.advance(patient=patient)
         self.waiting = False
-        reply = self.fork.replies[self.turn]
-        self.context += reply.ids
+        response = self.fork.responses[self.turn]
+        self.context += response.ids
         self.turn += 1
-        return [reply]
+        return [response]
 
     def release(self, row: int) -> None:
         self.inner.release(row)

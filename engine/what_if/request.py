@@ -8,11 +8,11 @@ from pydantic import Field
 
 from engine.config.section import Section
 
-Edit = Literal["nothing", "action", "reply", "prompt"]
+Edit = Literal["nothing", "action", "response", "prompt"]
 EDITS: dict[str, str] = {
-    "nothing": "nothing: the model replies anew",
+    "nothing": "nothing: the model responses anew",
     "action": "its action",
-    "reply": "the whole reply",
+    "response": "the whole response",
     "prompt": "what it is told",
 }
 LONGEST_TEXT = 50_000
@@ -21,7 +21,7 @@ TRAJECTORY = "trajectory.jsonl.zst"
 
 
 class WhatIfRequest(Section):
-    """Fork at `turn` (from 0): turns before it are played as recorded, then the edit counts, then the model replies."""
+    """Fork at `turn` (from 0): turns before it are played as recorded, then the edit counts, then the model responses."""
 
     run_dir: str = Field(description="The run directory of the recorded trajectory.")
     shard: str = Field(description="Its shard, relative to the run directory.")

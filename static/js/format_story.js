@@ -1,4 +1,4 @@
-// What changed first in the form of replies: length, parse failures, invalid actions, turns. Numbers in, words out.
+// What changed first in the form of responses: length, parse failures, invalid actions, turns. Numbers in, words out.
 
 import { number, percent } from "./format.js";
 import { stepsInWords } from "./stretch.js";
@@ -15,30 +15,30 @@ const turns = (value) => number(value, 2);
 const SIGNS = [
   {
     key: "longer",
-    name: "rollout/reply_tokens",
+    name: "rollout/response_tokens",
     changed: (value, start) => value > 1.5 * start,
-    says: "replies grew half as long again",
+    says: "responses grew half as long again",
     show: tokens,
   },
   {
     key: "shorter",
-    name: "rollout/reply_tokens",
+    name: "rollout/response_tokens",
     changed: (value, start) => value < start / 1.5,
-    says: "replies shrank by a third",
+    says: "responses shrank by a third",
     show: tokens,
   },
   {
     key: "tail",
-    name: "rollout/reply_tokens_p95",
+    name: "rollout/response_tokens_p95",
     changed: (value, start) => value > 1.5 * start,
-    says: "the longest replies grew half as long again",
+    says: "the longest responses grew half as long again",
     show: tokens,
   },
   {
     key: "cut",
     name: "rollout/cut_off_rate",
     changed: (value, start) => value > start + 0.05,
-    says: "more replies were cut off at their limit",
+    says: "more responses were cut off at their limit",
     show: share,
   },
   {
@@ -46,13 +46,13 @@ const SIGNS = [
     name: "rollout/parse_ok_rate",
     changed: (value, start) => value < 0.9 * start,
     says: "parse failures rose",
-    show: (value) => `${percent(1 - value)} of replies`,
+    show: (value) => `${percent(1 - value)} of responses`,
   },
   {
     key: "invalid",
     name: "rollout/invalid_action_rate",
     changed: (value, start) => value > start + 0.1,
-    says: "more replies named actions that do not exist",
+    says: "more responses named actions that do not exist",
     show: share,
   },
   {
@@ -74,8 +74,8 @@ const SIGNS = [
 export const how = (total, steps = []) =>
   (steps.some((one) => one.first < one.step) ? "Of this long run stretches of steps are judged by their means. " : "") +
   `A value counts as changed once it holds for ${LASTING} steps in a row against the mean of the first ${baselineOf(total)} steps: ` +
-  "reply length half as long again or a third shorter; 5 points more replies cut off; well-formed replies under nine tenths of the start; " +
-  "10 points more replies with an unknown action; a quarter more or fewer turns. The limits of parse failures " +
+  "response length half as long again or a third shorter; 5 points more responses cut off; well-formed responses under nine tenths of the start; " +
+  "10 points more responses with an unknown action; a quarter more or fewer turns. The limits of parse failures " +
   "and unknown actions are those that foretold most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are ours.";
 
 // Signs in order of when they began: [{key, says, step, first, from, to, now, still, worst}]. `steps` are {step, metrics},
@@ -124,9 +124,9 @@ function worstOf({ metrics }, first) {
 
 // The whole story in a sentence or two.
 export function story(steps, total) {
-  if (!steps.length) return "No data yet: the first step brings the form of its replies.";
+  if (!steps.length) return "No data yet: the first step brings the form of its responses.";
   const now = steps.at(-1).metrics;
-  const present = `${percent(now["rollout/parse_ok_rate"])} of replies are well formed, ${number(now["rollout/reply_tokens"], 1)} tokens long on average`;
+  const present = `${percent(now["rollout/parse_ok_rate"])} of responses are well formed, ${number(now["rollout/response_tokens"], 1)} tokens long on average`;
   const enough = baselineOf(total) + LASTING;
   if (steps.length < enough) return `${capital(present)}. What changed first can be said from step ${enough} on.`;
   const found = changes(steps, total);

@@ -107,7 +107,7 @@ function cell(one, member, scale, address) {
       { class: "matrix-cell" },
       element(
         "span",
-        { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a reply" },
+        { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a response" },
         "×",
       ),
     );

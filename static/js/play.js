@@ -1,4 +1,4 @@
-// An episode played by hand. The state is its seed and the replies so far; the server plays them again at each move.
+// An episode played by hand. The state is its seed and the responses so far; the server plays them again at each move.
 
 import { describeBoard, drawBoard } from "./board.js";
 import { post, problemsOf } from "./requests.js";
@@ -10,7 +10,7 @@ const form = panel.querySelector(".play-form");
 const part = (name) => panel.querySelector(`.play-${name}`);
 const button = (act) => panel.querySelector(`[data-act="${act}"]`);
 
-let replies = [];
+let responses = [];
 let chosen = [];
 let episode = null;
 let busy = false;
@@ -26,7 +26,7 @@ async function send(next) {
   if (busy) return;
   busy = true;
   const sent = chosen;
-  chosen = []; // what is picked meanwhile belongs to the next reply
+  chosen = []; // what is picked meanwhile belongs to the next response
   const answer = await post(panel.dataset.url, request(next));
   busy = false;
   part("problem").hidden = answer.ok;
@@ -35,7 +35,7 @@ async function send(next) {
     chosen = [...sent, ...chosen];
     return;
   }
-  [replies, episode] = [next, answer];
+  [responses, episode] = [next, answer];
   if (episode.now.stop) chosen = [];
   show();
   sendIfFull();
@@ -46,7 +46,7 @@ function request(next) {
   const data = new FormData(source);
   data.set("seed", form.elements.seed.value || "0");
   data.delete("raw");
-  for (const reply of next) data.append("reply", reply);
+  for (const response of next) data.append("response", response);
   return data;
 }
 
@@ -70,7 +70,7 @@ function show() {
   part("log").replaceChildren(...turns.map(logEntry));
   if (now.stop)
     part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));
-  button("undo").disabled = !replies.length;
+  button("undo").disabled = !responses.length;
   button("raw").disabled = Boolean(now.stop);
   button("start").textContent = "Start again";
   showChosen();
@@ -93,29 +93,29 @@ function pick(name) {
 }
 
 function sendIfFull() {
-  if (chosen.length && chosen.length >= allowance()) send([...replies, written(chosen)]);
+  if (chosen.length && chosen.length >= allowance()) send([...responses, written(chosen)]);
 }
 
-/** Actions that one reply may hold: what a turn allows, and what the budget leaves. */
+/** Actions that one response may hold: what a turn allows, and what the budget leaves. */
 const allowance = () => Math.min(episode.actions_per_turn, episode.now.actions_left);
 
 const written = (names) => `<think></think><answer>${names.join(" || ")}</answer>`;
 
 function showChosen() {
   part("chosen").textContent = chosen.length
-    ? `Reply: ${chosen.map(visibleString).join(" ‖ ")}`
-    : "Choose actions; a full reply is sent by itself.";
+    ? `Response: ${chosen.map(visibleString).join(" ‖ ")}`
+    : "Choose actions; a full response is sent by itself.";
   if (episode?.now.stop) part("chosen").textContent = "";
   button("send").disabled = button("clear").disabled = !chosen.length;
 }
 
 function logEntry(turn, index) {
-  const reply = html("pre", "model-text");
-  showText(reply, turn.reply);
+  const response = html("pre", "model-text");
+  showText(response, turn.response);
   const penalty = turn.penalty ? `, penalty ${number(turn.penalty)}` : "";
   const did = turn.executed.length ? `did ${turn.executed.map(visibleString).join(", ")}` : "did nothing";
   const facts = `${turn.parse.replaceAll("_", " ")}: ${did}; reward ${number(turn.reward)}${penalty}`;
-  const entry = html("li", "play-turn", {}, html("strong", "", { textContent: `Turn ${index + 1} ` }), facts, reply);
+  const entry = html("li", "play-turn", {}, html("strong", "", { textContent: `Turn ${index + 1} ` }), facts, response);
   if (turn.answer) {
     const text = html("pre", "model-text");
     showText(text, turn.answer);
@@ -130,9 +130,9 @@ const summary = (now) =>
   `${STOPS[now.stop] ?? "Over."} Return ${number(now.total_reward)}, penalty ${number(now.total_penalty)}.`;
 
 button("start").addEventListener("click", () => send([]));
-button("undo").addEventListener("click", () => send(replies.slice(0, -1)));
-button("send").addEventListener("click", () => send([...replies, written(chosen)]));
-button("raw").addEventListener("click", () => send([...replies, form.elements.raw.value]));
+button("undo").addEventListener("click", () => send(responses.slice(0, -1)));
+button("send").addEventListener("click", () => send([...responses, written(chosen)]));
+button("raw").addEventListener("click", () => send([...responses, form.elements.raw.value]));
 button("clear").addEventListener("click", () => {
   chosen = [];
   showChosen();

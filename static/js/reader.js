@@ -55,7 +55,7 @@ function showError({ message, remedy }) {
 /** A trajectory without a turn: its prompt did not fit, or its environment raised at the start. */
 function showEmpty(record) {
   byId("reader-board").replaceChildren(drawBoard(record.initial?.drawing, { labels: true }));
-  const why = record.fault || `It ended before its first reply: ${record.stop}.`;
+  const why = record.fault || `It ended before its first response: ${record.stop}.`;
   byId("reader-turn").replaceChildren(html("p", "", { textContent: visibleString(why) }));
   reader.querySelector(".reader-scrubber").hidden = true;
 }
@@ -65,7 +65,7 @@ function goToPlace() {
   const place = readPlace();
   state.shade = place.shade || (place.token === null ? state.shade : "probability");
   state.token = place.token;
-  const holds = (turn) => state.token >= turn.prompt_start && state.token < turn.reply_end;
+  const holds = (turn) => state.token >= turn.prompt_start && state.token < turn.response_end;
   const ofToken = state.token === null ? -1 : state.record.turns.findIndex(holds);
   goToTurn(place.turn === null && ofToken >= 0 ? ofToken : (place.turn ?? 1) - 1);
 }

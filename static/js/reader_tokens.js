@@ -47,8 +47,8 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
   const facts = html("p", "token-facts mono");
   facts.setAttribute("role", "status");
   const state = { shade: allowed(record, shade), token: within(turn, token) ? token : null };
-  // a long prompt is skipped to where the reply begins
-  const first = turn.reply_start - turn.prompt_start > AT_ONCE / 2 ? turn.reply_start : turn.prompt_start;
+  // a long prompt is skipped to where the response begins
+  const first = turn.response_start - turn.prompt_start > AT_ONCE / 2 ? turn.response_start : turn.prompt_start;
   const buttons = Object.entries(SHADES).map(([name, { label, values }]) => {
     const button = html("button", "button", { type: "button", textContent: label });
     button.dataset.shade = name;
@@ -76,15 +76,15 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
   /** A window of tokens around the picked one, or where the reading begins; the rest is a scroll or a click away. */
   function drawAround(scale) {
     const centre = state.token ?? first;
-    const from = Math.max(turn.prompt_start, Math.min(centre - AT_ONCE / 2, turn.reply_end - AT_ONCE));
-    const to = Math.min(turn.reply_end, from + AT_ONCE);
+    const from = Math.max(turn.prompt_start, Math.min(centre - AT_ONCE / 2, turn.response_end - AT_ONCE));
+    const to = Math.min(turn.response_end, from + AT_ONCE);
     host.replaceChildren(run(from, to, scale));
     grow(scale, from, -1);
     grow(scale, to, 1);
   }
 
   function grow(scale, edge, direction) {
-    const left = direction < 0 ? edge - turn.prompt_start : turn.reply_end - edge;
+    const left = direction < 0 ? edge - turn.prompt_start : turn.response_end - edge;
     if (left <= 0) return;
     const words = direction < 0 ? `${left} earlier tokens` : `${left} more tokens`;
     const more = html("button", "button token-more", { type: "button", textContent: `Show ${words}` });
@@ -135,7 +135,7 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
   const bar = html("div", "toolbar", {}, html("h3", "turn-part-title", { textContent: "Tokens by" }), ...buttons);
   const panel = html("section", "turn-part turn-tokens", {}, bar, legend, host, facts);
   panel.move = (by) => {
-    const next = (state.token ?? turn.reply_start - 1) + by;
+    const next = (state.token ?? turn.response_start - 1) + by;
     if (!state.shade || !within(turn, next)) return;
     pick(next);
     changed(state);
@@ -145,7 +145,7 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
   return panel;
 }
 
-const within = (turn, token) => token !== null && token >= turn.prompt_start && token < turn.reply_end;
+const within = (turn, token) => token !== null && token >= turn.prompt_start && token < turn.response_end;
 const allowed = (record, shade) => (shade && SHADES[shade].values(record.tokens) ? shade : "");
 
 /** One scale for the whole trajectory, so that its turns can be compared. */

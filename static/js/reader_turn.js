@@ -1,4 +1,4 @@
-// One turn of a trajectory: prompt, thought, actions and their outcome, raw reply, tokens, and its numbers.
+// One turn of a trajectory: prompt, thought, actions and their outcome, raw response, tokens, and its numbers.
 
 import { copyBy } from "./copying.js";
 import { tokenPanel } from "./reader_tokens.js";
@@ -15,7 +15,7 @@ const PARSE = {
   too_many_actions: "more actions than allowed; the rest were ignored",
   unknown_action: "an action that does not exist",
   cut_off: "cut off by the token limit",
-  empty_reply: "nothing but special tokens",
+  empty_response: "nothing but special tokens",
 };
 const STOPS = {
   success: "Solved.",
@@ -26,7 +26,7 @@ const STOPS = {
   fault: "The environment raised an error.",
 };
 
-const view = { raw: false, openPrompt: false, openReply: false }; // kept from turn to turn
+const view = { raw: false, openPrompt: false, openResponse: false }; // kept from turn to turn
 
 /** Draws a turn. `tokens` is what the token panel begins with and tells; it returns `{ move, turnRaw }` for keys. */
 export function showTurn(host, record, index, tokens) {
@@ -56,13 +56,13 @@ function parts(turn) {
     folded("Prompt: exactly what the model saw", turn.prompt, "openPrompt"),
     section("Thought", textBlock(turn.thought, "The model wrote no thought."), copyButton(turn.thought)),
     section("Actions", actions(turn)),
-    folded("Reply as sampled", turn.reply, "openReply"),
+    folded("Response as sampled", turn.response, "openResponse"),
   ];
 }
 
 function rawParts(turn) {
   const block = (title, text) => section(title, textBlock(text, "Nothing."), copyButton(text));
-  return [block("Prompt: exactly what the model saw", turn.prompt), block("Reply as sampled", turn.reply)];
+  return [block("Prompt: exactly what the model saw", turn.prompt), block("Response as sampled", turn.response)];
 }
 
 function section(title, body, copy = null) {
@@ -127,7 +127,7 @@ function actions(turn) {
   }
   if (turn.parse !== "ok") {
     const look = turn.parse === "too_many_actions" ? "muted" : "turn-fault"; // the first ones count as any others
-    parts.unshift(html("p", look, { textContent: `The reply: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+    parts.unshift(html("p", look, { textContent: `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
   }
   return html("div", "", {}, ...parts);
 }
@@ -139,11 +139,11 @@ function ending(record) {
 
 export function showFacts(host, record, index) {
   const turn = record.turns[index];
-  const sampled = record.tokens.sampled.slice(turn.reply_start, turn.reply_end).reduce((sum, mark) => sum + mark, 0);
+  const sampled = record.tokens.sampled.slice(turn.response_start, turn.response_end).reduce((sum, mark) => sum + mark, 0);
   const perplexity = Math.exp(-turn.logprob);
   const facts = [
     ["Reward", signed(turn.reward), "Sum of the environment's rewards in this turn."],
-    ["Penalty", signed(turn.penalty), "For a malformed reply or an unknown action; not shown to the model."],
+    ["Penalty", signed(turn.penalty), "For a malformed response or an unknown action; not shown to the model."],
     ["Return to go", signed(turn.return_to_go), "Rewards and penalties of this turn and all later ones."],
     [
       "Advantage",
@@ -153,7 +153,7 @@ export function showFacts(host, record, index) {
     ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
     ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
     ["Tokens sampled", String(sampled), "Only these are trained on."],
-    ["Tokens given", String(turn.reply_start - turn.prompt_start), "Prompt tokens added before this reply."],
+    ["Tokens given", String(turn.response_start - turn.prompt_start), "Prompt tokens added before this response."],
     ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
     [
       "Group spread",

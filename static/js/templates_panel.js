@@ -74,7 +74,7 @@ export class TemplatesPanel {
       found.step === null
         ? `The words of step ${step} are not to be had: its file is gone or damaged. ${percent(metrics[NAMED])} of thoughts were templates.`
         : count
-          ? `Step ${step}: ${percent(metrics[NAMED])} of ${found.thoughts} thoughts nearly repeat one on a different prompt, in ${count} ${count === 1 ? "cluster" : "clusters"}. Some are right to: two puzzles may call for the same words.`
+          ? `Step ${step}: ${percent(metrics[NAMED])} of ${found.thoughts} thoughts nearly repeat one on a different prompt, in ${count} ${count === 1 ? "cluster" : "clusters"}. Some are right to: two problems may call for the same words.`
           : `Step ${step}: of ${found.thoughts} thoughts none nearly repeats one on a different prompt.`;
     const open = new Set([...this.list.querySelectorAll("details[open]")].map((one) => one.dataset.key));
     this.list.replaceChildren(...found.templates.map((one) => this.row(one, found, open.has(one.key))));

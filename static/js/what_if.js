@@ -54,7 +54,7 @@ const TOLD = {
     state.phase = "Rolling on";
   },
   prompt: ({ turn, text }) => change(turn, { prompt: text }),
-  words: ({ turn, text }) => change(turn, { reply: (state.forked.get(turn)?.reply ?? "") + text }),
+  words: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
   turn: ({ turn, kind, time, ...rest }) => change(turn, { ...rest, done: true }),
 };
 
@@ -142,7 +142,7 @@ function cell(side, turn, absent) {
   }
   const drawing = turn.frames?.at(-1)?.drawing;
   const text = html("pre", "model-text");
-  showText(text, turn.reply ?? "");
+  showText(text, turn.response ?? "");
   const facts = html("div", "", {}, label, outcome(turn), text, promptOf(turn));
   if (!drawing) return html("article", "panel what-if-cell what-if-cell--plain", {}, facts);
   return html("article", "panel what-if-cell", {}, html("div", "board", {}, drawBoard(drawing)), facts);
@@ -188,7 +188,7 @@ function difference(mine, other) {
   if (!mine || !other) return "one of them was over";
   if (mine.prompt !== other.prompt) return "by what they were told";
   if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
-  return mine.reply === other.reply ? "" : "by their words alone";
+  return mine.response === other.response ? "" : "by their words alone";
 }
 
 async function begin() {

@@ -21,7 +21,7 @@ export function whyNoEstimate(facts, state, store) {
     );
   if (facts.groups < 2)
     return none(
-      "Not applicable: a step of this run has one puzzle (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.",
+      "Not applicable: a step of this run has one problem (rollout.groups = 1). Thoughts must be contrasted under two prompts or more.",
     );
   const tried = store.steps.findLast((one) => one.metrics["collapse/first_turns"] !== undefined);
   if (tried && tried.metrics["collapse/mi_ratio"] === undefined) {

@@ -88,8 +88,8 @@ class RecordedRun:
         success = max(0.0, self._success() + noise(0, 0.04))
         metrics = {
             "rollout/success": success, "reward/mean": success - 0.02, "reward/std": 0.45,
-            "reward/in_group_std": 0.31 + noise(0, 0.02), "rollout/parse_ok_rate": 0.998,
-            "rollout/reply_tokens": 24 + noise(0, 1),
+            "reward/within_group_std": 0.31 + noise(0, 0.02), "rollout/parse_ok_rate": 0.998,
+            "rollout/response_tokens": 24 + noise(0, 1),
             "policy/entropy": 1.2 * math.exp(-self.step / 90) + noise(0, 0.02),
             "policy/clip_fraction": 0.02 + abs(noise(0, 0.01)), "policy/kl": 0.004, "policy/loss": noise(0, 0.02),
             "optim/grad_norm": 0.6 + abs(noise(0, 0.3)), "optim/learning_rate": 3e-4, "filter/kept_ratio": 0.62,

@@ -20,7 +20,7 @@ from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
 from engine.rollout.stage import Stage
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory as TrajectoryRow
 from workers.bridge import save_trajectories
@@ -60,7 +60,7 @@ class WordTokenizer:
 
 
 class ScriptedSampler:
-    """Replies for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
+    """Responses for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
 
     def __init__(self, tokenizer: WordTokenizer, stage: Stage, *, skill: float, faults: float, seed: int) -> None:
         self.tokenizer = tokenizer
@@ -76,18 +76,18 @@ class ScriptedSampler:
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self, *, patient: bool = True) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Response]:
         rows, self.waiting = self.waiting, []
-        return [self._reply(row) for row in rows]
+        return [self._response(row) for row in rows]
 
     def release(self, row: int) -> None:
         pass
 
-    def _reply(self, row: int) -> Reply:
+    def _response(self, row: int) -> Response:
         ids = [*self.tokenizer.encode(self._words(self.stage.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
-        return Reply(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
+        return Response(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
 
     def _words(self, episode: Episode) -> str:
         if self.stream.random() < self.faults:

@@ -184,7 +184,7 @@ def test_small_charts_share_the_crosshair_and_give_their_numbers(page: Page, tmp
     expect(length.locator(".lines-here")).to_have_text("step 20")
     with page.expect_download() as download:
         length.get_by_role("button", name="CSV").click()
-    assert download.value.suggested_filename == "reply-length.csv"
+    assert download.value.suggested_filename == "response-length.csv"
     download.value.save_as(tmp_path / "numbers")
     head, *rows = csv.reader((tmp_path / "numbers").read_text().splitlines())
     assert (head, len(rows)) == (["step", "mean", "limit"], 20)

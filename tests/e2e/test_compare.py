@@ -71,9 +71,9 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     expect(page).to_have_url(re.compile(r"zoom=\d"))
     looked = window(plot)
     colours = plot.evaluate(COLOURS)
-    page.get_by_label("metric").fill("rollout/reply_tokens")
+    page.get_by_label("metric").fill("rollout/response_tokens")
     page.get_by_label("metric").press("Enter")
-    assert window(drawn(page, '[data-chart="rollout/reply_tokens"]', 2)) == looked
+    assert window(drawn(page, '[data-chart="rollout/response_tokens"]', 2)) == looked
     page.get_by_role("button", name="Curves of calm-otter").click()
     plot = drawn(page, SUCCESS, 1)
     assert plot.evaluate(COLOURS) == colours[1:]
@@ -84,7 +84,7 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     page.reload()
     plot = drawn(page, SUCCESS, 1)
     assert (window(plot), plot.evaluate(COLOURS)) == (looked, colours[1:])
-    drawn(page, '[data-chart="rollout/reply_tokens"]', 1)
+    drawn(page, '[data-chart="rollout/response_tokens"]', 1)
 
 
 def test_curves_are_asked_once_of_a_run_that_is_over_and_after_its_outline_of_one_that_lives(page: Page) -> None:

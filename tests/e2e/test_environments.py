@@ -90,7 +90,7 @@ def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
     expect(page.locator(".play-end")).to_have_count(0)
 
 
-def test_a_raw_reply_goes_through_the_models_parser(page: Page) -> None:
+def test_a_raw_response_goes_through_the_models_parser(page: Page) -> None:
     page.goto("/environments/")
     page.click("text=Lake")
     page.click("[data-act=start]")

@@ -25,11 +25,11 @@ POINTS = f"document.querySelector('{NORM} .chart-plot')?.data?.at(-1).x.length"
 
 
 def halved(steps: int, *, after: int) -> RecordedRun:
-    """A run whose replies shrink to half after a step."""
+    """A run whose responses shrink to half after a step."""
     recorded = long_run(steps)
     rows = list(StepMetrics.objects.filter(run=recorded.run, step__gt=after))
     for row in rows:
-        row.metrics["rollout/reply_tokens"] /= 2
+        row.metrics["rollout/response_tokens"] /= 2
     StepMetrics.objects.bulk_update(rows, ["metrics"], batch_size=200)
     return recorded
 
@@ -43,7 +43,7 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     expect(page.locator("#step")).to_have_text("6025/12000")
     page.click("#tab-rollouts")
     expect(page.locator("#rollouts-said")).to_have_text(
-        re.compile(r"^First, at steps 30\d\d to 30\d\d, replies shrank")
+        re.compile(r"^First, at steps 30\d\d to 30\d\d, responses shrank")
     )
     sign = page.locator("#rollouts-signs button").first
     expect(sign).to_have_text(re.compile(r"^steps 30\d\d to 30\d\d$"))
@@ -114,7 +114,7 @@ def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page
         recorded = long_run(6000)
         detail = {
             "tags": ["Lake"], "groups": [0], "environments": [0], "seeds": [77], "returns": [[0.0, 1.0]],
-            "spreads": [0.5], "filter": {},
+            "stds": [0.5], "filter": {},
         }  # fmt: skip
         kept: dict[str, Any] = {"scores": [0.25], "kept": [0], "threshold": 0.25, "detail": detail}
         for step in (4310, 4321):

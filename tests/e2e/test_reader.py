@@ -84,12 +84,12 @@ def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajector
 def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     page.goto(place(longest))
     page.click("summary:has-text('Prompt')")
-    page.click("summary:has-text('Reply as sampled')")
+    page.click("summary:has-text('Response as sampled')")
     turn = record["turns"][0]
     expect(page.locator("#reader-turn details pre")).to_have_count(2)
-    prompt, reply = page.locator("#reader-turn details pre").all()
+    prompt, response = page.locator("#reader-turn details pre").all()
     assert prompt.text_content() == turn["prompt"]
-    assert reply.text_content() == turn["reply"]
+    assert response.text_content() == turn["response"]
     expect(page.locator("#reader-facts dd").first).to_contain_text(f"{turn['reward']:.2f}")
 
 
@@ -124,8 +124,8 @@ def test_tokens_are_coloured_on_demand_and_say_their_numbers(
     expect(page.locator(".token")).to_have_count(0)
     page.click("[data-shade=probability]")
     turn = record["turns"][0]
-    expect(page.locator(".token")).to_have_count(turn["reply_end"])
-    expect(page.locator(".token--sampled")).to_have_count(turn["reply_end"] - turn["reply_start"])
+    expect(page.locator(".token")).to_have_count(turn["response_end"])
+    expect(page.locator(".token--sampled")).to_have_count(turn["response_end"] - turn["response_start"])
     first = page.locator(".token--sampled").first
     expect(first).to_have_attribute("title", re.compile(r"probability 0\.\d{4}"))
     page.click("[data-shade=probability]")
@@ -134,7 +134,7 @@ def test_tokens_are_coloured_on_demand_and_say_their_numbers(
 
 def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     turn = record["turns"][1]
-    token = turn["reply_start"] + 1
+    token = turn["response_start"] + 1
     page.goto(f"{place(longest)}#t=2&k={token}&by=entropy")
     picked = page.locator("[data-picked]")
     expect(picked).to_have_attribute("data-token", str(token))
@@ -144,7 +144,7 @@ def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory
     expect(page).to_have_url(re.compile(rf"#t=2&k={token + 1}&by=entropy$"))
     page.locator(f"[data-token='{token}']").click()
     expect(page).to_have_url(re.compile(rf"#t=2&k={token}&by=entropy$"))
-    page.goto(f"{place(longest)}#k={record['turns'][2]['reply_start']}")  # a token tells its turn
+    page.goto(f"{place(longest)}#k={record['turns'][2]['response_start']}")  # a token tells its turn
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 3")
 
 
@@ -154,7 +154,7 @@ def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, reco
     page.keyboard.press("r")
     turn = record["turns"][0]
     texts = [block.text_content() for block in page.locator("#reader-turn pre").all()]
-    assert texts == [turn["prompt"], turn["reply"]]
+    assert texts == [turn["prompt"], turn["response"]]
     page.keyboard.press("r")
     expect(page.locator("#reader-turn")).to_contain_text("Thought")
 

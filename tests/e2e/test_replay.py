@@ -48,7 +48,7 @@ def members(run: Run) -> list[Trajectory]:
 
 @pytest.fixture
 def tokens(run: Run) -> list[int]:
-    return sorted(run.trajectories.filter(step=1).values_list("reply_tokens", flat=True))
+    return sorted(run.trajectories.filter(step=1).values_list("response_tokens", flat=True))
 
 
 @pytest.fixture

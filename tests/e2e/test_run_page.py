@@ -58,7 +58,7 @@ def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
 def fall(recorded: RecordedRun) -> Iterator[Callable[[], None]]:
     """The engine dies, and the run waits to go on."""
     with ThreadPoolExecutor(1) as writer:
-        ending = Ending(state=RunState.CRASHED, reason="It was killed.", mendable=True)
+        ending = Ending(state=RunState.CRASHED, reason="It was killed.", retryable=True)
 
         def die() -> None:
             run = recorded.run

@@ -145,8 +145,8 @@ def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, r
         assert shown == pytest.approx(returns, abs=0.006)
         assert (row.get_attribute("class") == "is-kept") == (place in event.kept)
     cells = view.locator(".matrix tbody tr:not(.matrix-line) td.num:nth-last-child(3)")
-    spreads = [float(text) for text in cells.all_text_contents()]
-    assert spreads == sorted(spreads, reverse=True)
+    stds = [float(text) for text in cells.all_text_contents()]
+    assert stds == sorted(stds, reverse=True)
 
 
 def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
@@ -205,9 +205,9 @@ def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None
     expect(rows.first.locator("a.heat").nth(2)).to_be_focused()  # in the table that was drawn anew
 
 
-def test_the_form_of_replies_has_its_own_curves_by_environment(page: Page, run: Run) -> None:
+def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run: Run) -> None:
     view = visit(page, run, "rollouts")
-    expect(view.locator("#rollouts-said")).to_contain_text("of replies are well formed")
+    expect(view.locator("#rollouts-said")).to_contain_text("of responses are well formed")
     curves = view.locator("#rollouts-curves .lines")
     expect(curves).to_have_count(5)
     expect(curves.nth(0).locator(".lines-key")).to_contain_text("95th percentile")
@@ -230,29 +230,31 @@ def told_story(page: Page, steps: list[dict[str, float]], total: int) -> str:
     return words
 
 
-def replies(length: float = 20, ok: float = 1.0, unknown: float = 0.0) -> dict[str, float]:
+def responses(length: float = 20, ok: float = 1.0, unknown: float = 0.0) -> dict[str, float]:
     return {
-        "rollout/reply_tokens": length, "rollout/parse_ok_rate": ok, "rollout/invalid_action_rate": unknown,
+        "rollout/response_tokens": length, "rollout/parse_ok_rate": ok, "rollout/invalid_action_rate": unknown,
         "rollout/parse/ok": ok, "rollout/parse/unknown_action": unknown, "rollout/parse/unclosed": 1 - ok - unknown,
     }  # fmt: skip
 
 
 def test_the_story_says_what_changed_first_and_what_then(page: Page, run: Run) -> None:
     visit(page, run, "rollouts")
-    calm = [replies()] * 13
-    assert told_story(page, calm, 50).startswith("Nothing has changed since the start: 100.0% of replies")
+    calm = [responses()] * 13
+    assert told_story(page, calm, 50).startswith("Nothing has changed since the start: 100.0% of responses")
     assert "from step 13 on" in told_story(page, calm[:5], 50)
     # 20 to 31 tokens is more than half as long again; two steps of it are not three in a row
-    assert told_story(page, [*calm, replies(31), replies(31), replies()], 50).startswith("Nothing has changed")
-    longer = [*calm, *[replies(31)] * 3]
-    assert told_story(page, longer, 50).startswith("First, at step 14, replies grew half as long again (20 tokens → 31")
-    broken = [*longer, *[replies(31, ok=0.6, unknown=0.05)] * 3]
+    assert told_story(page, [*calm, responses(31), responses(31), responses()], 50).startswith("Nothing has changed")
+    longer = [*calm, *[responses(31)] * 3]
+    assert told_story(page, longer, 50).startswith(
+        "First, at step 14, responses grew half as long again (20 tokens → 31"
+    )
+    broken = [*longer, *[responses(31, ok=0.6, unknown=0.05)] * 3]
     said = told_story(page, broken, 50)
     assert "Then parse failures rose (step 17)." in said
-    assert said.endswith("Now 60.0% of replies are well formed, 31 tokens long on average.")
+    assert said.endswith("Now 60.0% of responses are well formed, 31 tokens long on average.")
     # the start of a run of 15 steps is its first three
-    early = [replies()] * 3 + [replies(ok=0.5, unknown=0.5)] * 3
-    assert told_story(page, early, 15).startswith("First, at step 4, parse failures rose (0.0% of replies → 50.0% of")
+    early = [responses()] * 3 + [responses(ok=0.5, unknown=0.5)] * 3
+    assert told_story(page, early, 15).startswith("First, at step 4, parse failures rose (0.0% of responses → 50.0% of")
     assert "mostly unknown action" in told_story(page, early, 15)
 
 
@@ -280,9 +282,9 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
         ({}, 0, "No data yet. Diagnostics come every 5 steps; the next at step 1."),
         ({"diagnostics": {"every": 0}}, 7, "Diagnostics are off in this run (diagnostics.every = 0)"),
         ({"rollout": {"think": False}}, 7, "Not applicable: this run asks for no thoughts"),
-        ({"rollout": {"groups": 1}}, 2, "Not applicable: a step of this run has one puzzle"),
+        ({"rollout": {"groups": 1}}, 2, "Not applicable: a step of this run has one problem"),
     ],
-    ids=["not yet", "off", "no thoughts", "one puzzle"],
+    ids=["not yet", "off", "no thoughts", "one problem"],
 )
 def test_no_data_yet_is_not_the_same_as_not_applicable(
     recorded: RecordedRun, settings: Settings, settled: dict[str, dict[str, Any]], steps: int, expected: str

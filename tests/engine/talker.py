@@ -1,4 +1,4 @@
-"""A very small model that has learned to talk: its replies parse, name any action, and mean nothing.
+"""A very small model that has learned to talk: its responses parse, name any action, and mean nothing.
 
 Untrained models never answer, so none of their groups differ. This one plays at random, which is what tests of filters
 and advantages need.
@@ -50,19 +50,19 @@ def save_talking_model(directory: Path) -> Path:
 
 
 def _example(context: ContextManager, chance: random.Random) -> Trajectory:
-    """A first prompt, or one with a turn before it, and a reply."""
+    """A first prompt, or one with a turn before it, and a response."""
     lake = EnvironmentConfig.model_validate({"kind": "frozen_lake"})
     system, user = (m["content"] for m in prompts.first_prompt(lake, think=True, seed=chance.randrange(1000)))
     example = Trajectory(environment="", kind="", group=0, member=0, seed=0)
     example.append(list(context.first(system, user)))
     for _ in range(chance.randint(0, 1)):
-        said = list(context.encode(_reply(chance) + words().eos_token))
+        said = list(context.encode(_response(chance) + words().eos_token))
         example.append(said)
-        example.append(list(context.following(f"Reward 0\n{user}", reply=said)))
-    reply = list(context.encode(_reply(chance) + words().eos_token))
-    example.append(reply, logprobs=[0.0] * len(reply), entropies=[0.0] * len(reply))
+        example.append(list(context.following(f"Reward 0\n{user}", response=said)))
+    response = list(context.encode(_response(chance) + words().eos_token))
+    example.append(response, logprobs=[0.0] * len(response), entropies=[0.0] * len(response))
     return example
 
 
-def _reply(chance: random.Random) -> str:
+def _response(chance: random.Random) -> str:
     return f"{chance.choice(THOUGHTS)}</think><answer>{chance.choice(ACTIONS)}</answer>"

@@ -60,7 +60,7 @@ def test_a_config_that_cannot_be_used_names_its_field(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_budget_that_solves_no_puzzle_is_refused_before_anything_loads(
+def test_a_budget_that_solves_no_problem_is_refused_before_anything_loads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = "[[environments]]\nkind = 'sokoban'\nmax_actions = 1\nparameters = {boxes = 2}"  # two boxes take two pushes

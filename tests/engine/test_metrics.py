@@ -11,15 +11,15 @@ from engine.metrics import FOREIGN_NAMES, GLOSSARY, OVERVIEW, SECTIONS, Metric, 
 from engine.rollout.action_parser import ParseCase
 
 EMITTED = """
-reward/mean reward/std reward/in_group_std reward/in_group_score_std reward/min reward/max reward/penalty
+reward/mean reward/std reward/within_group_std reward/within_group_score_std reward/min reward/max reward/penalty
 env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen Lake/actions
 env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate env/Frozen Lake/turns_used
-env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lake/kept_ratio rollout/reply_tokens_p95
-rollout/success rollout/reply_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
+env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lake/kept_ratio rollout/response_tokens_p95
+rollout/success rollout/response_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
-policy/entropy policy/loss policy/kl policy/kl_to_start policy/clip_fraction policy/clip_fraction_low policy/ratio_max
-policy/clipped_above policy/clipped_below reward/in_group_std_variation
+policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low policy/ratio_max
+policy/clipped_above policy/clipped_below reward/within_group_std_variation
 rollout/failed_groups rollout/mixed_groups rollout/solved_groups
 policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
 value/loss value/explained_variance value/clip_fraction
@@ -76,7 +76,7 @@ def test_a_tag_is_filled_in_whatever_it_holds() -> None:
 
 
 def test_the_parse_pattern_answers_for_cases_to_come() -> None:
-    assert describe("rollout/parse/haiku").title == "Replies: haiku"
+    assert describe("rollout/parse/haiku").title == "Responses: haiku"
 
 
 def test_an_unknown_name_is_still_explained_as_far_as_it_can_be() -> None:
@@ -90,7 +90,7 @@ def test_the_overview_has_six_charts_of_known_metrics_with_what_must_be_watched_
     assert len(OVERVIEW) == 6
     assert set(names) <= set(GLOSSARY)
     assert {
-        "reward/mean", "reward/in_group_std", "rollout/success", "policy/entropy", "collapse/mi_ratio",
+        "reward/mean", "reward/within_group_std", "rollout/success", "policy/entropy", "collapse/mi_ratio",
         "optim/grad_norm",
     } <= set(names)  # fmt: skip
 

@@ -59,7 +59,7 @@ def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatI
     """A what-if that told something and left a trajectory."""
     place = {name: getattr(original, name) for name in PLACE}
     asked = WhatIf.objects.create(
-        run=original.run, parent=parent, turn=0, edit="reply", text=text, temperature=1.0, seed=1,
+        run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
         state=State.FINISHED, message=text, remedy=text,
         summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **place,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def _report(run: Run, text: str) -> None:
 def _report_groups(run: Run, tag: str) -> None:
     detail = {
         "tags": [tag], "groups": [0, 1], "environments": [0, 0], "seeds": [7, 8], "returns": [[0.0, 1.0], [0.5, None]],
-        "spreads": [0.70710677, 0.0],
+        "stds": [0.70710677, 0.0],
     }  # fmt: skip
     StepGroups.objects.create(
         run=run, seq=2, step=2, threshold=0.70710677, scores=[0.70710677, 0.0], kept=[0], detail=detail
@@ -142,7 +142,7 @@ def _record(run: Run, texts: list[str]) -> list[Trajectory]:
         row = Trajectory(
             run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"],
             seed=7, success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
-            reply_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
+            response_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
         )  # fmt: skip
         row.save()
         rows.append(row)
@@ -150,9 +150,9 @@ def _record(run: Run, texts: list[str]) -> list[Trajectory]:
 
 
 def trajectory_record(member: int, text: str) -> dict[str, Any]:
-    """One turn in which the prompt, the reply, the thought, the actions and the observation all are `text`."""
+    """One turn in which the prompt, the response, the thought, the actions and the observation all are `text`."""
     turn = {
-        "index": 0, "prompt": text, "reply": text, "prompt_start": 0, "reply_start": 1, "reply_end": 2,
+        "index": 0, "prompt": text, "response": text, "prompt_start": 0, "response_start": 1, "response_end": 2,
         "thought": text, "parse": "ok", "parsed": [text], "executed": [text], "reward": 0.0, "penalty": 0.0,
         "return_to_go": 0.0, "advantage": 0.0, "entropy": 0.0, "logprob": 0.0, "info": {},
         "frames": [{"action": text, "reward": 0.0, "effective": True, "drawing": BOARD, "observation": text}],

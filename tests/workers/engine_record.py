@@ -49,7 +49,7 @@ class Record:
             environments=[0] * len(scores),
             seeds=[7] * len(scores),
             returns=[[0.0, score] for score in scores],
-            spreads=list(scores),
+            stds=list(scores),
             scores=list(scores),
             kept=[0],
             threshold=scores[0],

@@ -128,7 +128,7 @@ class StandIn:
         if self.step - (self.resumed_from or 0) - 1 == self.manners.get("die_after"):
             os.kill(os.getpid(), signal.SIGKILL)
         if first and self.step == self.manners.get("fault_at"):
-            self._fail("MendableFault", "A node is gone.", mendable=True)
+            self._fail("RetryableFault", "A node is gone.", retryable=True)
         if first and self.step == self.manners.get("torn_at"):
             self.events.write(b'{"seq": 999, "kind": "step_com')
             os.kill(os.getpid(), signal.SIGKILL)

@@ -33,7 +33,7 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert run.event_offset == record.path.stat().st_size
     assert seqs_in_rows(run) == [1, 2, 3, 4]
     found = run.trajectories.get(member=1)
-    assert (found.turns, found.reply_tokens, found.parse_failures) == (3, 2, 1)
+    assert (found.turns, found.response_tokens, found.parse_failures) == (3, 2, 1)
     assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
 
 

@@ -39,7 +39,7 @@ def small_run(model: Path, *, steps: int) -> Run:
             "steps": steps,
             "threads": 1,
             "model": {"path": str(model)},
-            "environments": [{"kind": "frozen_lake", "max_reply_tokens": 8, "max_turns": 2}],
+            "environments": [{"kind": "frozen_lake", "max_response_tokens": 8, "max_turns": 2}],
             "rollout": {"groups": 4, "group_size": 2},
             "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},
             "evaluation": {"every": 2, "episodes": 4, "final_episodes": 4},

@@ -26,7 +26,7 @@ from workers.restarts import after_fault
 from workers.supervisor import Supervisor
 
 SOON = {"restart_pauses": [0.1]}
-CRASHED = Ending(state=RunState.CRASHED, reason="It was killed.\nThe end of its log:\nBoo", mendable=True)
+CRASHED = Ending(state=RunState.CRASHED, reason="It was killed.\nThe end of its log:\nBoo", retryable=True)
 
 
 def starts(run: Run) -> list[tuple[int, int | None]]:
@@ -71,12 +71,12 @@ def test_an_engine_killed_from_outside_goes_on_with_nothing_of_the_old_one_left(
 
 
 @pytest.mark.slow
-def test_a_fault_that_the_engine_calls_mendable_is_restarted_and_told(workplace: Workplace) -> None:
+def test_a_fault_that_the_engine_calls_retryable_is_restarted_and_told(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=4, fault_at=3), "finished")
     assert starts(run) == [(1, None), (2, None)]
-    assert run.faults[0]["reason"] == "MendableFault: A node is gone."
+    assert run.faults[0]["reason"] == "RetryableFault: A node is gone."
 
 
 @pytest.mark.slow

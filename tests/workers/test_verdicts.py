@@ -126,8 +126,8 @@ def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.M
 QUIET: dict[str, Any] = {"begun": True, "stop_asked": False, "interrupted": False, "log": ""}
 
 
-def mendable(word: dict[str, Any] | None, status: int | None, **options: Any) -> bool:
-    return ending_of(word, status, **{**QUIET, **options}).mendable
+def retryable(word: dict[str, Any] | None, status: int | None, **options: Any) -> bool:
+    return ending_of(word, status, **{**QUIET, **options}).retryable
 
 
 def ending(word: dict[str, Any] | None, status: int | None, **options: Any) -> tuple[str, str]:
@@ -165,23 +165,23 @@ def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked
     assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
 
 
-def test_an_end_is_mendable_if_the_engine_says_so_or_was_killed_or_exits_without_a_word_after_it_began() -> None:
+def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_word_after_it_began() -> None:
     failed = {"kind": "run_failed", "error": "ConfigError", "message": "No."}
-    assert not mendable(failed, 1)
-    assert mendable({**failed, "mendable": True}, 1)
-    assert not mendable({"kind": "run_finished", "outcome": "completed", "reason": ""}, -9)
+    assert not retryable(failed, 1)
+    assert retryable({**failed, "retryable": True}, 1)
+    assert not retryable({"kind": "run_finished", "outcome": "completed", "reason": ""}, -9)
     for killed in (-9, -11, None, 3):
-        assert mendable(None, killed, begun=False)
-    assert mendable(None, 1) and mendable(None, 0)
-    assert not mendable(None, 1, begun=False)  # what could not be imported once cannot be imported again
-    assert not mendable(None, 2) and not mendable(None, 2, begun=False)
-    assert not mendable(None, -9, stop_asked=True)
+        assert retryable(None, killed, begun=False)
+    assert retryable(None, 1) and retryable(None, 0)
+    assert not retryable(None, 1, begun=False)  # what could not be imported once cannot be imported again
+    assert not retryable(None, 2) and not retryable(None, 2, begun=False)
+    assert not retryable(None, -9, stop_asked=True)
 
 
 def test_a_fault_of_the_machines_own_shutdown_costs_no_restart() -> None:
-    failed = {"kind": "run_failed", "error": "MendableFault", "message": "A node is gone.", "mendable": True}
+    failed = {"kind": "run_failed", "error": "RetryableFault", "message": "A node is gone.", "retryable": True}
     assert ending(failed, 1, interrupted=True)[0] == "queued"
-    assert not mendable(failed, 1, interrupted=True)
+    assert not retryable(failed, 1, interrupted=True)
 
 
 @pytest.mark.django_db

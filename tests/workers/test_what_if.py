@@ -71,8 +71,8 @@ def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
     second.refresh_from_db()
     assert (second.state, second.message) == ("finished", "")
     made, before = (services.record(one)["turns"][0] for one in (second, first))
-    assert [made[name] for name in ("prompt", "reply", "executed")] == [
-        before[name] for name in ("prompt", "reply", "executed")
+    assert [made[name] for name in ("prompt", "response", "executed")] == [
+        before[name] for name in ("prompt", "response", "executed")
     ]
 
 

@@ -176,7 +176,7 @@ THRESHOLDS = {
     "above": lambda limit, reference: limit,
     "falls": lambda limit, reference: limit * reference,
     "rises": lambda limit, reference: limit * reference,
-    "spread_lost": lambda limit, reference: limit * reference,
+    "reward_std_collapsed": lambda limit, reference: limit * reference,
     "template_collapse": lambda limit, reference: limit * reference,
     "falls_from_best": lambda limit, reference: limit * reference,
     "spike": lambda limit, reference: limit * reference,

@@ -25,14 +25,14 @@ LONGEST = 256 * 1024
 MOST_FIRINGS = 500
 RESULT = ("step", "final", "environment", "episodes", "successes", "success", "low", "high", "mean_return")
 ACTIONS = ("watch_action", "warn_action", "critical_action", "dead_action")
-BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "spread_lost", "template_collapse")
+BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "reward_std_collapsed", "template_collapse")
 # fields that only some kinds read; all others have a meaning for every kind
 READ_BY: dict[str, tuple[Kind, ...]] = {
     "limit": tuple(kind for kind in LIMITS if kind != "no_signal"),
     "mean_over": SMOOTHED,
     "window": ("falls_from_best", "spike", "z_score"),
     "baseline": BASELINE,
-    "floor": ("falls", "rises", "spread_lost", "template_collapse", "falls_from_best", "z_score"),
+    "floor": ("falls", "rises", "reward_std_collapsed", "template_collapse", "falls_from_best", "z_score"),
     "holding": ("template_collapse",),
     "holding_limit": ("template_collapse",),
     "among": ("agreement",),
@@ -56,9 +56,9 @@ KIND_WORDS: dict[Kind, tuple[str, str]] = {
         "{limit} deviations from its mean",
         "Further than so many standard deviations from the mean of the window of readings before.",
     ),
-    "spread_lost": (
+    "reward_std_collapsed": (
         "under {limit} × its start",
-        "As falls, but only to watch where success holds: the puzzles may simply be solved.",
+        "As falls, but only to watch where success holds: the problems may simply be solved.",
     ),
     "no_signal": (
         "no success and no spread",

@@ -59,7 +59,7 @@ def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState
 
 
 def baselines(config: EnvironmentConfig, *, episodes: int = EPISODES, seconds: float = SECONDS) -> list[Baseline]:
-    """Every scripted player on the same puzzles, `seconds` each at most."""
+    """Every scripted player on the same problems, `seconds` each at most."""
     return [_baseline(config, player, episodes, seconds) for player in PLAYERS]
 
 

@@ -16,7 +16,7 @@ from webapp.environments.limits import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
 
 PARAMETER = "parameter_"
-BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_reply_tokens", "format_penalty"]
+BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_response_tokens", "format_penalty"]
 
 
 def tag_for(name: str) -> str:

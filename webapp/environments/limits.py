@@ -1,4 +1,4 @@
-"""Budgets that cannot solve any puzzle are refused, those that solve few are warned of."""
+"""Budgets that cannot solve any problem are refused, those that solve few are warned of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def measured(config: EnvironmentConfig) -> Feasibility:
 
 
 def why_infeasible(config: EnvironmentConfig) -> str:
-    """Why no puzzle can be solved within the budget, and what to raise; empty when some can."""
+    """Why no problem can be solved within the budget, and what to raise; empty when some can."""
     try:
         found = measured(config)
     except Exception as error:  # an environment is somebody's code, and may raise anything
@@ -22,10 +22,10 @@ def why_infeasible(config: EnvironmentConfig) -> str:
         return ""
     room = config.max_turns * config.max_actions_per_turn
     raise_what = "max actions" if config.max_actions <= room else "max turns or max actions per turn"
-    return f"No puzzle can be solved with this budget: {found.explain()} Raise {raise_what}."
+    return f"No problem can be solved with this budget: {found.explain()} Raise {raise_what}."
 
 
 def warning(config: EnvironmentConfig) -> str:
-    """What to know of a budget that leaves many puzzles without a solution; empty when it does not."""
+    """What to know of a budget that leaves many problems without a solution; empty when it does not."""
     found = measured(config)
-    return f"Many puzzles cannot be solved: {found.explain()}" if found.doubtful else ""
+    return f"Many problems cannot be solved: {found.explain()}" if found.doubtful else ""

@@ -17,7 +17,7 @@ from webapp.environments.play import replay
 from webapp.whole_numbers import whole_number
 
 LARGEST_SEED = 2_000_000_000
-LONGEST_REPLY = 20_000
+LONGEST_RESPONSE = 20_000
 
 
 @require_POST
@@ -31,11 +31,11 @@ def preview(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def play(request: HttpRequest) -> HttpResponse:
-    """The episode of `seed` after each `reply` of the request, in order."""
-    replies = request.POST.getlist("reply")
-    if any(len(reply) > LONGEST_REPLY for reply in replies):
-        return _refused({"reply": [f"A reply may have {LONGEST_REPLY} characters. Shorten it."]})
-    return _answer(request, lambda config, seed: replay(config, seed, replies))
+    """The episode of `seed` after each `response` of the request, in order."""
+    responses = request.POST.getlist("response")
+    if any(len(response) > LONGEST_RESPONSE for response in responses):
+        return _refused({"response": [f"A response may have {LONGEST_RESPONSE} characters. Shorten it."]})
+    return _answer(request, lambda config, seed: replay(config, seed, responses))
 
 
 def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[str, Any]]) -> HttpResponse:

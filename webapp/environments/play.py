@@ -1,4 +1,4 @@
-"""An episode played by hand, found again from its seed and replies: the answer to every move."""
+"""An episode played by hand, found again from its seed and responses: the answer to every move."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from engine.config import EnvironmentConfig
 from engine.play import EpisodeByHand
 from engine.rollout.prompts import first_prompt, next_turn
 
-LONGEST_LINE = 400  # replies; more than any budget of turns allows
+LONGEST_LINE = 400  # responses; more than any budget of turns allows
 
 
-def replay(config: EnvironmentConfig, seed: int, replies: list[str]) -> dict[str, Any]:
-    """The whole episode so far: what a model would have been sent, its replies, and what each did."""
+def replay(config: EnvironmentConfig, seed: int, responses: list[str]) -> dict[str, Any]:
+    """The whole episode so far: what a model would have been sent, its responses, and what each did."""
     episode = EpisodeByHand(config, seed, think=True)
     first = asdict(episode.situation())
     turns: list[dict[str, Any]] = []
-    for reply in replies[:LONGEST_LINE]:
+    for response in responses[:LONGEST_LINE]:
         if episode.stop:
             break
-        outcome = episode.play(reply)
+        outcome = episode.play(response)
         now = episode.situation()
         answer = next_turn(
             now.observation,
@@ -28,7 +28,7 @@ def replay(config: EnvironmentConfig, seed: int, replies: list[str]) -> dict[str
             actions_left=now.actions_left,
             understood=outcome["penalty"] == 0,
         )
-        turns.append({"reply": reply, **outcome, "answer": "" if episode.stop else answer})
+        turns.append({"response": response, **outcome, "answer": "" if episode.stop else answer})
     return {
         "prompt": first_prompt(config, think=True, seed=seed),
         "first": first,

@@ -28,14 +28,14 @@ PRESETS: tuple[PanelPreset, ...] = (
         answers="Is it about to break?",
         charts=(
             Chart("Success", ("rollout/success",)),
-            Chart("In-group reward spread", ("reward/in_group_std",)),
+            Chart("In-group reward spread", ("reward/within_group_std",)),
             Chart("Policy entropy", ("policy/entropy",)),
             Chart("Gradient norm", ("optim/grad_norm", "optim/critic_grad_norm")),
-            Chart("KL", ("policy/kl", "policy/kl_to_start", "policy/sampler_kl")),
+            Chart("KL", ("policy/kl", "policy/kl_to_reference", "policy/sampler_kl")),
             Chart("Clipped tokens", ("policy/clip_fraction", "policy/clip_fraction_low")),
             *_each("policy/ratio_max", "value/explained_variance"),
-            Chart("Replies", ("rollout/parse_ok_rate", "rollout/invalid_action_rate", "rollout/cut_off_rate")),
-            *_each("rollout/reply_tokens", "rollout/zero_variance_share", "optim/skipped_updates"),
+            Chart("Responses", ("rollout/parse_ok_rate", "rollout/invalid_action_rate", "rollout/cut_off_rate")),
+            *_each("rollout/response_tokens", "rollout/zero_variance_share", "optim/skipped_updates"),
         ),
     ),
     PanelPreset(
@@ -46,7 +46,7 @@ PRESETS: tuple[PanelPreset, ...] = (
             Chart("Mutual information", ("collapse/mi_ratio", "collapse/retrieval_above_chance")),
             Chart("Entropy of thoughts", ("collapse/conditional_entropy", "collapse/reasoning_entropy")),
             Chart("Templates", ("collapse/template_share", "collapse/largest_template")),
-            *_each("policy/entropy", "reward/in_group_std", "collapse/mi_zscore_ema", "rollout/reply_tokens"),
+            *_each("policy/entropy", "reward/within_group_std", "collapse/mi_zscore_ema", "rollout/response_tokens"),
             *_each("collapse/*", "gradient/*"),
         ),
     ),
@@ -57,7 +57,7 @@ PRESETS: tuple[PanelPreset, ...] = (
         charts=(
             *_each("filter/kept_ratio", "filter/kept_groups", "filter/threshold"),
             Chart("Groups without spread", ("filter/zero_groups", "filter/refilled_groups")),
-            *_each("reward/in_group_std", "rollout/zero_variance_share", "filter/*"),
+            *_each("reward/within_group_std", "rollout/zero_variance_share", "filter/*"),
         ),
     ),
     PanelPreset(
@@ -83,7 +83,7 @@ PRESETS: tuple[PanelPreset, ...] = (
     PanelPreset(
         key="environment",
         title="Environment",
-        answers="How does it fare in each environment, and how does it reply?",
+        answers="How does it fare in each environment, and how does it response?",
         charts=_each("env/*", "reward/*", "rollout/*"),
     ),
 )

@@ -113,10 +113,10 @@ def _check_budget(made: Draft, config: RunConfig) -> None:
         found = _measure(environment.kind, parameters, action_budget(environment))
         if found.impossible:
             made.errors[_field(f"environments.{place}")] = (
-                f"No puzzle can be solved within the budget. {found.explain()}"
+                f"No problem can be solved within the budget. {found.explain()}"
             )
         elif found.doubtful:
-            made.warnings.append(f"Many puzzles do not fit the budget: {found.explain()}")
+            made.warnings.append(f"Many problems do not fit the budget: {found.explain()}")
 
 
 @lru_cache(maxsize=256)
@@ -138,10 +138,10 @@ def summary(config: RunConfig) -> list[tuple[str, str]]:
     trajectories = config.rollout.groups * config.rollout.group_size
     updates = config.optimizer.updates_per_step * config.optimizer.epochs
     turns = max(environment.max_turns for environment in config.environments)
-    sampled = trajectories * turns * max(environment.max_reply_tokens for environment in config.environments)
+    sampled = trajectories * turns * max(environment.max_response_tokens for environment in config.environments)
     seconds = _seconds_per_step(config)
     found = [
-        ("Trajectories per step", f"{trajectories:,} ({config.rollout.groups} puzzles × {config.rollout.group_size})"),
+        ("Trajectories per step", f"{trajectories:,} ({config.rollout.groups} problems × {config.rollout.group_size})"),
         ("Updates per step", f"{updates}"),
         ("Sampled tokens per step", f"at most {sampled:,}"),
         ("Held-out episodes", f"{config.evaluation.episodes:,} ({config.evaluation.final_episodes:,} at the end)"),

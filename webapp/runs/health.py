@@ -15,14 +15,14 @@ Metrics = dict[str, float]
 RECENT = 10
 ALERT_STEPS = 50  # an alert that is older says nothing of the run as it is
 NO_SUCCESS = 5  # steps after which it is said
-SUCCESS, SPREAD, PARSE = "rollout/success", "reward/in_group_std", "rollout/parse_ok_rate"
+SUCCESS, REWARD_STD, PARSE = "rollout/success", "reward/within_group_std", "rollout/parse_ok_rate"
 SKIPPED, NORM = "optim/skipped_updates", "optim/grad_norm"
-JUDGED_BY = (SUCCESS, SPREAD, PARSE, "reward/in_group_score_std", SKIPPED, NORM)
+JUDGED_BY = (SUCCESS, REWARD_STD, PARSE, "reward/within_group_score_std", SKIPPED, NORM)
 ICONS = {"converged": "finished", "at-risk": "alert", "dead": "crashed", "broken-format": "alert"}
 
 
 class HeldOut(NamedTuple):
-    """Success on puzzles that are never trained on, with its 95% interval."""
+    """Success on problems that are never trained on, with its 95% interval."""
 
     success: float
     low: float
@@ -102,7 +102,7 @@ def _verdict(course: Course, severities: list[str], held_out: Sequence[HeldOut])
     success = _mean(recent, SUCCESS, 0.0)
     facts = _facts(course, parse, held_out)
     if parse < 0.5:
-        return Health("broken-format", "Broken format", f"Only {parse:.0%} of replies parse. {facts}")
+        return Health("broken-format", "Broken format", f"Only {parse:.0%} of responses parse. {facts}")
     if (lost := _steps_without_an_update(recent)) >= 3:
         return Health("at-risk", "At risk", f"Nothing is learned: no gradient of {lost} steps was finite. {facts}")
     without = success == 0 and len(recent) >= NO_SUCCESS
@@ -156,12 +156,17 @@ def rise_of(values: Sequence[float]) -> tuple[float, float]:
 
 def numbers_of(course: Course, held_out: Sequence[HeldOut]) -> tuple[Number, ...]:
     """What the verdict was made from: means over ten steps, and the limits that they are held against."""
-    early = _mean(course.first, SPREAD, 0.0)
+    early = _mean(course.first, REWARD_STD, 0.0)
     best = course.best.get(SUCCESS, 0.0)
     rows = [
         _number(course, SUCCESS, "Training success", f"collapsing below {0.5 * best:.2f}, half of the best"),
-        _number(course, SPREAD, "In-group spread", f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}"),
-        _number(course, PARSE, "Well-formed replies", "broken below 0.50, over three steps"),
+        _number(
+            course,
+            REWARD_STD,
+            "within-group reward std",
+            f"shrinking below {0.5 * early:.2f}, gone below {0.1 * early:.2f}",
+        ),
+        _number(course, PARSE, "Well-formed responses", "broken below 0.50, over three steps"),
     ]
     if held_out:
         top = max(one.success for one in held_out)
@@ -188,15 +193,15 @@ def best_means(steps: list[Metrics]) -> Metrics:
 def _facts(course: Course, parse: float, held_out: Sequence[HeldOut]) -> str:
     recent = course.newest[-RECENT:]
     first, success = _mean(course.first, SUCCESS, 0.0), _mean(recent, SUCCESS, 0.0)
-    early, spread = _mean(course.first, SPREAD, 0.0), _mean(recent, SPREAD, 0.0)
+    early, spread = _mean(course.first, REWARD_STD, 0.0), _mean(recent, REWARD_STD, 0.0)
     words = "healthy" if spread > 0.5 * early else "shrinking" if spread > 0.1 * early else "gone"
     return (
-        f"Training success {first:.2f} → {success:.2f}{_puzzles(held_out)} · in-group spread {words} ({spread:.2f}) · "
-        f"{parse:.1%} of replies parse"
+        f"Training success {first:.2f} → {success:.2f}{_problems(held_out)} · within-group reward std {words} ({spread:.2f}) · "
+        f"{parse:.1%} of responses parse"
     )
 
 
-def _puzzles(held_out: Sequence[HeldOut]) -> str:
+def _problems(held_out: Sequence[HeldOut]) -> str:
     """The first and the newest evaluation, with half of its interval."""
     if not held_out:
         return ""

@@ -226,7 +226,7 @@ class StepGroups(models.Model):
     threshold = models.FloatField()
     scores = models.JSONField()  # by place of a group; None where nothing could be learned
     kept = models.JSONField()  # places
-    detail = models.JSONField()  # tags, groups, environments, seeds, returns, spreads, filter: as in the event
+    detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
 
     class Meta:
         ordering = ["step"]

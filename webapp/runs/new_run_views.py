@@ -169,7 +169,7 @@ def _rules_of(source: Run | None, preset: RunPreset) -> Any:
 
 
 def _first_groups(source: Run | None) -> str:
-    """Puzzles of the first environment, which are asked for only where there are others."""
+    """Problems of the first environment, which are asked for only where there are others."""
     return more_environments.groups_of(source.config["environments"][0]) if source else ""
 
 

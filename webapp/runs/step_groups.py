@@ -56,7 +56,7 @@ def choose_again(row: StepGroups, choice: Choice) -> tuple[list[int], float]:
 
 
 def groups_of(row: StepGroups) -> list[dict[str, Any]]:
-    """Each group of a step: its puzzle, its members' returns, its score, whether it trained.
+    """Each group of a step: its problem, its members' returns, its score, whether it trained.
 
     `trajectories` holds the key of each member's recorded trajectory, None where none was recorded.
     """
@@ -73,7 +73,7 @@ def groups_of(row: StepGroups) -> list[dict[str, Any]]:
             "environment": detail["tags"][detail["environments"][place]],
             "seed": detail["seeds"][place],
             "returns": detail["returns"][place],
-            "spread": detail["spreads"][place],
+            "spread": detail["stds"][place],
             "score": row.scores[place],
             "kept": place in kept,
             "trajectories": [recorded.get((number, member)) for member in range(len(detail["returns"][place]))],

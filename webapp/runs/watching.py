@@ -28,7 +28,7 @@ def watching_facts(config: RunConfig) -> dict[str, Any]:
             {
                 "tag": environment.tag,
                 "maxTurns": environment.max_turns,
-                "maxReplyTokens": environment.max_reply_tokens,
+                "maxResponseTokens": environment.max_response_tokens,
             }
             for environment in config.environments
         ],

@@ -78,7 +78,7 @@ def _equal(
     if index >= len(turns) or index >= len(others):
         return frozenset()
     same = {
-        "text": turns[index].get("reply") == others[index].get("reply"),
+        "text": turns[index].get("response") == others[index].get("response"),
         "action": turns[index].get("executed") == others[index].get("executed"),
         "state": _seen(states[index + 1]) == _seen(other_states[index + 1]),
     }

@@ -15,7 +15,7 @@ WORDS = {
     "best": "the best",
     "worst": "the worst",
     "fault": "with a fault of the environment",
-    "parse_failure": "with an unparsed reply",
+    "parse_failure": "with an unparsed response",
     "zero_variance": "for groups of equal returns",
     "group": "to make such groups whole",
     "sample": "by lot",

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 
 def messages_of(record: Record) -> list[Message]:
-    """The conversation: what the first prompt says, then reply and answer in turns.
+    """The conversation: what the first prompt says, then response and answer in turns.
 
     Under a context window a later prompt tells the earlier turns again; of it the last message alone is new.
     """
@@ -26,7 +26,7 @@ def messages_of(record: Record) -> list[Message]:
     for index, turn in enumerate(record["turns"]):
         said = turn.get("given") or _given(turn["prompt"])
         messages += said if index == 0 else said[-1:]
-        messages.append({"role": "assistant", "content": turn["reply"]})
+        messages.append({"role": "assistant", "content": turn["response"]})
     return messages
 
 
@@ -50,7 +50,7 @@ def _line(trajectory: Trajectory) -> bytes:
 
 
 def _given(prompt: str) -> list[Message]:
-    """What a prompt tells, without earlier replies and without the opener of the next one."""
+    """What a prompt tells, without earlier responses and without the opener of the next one."""
     said = [message for message in split_chat(prompt) if message["role"] != "assistant"]
     return said or [{"role": "user", "content": prompt}]
 
@@ -81,5 +81,5 @@ def _turn(turn: Record) -> Record:
 
 
 def _encoded(messages: list[Message], metadata: Record) -> bytes:
-    # escaped, since a lone surrogate of a reply cannot be UTF-8
+    # escaped, since a lone surrogate of a response cannot be UTF-8
     return json.dumps({"messages": messages, "metadata": metadata}, allow_nan=False).encode() + b"\n"

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 MOST = 8  # side by side
 TURNS = 30  # on a page
-STEPS = 6  # of one puzzle over time
+STEPS = 6  # of one problem over time
 SEARCH_SECONDS = 1.5  # for all distances of a page
 
 
@@ -103,7 +103,7 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         "best": play,
         "best_asked": best,
         "best_query": _query(keys, best=not best),
-        "one_puzzle": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
+        "one_problem": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
         "over_many": len(ids) > MOST,
         "most": MOST,
         "earlier": _query(keys, best=best, start=max(1, first - TURNS)) if first > 1 else "",
@@ -117,7 +117,7 @@ def _first_turn(text: str, length: int) -> int:
 
 
 def over_time(trajectory: Trajectory) -> list[int]:
-    """Ids of trajectories of the same puzzle at up to six steps, the first and the newest among them; or none."""
+    """Ids of trajectories of the same problem at up to six steps, the first and the newest among them; or none."""
     same = {"seed": trajectory.seed, "environment": trajectory.environment, "split": trajectory.split}
     rows = Trajectory.objects.filter(run=trajectory.run_id, removed=False, **same).order_by("step", "member")
     by_step = dict(rows.values_list("step", "pk").reverse())  # of several at a step the first member
@@ -158,7 +158,7 @@ def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column]) -> 
 
 
 def _best_play(columns: list[Column]) -> OptimalPlay | None:
-    """Of the first trajectory's puzzle."""
+    """Of the first trajectory's problem."""
     if not columns or columns[0].record is None:
         return None
     row, initial = columns[0].row, columns[0].record.get("initial") or {}

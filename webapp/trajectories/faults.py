@@ -1,6 +1,6 @@
-"""Kinds of faults in the replies of a trajectory, as its row keeps them: ` no_think unclosed `, each once.
+"""Kinds of faults in the responses of a trajectory, as its row keeps them: ` no_think unclosed `, each once.
 
-`engine.rollout.action_parser` names them. A reply with too many actions is well formed, and has its kind all the same.
+`engine.rollout.action_parser` names them. A response with too many actions is well formed, and has its kind all the same.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ KINDS = tuple(case for case in PARSE_CASES if case != FINE)
 
 
 def words_of(case: str) -> str:
-    """What was wrong with a reply, in the glossary's words; empty for one without fault."""
+    """What was wrong with a response, in the glossary's words; empty for one without fault."""
     if case == FINE:
         return ""
     metric = GLOSSARY.get(f"rollout/parse/{case}")
-    return metric.title.removeprefix("Replies: ") if metric else case
+    return metric.title.removeprefix("Responses: ") if metric else case
 
 
 def as_column(cases: Iterable[str]) -> str:
-    """Those of `cases` that the parser knows, in its order; empty where all replies were fine."""
+    """Those of `cases` that the parser knows, in its order; empty where all responses were fine."""
     seen = set(cases)
     kinds = [kind for kind in KINDS if kind in seen]
     return f" {' '.join(kinds)} " if kinds else ""

@@ -142,11 +142,11 @@ CONDITIONS: dict[str, Condition] = {
     "adv_high": _number("The highest advantage", "advantage__lte"),
     "turns_low": _whole("The fewest turns", "turns__gte"),
     "turns_high": _whole("The most turns", "turns__lte"),
-    "tokens_low": _whole("The fewest tokens", "reply_tokens__gte"),
-    "tokens_high": _whole("The most tokens", "reply_tokens__lte"),
+    "tokens_low": _whole("The fewest tokens", "response_tokens__gte"),
+    "tokens_high": _whole("The most tokens", "response_tokens__lte"),
     "kept": _choice("The filter", {name: Q(kept=kept) for name, kept in KEPT.items() if kept is not None}
                     | {"undecided": Q(kept__isnull=True)}),
-    "parse": _choice("Replies", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}
+    "parse": _choice("Responses", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}
                      | {kind: with_kind(kind) for kind in KINDS}),
     "stop": _text("stop"),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from webapp.runs.models import Run
 from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
 
 PLAIN_KEYS = (
-    "run", "step", "environment", "seed", "episode_return", "turns", "reply_tokens", "parse_failures", "stop",
+    "run", "step", "environment", "seed", "episode_return", "turns", "response_tokens", "parse_failures", "stop",
 )  # fmt: skip
 
 
@@ -30,9 +30,9 @@ class Trajectory(models.Model):
     group_std = models.FloatField(null=True)
     kept = models.BooleanField(null=True)
     turns = models.PositiveIntegerField()
-    reply_tokens = models.PositiveIntegerField()
+    response_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
-    faults = models.CharField(max_length=160, null=True)  # kinds in its replies (`faults.py`); null in rows of old
+    faults = models.CharField(max_length=160, null=True)  # kinds in its responses (`faults.py`); null in rows of old
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
     removed = models.BooleanField(default=False)  # its shard is gone, by the run's retention
@@ -59,7 +59,7 @@ class Trajectory(models.Model):
             models.Index(flag_as_number("success"), "id", name="trajectories_by_success"),
             models.Index(flag_as_number("kept"), "id", name="trajectories_by_kept"),
             models.Index(number_or_lowest("advantage"), "id", name="trajectories_by_advantage"),
-            models.Index(number_or_lowest("group_std"), "id", name="trajectories_by_spread"),
+            models.Index(number_or_lowest("group_std"), "id", name="trajectories_by_reward_std"),
             models.Index(fields=["id"], condition=models.Q(faults__gt=""), name="trajectories_with_faults"),
         ]
 

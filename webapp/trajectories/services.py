@@ -93,7 +93,7 @@ def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
         failed=Count("pk", filter=Q(parse_failures__gt=0)),
         mean_return=Avg("episode_return"),
         mean_turns=Avg("turns"),
-        mean_tokens=Avg("reply_tokens"),
+        mean_tokens=Avg("response_tokens"),
     )  # fmt: skip
     return [Summary(**row) for row in grouped.order_by("split")]
 

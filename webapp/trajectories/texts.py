@@ -21,8 +21,8 @@ def actions_of(record: dict[str, Any]) -> str:
 
 
 def _thought(turn: dict[str, Any]) -> str:
-    """The thought; of a reply that could not be parsed, all of it, so that it can be found too."""
-    return str(turn.get("thought") or ("" if turn.get("parse") == "ok" else turn.get("reply", "")))
+    """The thought; of a response that could not be parsed, all of it, so that it can be found too."""
+    return str(turn.get("thought") or ("" if turn.get("parse") == "ok" else turn.get("response", "")))
 
 
 def _actions(turn: dict[str, Any]) -> str:

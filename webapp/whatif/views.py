@@ -98,7 +98,7 @@ def _fields(request: HttpRequest) -> dict[str, Any]:
         "turn": int(_number(request, "turn", "1")) - 1,
         "edit": edit,
         # browsers send lines with CR LF; what the model reads has LF
-        "text": request.POST.get(edit, "").replace("\r\n", "\n") if edit in ("action", "reply", "prompt") else "",
+        "text": request.POST.get(edit, "").replace("\r\n", "\n") if edit in ("action", "response", "prompt") else "",
         "checkpoint": request.POST.get("checkpoint", ""),
         "temperature": _number(request, "temperature", "1"),
         "seed": int(_number(request, "seed", "0")),
@@ -135,7 +135,7 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
         "actions": _actions(run, record),
         "edits": EDITS,
         "edit": request.POST.get("edit", "nothing"),
-        "typed": {name: request.POST.get(name, "") for name in ("action", "reply", "prompt")},
+        "typed": {name: request.POST.get(name, "") for name in ("action", "response", "prompt")},
         "checkpoints": run.checkpoints.order_by("-step"),
         "checkpoint": request.POST.get("checkpoint", _newest_checkpoint(run)),
         "temperature": request.POST.get("temperature") or run.config.get("rollout", {}).get("temperature", 1.0),

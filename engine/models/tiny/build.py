@@ -1,7 +1,7 @@
 """Builds the model that ships: `python -m engine.models.tiny.build --out DIR`. The same seed gives the same data.
 
 1. Learn a tokenizer from what players and environments say.  2. Play imperfectly by script.  3. Imitate with
-cross-entropy on the reply tokens alone.  4. Measure on held-out puzzles and write the model card.
+cross-entropy on the response tokens alone.  4. Measure on held-out problems and write the model card.
 """
 
 from __future__ import annotations

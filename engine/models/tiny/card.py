@@ -1,4 +1,4 @@
-"""The model card: what the small model is and how well it plays before any RL, measured on held-out puzzles.
+"""The model card: what the small model is and how well it plays before any RL, measured on held-out problems.
 
 `python -m engine.models.tiny.card DIR` measures again and rewrites `DIR/README.md`.
 """
@@ -32,12 +32,12 @@ It imitated {episodes:,} scripted episodes of Bandit, FrozenLake and Sokoban. Th
 see, in several wordings, and replace {random:.0%} of their moves by random ones: the format is learned, the play is
 mediocre. No reinforcement learning has touched it.
 
-Built by `python -m engine.models.tiny.build --out DIR --seed {seed}`; the data is the same for the same seed. Puzzles
+Built by `python -m engine.models.tiny.build --out DIR --seed {seed}`; the data is the same for the same seed. Problems
 of the imitation data, of training runs and of the evaluation below come from three ranges of seeds that do not meet.
 
 ## Before any RL
 
-{games} held-out puzzles each, one episode a puzzle, temperature 1, 95% Wilson intervals.
+{games} held-out problems each, one episode a problem, temperature 1, 95% Wilson intervals.
 
 | environment | success | interval | random play | optimal play |
 |---|---|---|---|---|

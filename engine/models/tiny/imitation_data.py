@@ -19,7 +19,7 @@ from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_crew import OwnThread
 from engine.rollout.episode import Episode
 from engine.rollout.stage import Stage
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 
 RANDOM_SHARE = 0.4
 FIRST_SEED = 2_100_000_000  # beyond training and held-out seeds
@@ -36,14 +36,19 @@ class Ingredient:
 def _lake(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
     return Ingredient(
         share=share,
-        config={"kind": "frozen_lake", "parameters": parameters, "max_actions_per_turn": turn, "max_reply_tokens": 60},
+        config={
+            "kind": "frozen_lake",
+            "parameters": parameters,
+            "max_actions_per_turn": turn,
+            "max_response_tokens": 60,
+        },
     )
 
 
 def _sokoban(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
     return Ingredient(
         share=share,
-        config={"kind": "sokoban", "parameters": parameters, "max_actions_per_turn": turn, "max_reply_tokens": 60},
+        config={"kind": "sokoban", "parameters": parameters, "max_actions_per_turn": turn, "max_response_tokens": 60},
     )
 
 
@@ -64,7 +69,7 @@ MIX: tuple[Ingredient, ...] = (
 
 
 class ScriptedSampler:
-    """A `ReplySampler` that writes replies by script instead of sampling them from a model."""
+    """A `ResponseSampler` that writes responses by script instead of sampling them from a model."""
 
     def __init__(self, stage: Stage, context: ContextManager, chance: np.random.Generator) -> None:
         self.stage = stage
@@ -78,17 +83,17 @@ class ScriptedSampler:
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self, *, patient: bool = True) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Response]:
         asked, self.asked = self.asked, []
-        return [self._reply(row) for row in asked]
+        return [self._response(row) for row in asked]
 
     def release(self, row: int) -> None:
         pass
 
-    def _reply(self, row: int) -> Reply:
+    def _response(self, row: int) -> Response:
         ids = [*self.context.encode(self._write(self.stage.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
-        return Reply(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
+        return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
     def _write(self, episode: Episode) -> str:
         names = episode.environment.action_names()

@@ -30,7 +30,7 @@ export class FilterTab {
     this.otherSaid = document.getElementById("what-if-said");
     this.whatIf = new WhatIf(this.form, facts.filter, facts.groups, () => this.askSoon());
     this.kept = new SmallLines({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
-    this.spread = new SmallLines({ title: label("reward/in_group_std"), low: 0, onStep: choose });
+    this.spread = new SmallLines({ title: label("reward/within_group_std"), low: 0, onStep: choose });
     this.zero = new SmallLines({
       title: label("rollout/zero_variance_share"),
       low: 0,
@@ -127,7 +127,7 @@ export class FilterTab {
       domain,
       mark,
     });
-    const spread = [of("reward/in_group_std", "mean over groups")];
+    const spread = [of("reward/within_group_std", "mean over groups")];
     if (this.facts.filter.strategy !== "none" && this.facts.filter.metric === "reward_variance")
       spread.push(of("filter/threshold", "least that trained", "line-2"));
     this.spread.draw({ series: spread, domain, mark });

@@ -1,4 +1,4 @@
-// The Rollouts tab: the form of replies as a story of its own, then every curve of rollouts, rewards and environments.
+// The Rollouts tab: the form of responses as a story of its own, then every curve of rollouts, rewards and environments.
 
 import { stepsShown } from "../chart_window.js";
 import { element } from "../dom.js";
@@ -23,13 +23,13 @@ export class RolloutsTab {
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
     this.how = place("how");
     const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
-    this.length = chart(label("rollout/reply_tokens"), {});
+    this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
-    this.parse = chart("Parse failures by reason, share of replies", {
+    this.parse = chart("Parse failures by reason, share of responses", {
       show: percent,
-      whyEmpty: "No reply has been malformed so far.",
+      whyEmpty: "No response has been malformed so far.",
     });
-    this.invalid = chart("Unknown actions, share of replies", { show: percent });
+    this.invalid = chart("Unknown actions, share of responses", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
   }
@@ -85,12 +85,12 @@ export class RolloutsTab {
       kind,
       points: store.points(name),
     });
-    const limits = [...new Set(this.facts.environments.map((one) => one.maxReplyTokens))];
+    const limits = [...new Set(this.facts.environments.map((one) => one.maxResponseTokens))];
     const length = [
-      of("rollout/reply_tokens", "mean", "line-1"),
-      of("rollout/reply_tokens_p95", "95th percentile", "line-2"),
+      of("rollout/response_tokens", "mean", "line-1"),
+      of("rollout/response_tokens_p95", "95th percentile", "line-2"),
     ];
-    // the limit as a line where replies come near it; elsewhere it would flatten the rest
+    // the limit as a line where responses come near it; elsewhere it would flatten the rest
     const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
     if (limits.length === 1 && near)
       length.push({

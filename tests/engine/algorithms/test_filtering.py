@@ -38,7 +38,7 @@ def test_scores_of_another_shape_are_refused(scores: Any) -> None:
         select_groups(scores, strategy="top_p", value=0.9)
 
 
-def test_none_keeps_every_group_even_those_without_spread() -> None:
+def test_none_keeps_every_group_even_those_without_variance() -> None:
     assert kept([1.0, 0.0, 2.0], "none", 0.9) == [0, 1, 2]
 
 
@@ -116,7 +116,7 @@ def test_top_p_keeps_the_fewest_groups_that_hold_the_share(scores: list[float], 
         )
 
 
-def test_top_k_is_a_share_of_all_groups_but_never_takes_one_without_spread() -> None:
+def test_top_k_is_a_share_of_all_groups_but_never_takes_one_without_variance() -> None:
     assert kept([0.0, 3.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0], "top_k", 0.25) == [1, 3]
     assert kept([0.0, 3.0, 0.0, 0.0], "top_k", 0.75) == [1]
     assert kept([2.0, 3.0], "top_k", 0.1) == [1]  # at least one
@@ -191,8 +191,8 @@ def test_the_group_of_the_largest_or_smallest_mean_is_kept(metric: Any, largest:
     means: dict[int, float] = {}
     for group in {trajectory.group for trajectory in trajectories}:
         members = [trajectory for trajectory in trajectories if trajectory.group == group]
-        tokens = [float(member.reply_tokens) for member in members]
-        entropies = [sum(member.entropies) / member.reply_tokens for member in members]
+        tokens = [float(member.response_tokens) for member in members]
+        entropies = [sum(member.entropies) / member.response_tokens for member in members]
         means[group] = sum(tokens if metric == "length" else entropies) / len(members)
     config = FilterConfig(strategy="top_k_absolute", value=1, metric=metric, largest=largest, loss_scaling="linear")
     kept = keep_groups(config, collate(trajectories))

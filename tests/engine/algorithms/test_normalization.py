@@ -68,9 +68,9 @@ def test_returns_stay_raw_and_the_given_batch_stays_as_it_is() -> None:
     assert with_normalized_scores(AlgorithmConfig(), batch) is batch
 
 
-# two puzzles of one environment, one puzzle of another that pays more
-PUZZLES, TAGS, SCORES = [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0.0, 2, 4, 6, 10, 30]
-# std of two numbers is their distance over sqrt(2), so by puzzle each is 1/sqrt(2) from its mean
+# two problems of one environment, one problem of another that pays more
+PROBLEMS, TAGS, SCORES = [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0.0, 2, 4, 6, 10, 30]
+# std of two numbers is their distance over sqrt(2), so by problem each is 1/sqrt(2) from its mean
 HALF = 0.7071068
 BY_HAND: dict[tuple[str, str], list[float]] = {
     ("state", "mean"): [-1, 1, -1, 1, -10, 10],
@@ -89,7 +89,7 @@ BY_HAND: dict[tuple[str, str], list[float]] = {
 
 @pytest.mark.parametrize(("by", "method"), BY_HAND)
 def test_scores_of_two_environments_are_normalised_among_those_that_were_asked_for(by: Any, method: Any) -> None:
-    made = batch_of(torch.ones(6, 2), SCORES, groups=PUZZLES)
+    made = batch_of(torch.ones(6, 2), SCORES, groups=PROBLEMS)
     found = with_normalized_scores(
         AlgorithmConfig(normalize_by=by, normalize_method=method), replace(made, tags=torch.tensor(TAGS))
     )

@@ -42,7 +42,7 @@ def test_dr_grpo_divides_by_neither_spread_nor_length() -> None:
     assert config.algorithm.estimator == "dr_grpo"
 
 
-def test_dapo_draws_again_for_what_its_filter_drops_and_charges_for_the_last_fifth_of_a_reply() -> None:
+def test_dapo_draws_again_for_what_its_filter_drops_and_charges_for_the_last_fifth_of_a_response() -> None:
     config = build_config(apply_preset("dapo", {}))
     assert (config.rollout.overlong_buffer, config.rollout.overlong_penalty) == (0.2, -1.0)
     assert (config.rollout.refill, config.filter.strategy, config.filter.value) == (2, "top_p", 1.0)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import torch
 
-from engine.algorithms.reweighting import length_weights, spread_weights
+from engine.algorithms.reweighting import length_weights, reward_std_weights
 from tests.engine.algorithms.test_credit import advantages, batch_of
 
-TWO_PUZZLES = torch.ones(4, 1)
+TWO_PROBLEMS = torch.ones(4, 1)
 
 
 def test_groups_fade_by_their_spread_over_the_largest() -> None:
     # group 7: returns 0 and 4, spread 4/sqrt(2); group 3: 1 and 2, spread 1/sqrt(2), a quarter of it
-    weights = spread_weights(torch.tensor([0.0, 1.0, 4.0, 2.0]), torch.tensor([7, 3, 7, 3]))
+    weights = reward_std_weights(torch.tensor([0.0, 1.0, 4.0, 2.0]), torch.tensor([7, 3, 7, 3]))
     torch.testing.assert_close(weights, torch.tensor([1.0, 0.25, 1.0, 0.25]), atol=1e-5, rtol=0)
 
 
-def test_groups_without_spread_count_nothing_and_a_step_of_them_has_no_weight_at_all() -> None:
+def test_zero_variance_groups_count_nothing_and_a_step_of_them_has_no_weight_at_all() -> None:
     groups = torch.tensor([0, 0, 1, 1])
-    assert spread_weights(torch.tensor([1.0, 1.0, 0.0, 2.0]), groups)[:2].tolist() == [0.0, 0.0]
-    assert spread_weights(torch.ones(4), groups).tolist() == [0.0] * 4
+    assert reward_std_weights(torch.tensor([1.0, 1.0, 0.0, 2.0]), groups)[:2].tolist() == [0.0, 0.0]
+    assert reward_std_weights(torch.ones(4), groups).tolist() == [0.0] * 4
 
 
 def test_a_trajectory_twice_as_long_as_the_mean_counts_half() -> None:
@@ -33,7 +33,7 @@ def test_nothing_sampled_at_all_weighs_nothing() -> None:
 
 
 def test_advantages_carry_the_weight_of_their_groups_spread() -> None:
-    batch = batch_of(TWO_PUZZLES, [0.0, 4.0, 1.0, 2.0], groups=[0, 0, 1, 1])
+    batch = batch_of(TWO_PROBLEMS, [0.0, 4.0, 1.0, 2.0], groups=[0, 0, 1, 1])
     found = advantages("dr_grpo", batch, soft_reweighting=True)
     # less the group's mean: -2, 2, -1/2, 1/2; times 1 and 1/4
     torch.testing.assert_close(found.squeeze(1), torch.tensor([-2.0, 2.0, -0.125, 0.125]), atol=1e-5, rtol=0)

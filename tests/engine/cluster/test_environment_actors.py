@@ -28,9 +28,9 @@ from engine.cluster.voice import Voice
 from engine.config import RunConfig
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import StarboardError
-from engine.rollout.action_parser import parse_reply
+from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 from tests.engine.cluster.lakes import LakeActor
 from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, say
@@ -129,7 +129,7 @@ def test_an_environment_that_takes_its_actor_with_it_ends_what_that_played_and_n
 
 
 class ScriptedActor:
-    """A sampler without a model, which may kill environment actors after the first replies of a rollout, as often as
+    """A sampler without a model, which may kill environment actors after the first responses of a rollout, as often as
     the second seed says."""
 
     def __init__(self, config: str) -> None:
@@ -156,12 +156,12 @@ class Killing(Script):
         super().__init__(SAID)
         self.victims = victims
 
-    def advance(self, *, patient: bool = True) -> list[Reply]:
-        replies = super().advance(patient=patient)
-        for victim in self.victims if replies else []:
+    def advance(self, *, patient: bool = True) -> list[Response]:
+        responses = super().advance(patient=patient)
+        for victim in self.victims if responses else []:
             os.kill(victim, signal.SIGKILL)
-        self.victims = [] if replies else self.victims
-        return replies
+        self.victims = [] if responses else self.victims
+        return responses
 
 
 @pytest.mark.slow
@@ -214,9 +214,9 @@ def test_where_an_environment_blocks_is_in_the_stacks_of_its_actor(cluster: Any,
     lake = lake_config()
     (actor, _) = hire(cluster, tmp_path, lake="tests.engine.cluster.lakes:BlockingLake", threads=threads)
     where = cluster.get(actor.place.remote())
-    spec, reply = specs_of(lake)[0], parse_reply(f"<think>{DOWN}", think=True, max_actions=1)
+    spec, response = specs_of(lake)[0], parse_response(f"<think>{DOWN}", think=True, max_actions=1)
     cluster.get(actor.open.remote(Rollout(0, 0), 0, spec, think=True))
-    never = actor.play.remote(Rollout(0, 0), 0, reply)
+    never = actor.play.remote(Rollout(0, 0), 0, response)
     assert cluster.wait([never], timeout=2)[0] == []
     (seen,) = look([where._replace(name="environment-0")], str(tmp_path))
     newest = innermost(seen.stack)  # py-spy's words or Python's own

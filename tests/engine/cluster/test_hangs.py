@@ -134,5 +134,5 @@ def test_a_learner_that_hangs_is_told_with_what_each_process_does_and_is_ended(t
     assert re.search(r"sampler-0-2: \S*main_loop ", alert.message)  # it waits for work
     assert "Ray shows 2 of 2 nodes alive" in alert.message
     assert "in learn\n" in (tmp_path / "stacks" / "driver.txt").read_text()
-    assert told[-1].kind == "run_failed" and told[-1].mendable
+    assert told[-1].kind == "run_failed" and told[-1].retryable
     assert not actors("LearnerActor")  # so that the next attempt has room

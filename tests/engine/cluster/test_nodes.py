@@ -49,7 +49,7 @@ def test_a_node_that_goes_ends_the_attempt_and_the_run_goes_on_where_there_is_ro
             lose_the_node_of(actors("LearnerActor")[0], cluster, nodes)
             assert process.wait(200) == 1
         before = events(tmp_path)
-        assert before[-1].kind == "run_failed" and before[-1].mendable
+        assert before[-1].kind == "run_failed" and before[-1].retryable
         nodes.append(cluster.add_node(num_cpus=1))
         again = {"STARBOARD_ATTEMPT": "2", "RAY_ADDRESS": cluster.address}
         with engine(config, tmp_path, "--resume", **again) as process:
@@ -58,5 +58,5 @@ def test_a_node_that_goes_ends_the_attempt_and_the_run_goes_on_where_there_is_ro
             assert process.wait(200) == 1
     told = events(tmp_path)
     assert [event.resumed_from for event in told if event.kind == "run_started"] == [None, 2]
-    assert told[-1].kind == "run_failed" and told[-1].mendable
+    assert told[-1].kind == "run_failed" and told[-1].retryable
     assert "no other has room" in told[-1].message and "goes on from its last checkpoint" in told[-1].remedy

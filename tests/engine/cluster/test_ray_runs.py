@@ -106,7 +106,7 @@ def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_
     (alert,) = [event for event in before if event.kind == "alert_raised" and event.rule == "cluster"]
     assert "takes its place" in alert.message
     assert freed.kind == "machines_freed" and freed.proven
-    assert failed.kind == "run_failed" and failed.mendable and "learner" in failed.message
+    assert failed.kind == "run_failed" and failed.retryable and "learner" in failed.message
     assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
     resumed = [event for event in events(tmp_path) if event.kind == "run_started"][-1]
     assert resumed.resumed_from == 3
@@ -139,7 +139,7 @@ def test_an_address_where_nothing_answers_is_said_at_once(tmp_path: Path) -> Non
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
         assert train(ray_config(), tmp_path, RAY_ADDRESS=address) == 1
     last = events(tmp_path)[-1]
-    assert last.kind == "run_failed" and not last.mendable
+    assert last.kind == "run_failed" and not last.retryable
     assert address in last.message and "nothing answers" in last.message and "ray start --head" in last.remedy
 
 
@@ -148,7 +148,7 @@ def test_a_ray_that_does_not_start_here_may_start_when_it_is_tried_again(tmp_pat
     file.touch()
     assert train(ray_config(), tmp_path / "run", RAY_TMPDIR=str(file / "no folder")) == 1
     last = events(tmp_path / "run")[-1]
-    assert last.kind == "run_failed" and last.mendable
+    assert last.kind == "run_failed" and last.retryable
     assert "Ray did not start" in last.message and "RAY_TMPDIR" in last.remedy
 
 
@@ -189,5 +189,5 @@ def test_a_learner_that_is_killed_while_a_rollout_is_ahead_is_told_once_and_the_
     told = events(tmp_path)
     assert [event.kind for event in told if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
     failed = next(event for event in told if event.kind == "run_failed")
-    assert failed.mendable and "learner" in failed.message
+    assert failed.retryable and "learner" in failed.message
     assert "Traceback" not in (tmp_path / "engine.log").read_text()

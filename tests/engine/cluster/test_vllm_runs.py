@@ -1,7 +1,7 @@
 """A whole run on Ray with vLLM and environments in an actor, beside the same run in one process: episodes of the same
-puzzles, distributed alike.
+problems, distributed alike.
 
-Both begin with the same weights, meet the same puzzles in the same order, and learn. They sample with other random
+Both begin with the same weights, meet the same problems in the same order, and learn. They sample with other random
 numbers, so no episode equals its counterpart and their weights drift apart a little, by chance alone.
 """
 
@@ -25,14 +25,14 @@ from tests.engine.policies.vllm_builders import needs_vllm
 pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
 
 STEPS, GROUPS, MEMBERS = 3, 20, 8
-# Members of a group share its puzzle, so a group is what is drawn. There are 3 x 20 = 60 of them in each run, the same
-# puzzles in both, and the difference of a group's means has the same spread in all: a paired t-test with 59 degrees of
+# Members of a group share its problem, so a group is what is drawn. There are 3 x 20 = 60 of them in each run, the same
+# problems in both, and the difference of a group's means has the same spread in all: a paired t-test with 59 degrees of
 # freedom. Were the two alike, |t| would pass 4.5 once in 30,000 times, so once in 7,500 for one of the four numbers.
 # What it finds: a group's success rate of 8 episodes has a standard deviation of at most 0.18, a difference of two
 # 0.25, the mean of 60 of them 0.032; so it finds a gap of 4.5 x 0.032 = 0.15, and smaller ones the nearer success is
 # to 0 or 1. `test_another_temperature...` has one that it must find.
 MOST = 4.5
-NUMBERS = ("success", "return", "reply_tokens", "entropy")
+NUMBERS = ("success", "return", "response_tokens", "entropy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def numbers(record: dict[str, Any]) -> dict[str, float]:
     return {
         "success": float(record["success"]),
         "return": record["return"],
-        "reply_tokens": sampled / max(1, len(record["turns"])),
+        "response_tokens": sampled / max(1, len(record["turns"])),
         "entropy": sum(tokens["entropies"]) / sampled,
     }
 

@@ -31,6 +31,6 @@ def test_a_sampler_that_takes_no_weights_ends_the_run_at_the_first_update(
     assert train(ray_config(optimizer=LITTLE, diagnostics={"every": 0}), tmp_path) == EXIT_FAILED
     told = events(tmp_path)
     (failed,) = [event for event in told if isinstance(event, RunFailed)]
-    assert failed.error == "ModelError" and not failed.mendable
+    assert failed.error == "ModelError" and not failed.retryable
     assert "sampler 0 does not hold the learner's weights" in failed.message and "weight_transfer" in failed.remedy
     assert not [event for event in told if isinstance(event, StepCompleted)]

@@ -19,13 +19,13 @@ from engine.training.run_directory import EventLog
 
 HEALTHY = {
     "rollout/success": 0.4,
-    "reward/in_group_std": 0.4,
+    "reward/within_group_std": 0.4,
     "rollout/parse_ok_rate": 0.95,
     "policy/entropy": 1.0,
     "optim/grad_norm": 2.0,
     "filter/kept_groups": 8.0,
 }
-DEAD = HEALTHY | {"rollout/success": 0.0, "reward/in_group_std": 0.0}
+DEAD = HEALTHY | {"rollout/success": 0.0, "reward/within_group_std": 0.0}
 NO_STOP = StopConfig(collapsed_after=0, empty_filter_after=0)
 
 
@@ -67,7 +67,7 @@ def test_zero_success_with_spread_is_not_dead() -> None:
 
 
 def test_zero_success_and_returns_without_spread_are_not_dead_while_penalties_teach_the_format() -> None:
-    trained = DEAD | {"reward/in_group_score_std": 0.02}
+    trained = DEAD | {"reward/within_group_score_std": 0.02}
     assert "no_signal" not in {rule for _, rule, _ in raised([HEALTHY] * 12 + [trained] * 20)}
     assert stop_of([trained] * 20, collapsed_after=3) == [None] * 20
 
@@ -83,7 +83,7 @@ def test_spread_under_a_tenth_of_its_baseline_for_ten_steps_warns_when_success_i
     assert raised([HEALTHY] * 10 + [trouble] * 9) == []
 
 
-def test_spread_that_falls_because_the_puzzles_are_solved_is_only_watched() -> None:
+def test_spread_that_falls_because_the_problems_are_solved_is_only_watched() -> None:
     [(step, alert)] = alerts_of([HEALTHY] * 10 + [step_of(in_group_std=0.03, success=0.99)] * 10)
     assert (step, alert.rule, alert.severity) == (20, "in_group_std_low", "watch")
     assert "solved" in alert.message
@@ -128,7 +128,7 @@ def test_a_step_without_the_metric_changes_nothing() -> None:
 def test_alerts_say_what_was_seen_what_is_usual_and_what_to_do() -> None:
     [(_, alert)] = alerts_of([HEALTHY] * 10 + [step_of(entropy=4.0)] * 3)
     assert alert.message == (
-        "Policy entropy is 4, over 3 times the 1 of the first 10 steps, for 3 steps. Replies are turning into noise. "
+        "Policy entropy is 4, over 3 times the 1 of the first 10 steps, for 3 steps. Responses are turning into noise. "
         "Lower optimizer.learning_rate or the clip, and go on from a checkpoint before it."
     )
 
@@ -181,7 +181,7 @@ def test_a_solved_run_is_not_stopped_as_dead() -> None:
 def test_the_reason_names_a_broken_format() -> None:
     stop = stop_of([DEAD | {"rollout/parse_ok_rate": 0.03}] * 2, collapsed_after=2)[1]
     assert stop is not None
-    assert "3% of replies were well-formed" in stop
+    assert "3% of responses were well-formed" in stop
 
 
 def test_a_filter_that_keeps_nothing_stops_the_run_after_so_many_steps() -> None:

@@ -77,7 +77,7 @@ def test_empty_texts_are_refused(prompts: list[list[int]], thoughts: list[list[i
         cross_score(random_model("Qwen2"), prompts, thoughts)
 
 
-# two puzzles, three trajectories each, and a third puzzle where nobody thought
+# two problems, three trajectories each, and a third problem where nobody thought
 PAIRS = [([1, 1], [10]), ([1, 1], [11]), ([2], []), ([2], [20]), ([3], []), ([1, 1], [12]), ([2], [21])]
 
 

@@ -12,33 +12,33 @@ import torch
 from torch import Tensor, nn
 
 from engine.config import RunConfig, build_config
-from engine.diagnostics.gradients import bucket_metrics, buckets_by_spread, gradient_norms
+from engine.diagnostics.gradients import bucket_metrics, buckets_by_reward_std, gradient_norms
 from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.token_values import logprobs_and_entropies
 from tests.engine.models import small_model, words
 
-SPREADS = [0.3, 0.0, 0.1, 0.5, 0.0]
+STDS = [0.3, 0.0, 0.1, 0.5, 0.0]
 
 
 def test_quantile_buckets_hold_equally_many_groups_least_spread_first() -> None:
-    found = buckets_by_spread(SPREADS, count=2, borders="quantile")
+    found = buckets_by_reward_std(STDS, count=2, borders="quantile")
     assert found == {"bucket_1": [1, 2, 4], "bucket_2": [0, 3]}
 
 
 def test_there_are_no_more_quantile_buckets_than_groups() -> None:
-    assert buckets_by_spread([0.2, 0.1], count=6, borders="quantile") == {"bucket_1": [1], "bucket_2": [0]}
+    assert buckets_by_reward_std([0.2, 0.1], count=6, borders="quantile") == {"bucket_1": [1], "bucket_2": [0]}
 
 
 def test_fixed_buckets_begin_at_multiples_of_the_width_and_the_last_is_open() -> None:
     # [0, 0.2), [0.2, 0.4), [0.4, ...)
-    found = buckets_by_spread([*SPREADS, 7.0, 0.2], count=3, borders="fixed", width=0.2)
+    found = buckets_by_reward_std([*STDS, 7.0, 0.2], count=3, borders="fixed", width=0.2)
     assert found == {"bucket_1": [1, 2, 4], "bucket_2": [0, 6], "bucket_3": [3, 5]}
 
 
 def test_empty_fixed_buckets_are_left_out() -> None:
-    assert list(buckets_by_spread([0.0, 0.9], count=4, borders="fixed", width=0.2)) == ["bucket_1", "bucket_4"]
+    assert list(buckets_by_reward_std([0.0, 0.9], count=4, borders="fixed", width=0.2)) == ["bucket_1", "bucket_4"]
 
 
 def test_norms_are_of_the_sum_over_parts_and_a_missing_component_is_0() -> None:

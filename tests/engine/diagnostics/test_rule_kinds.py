@@ -99,8 +99,8 @@ def test_steps_without_diagnostics_change_nothing() -> None:
 
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_the_default_rules_warn_of_lost_information_before_success_is_gone(every: int) -> None:
-    """It falls from 0.95 to 0.1 of its ceiling over ten steps, replies stay well-formed, success goes at the end."""
-    healthy = {SUCCESS: 0.4, "reward/in_group_std": 0.4, "rollout/parse_ok_rate": 0.95, "policy/entropy": 1.0}
+    """It falls from 0.95 to 0.1 of its ceiling over ten steps, responses stay well-formed, success goes at the end."""
+    healthy = {SUCCESS: 0.4, "reward/within_group_std": 0.4, "rollout/parse_ok_rate": 0.95, "policy/entropy": 1.0}
     falling = [0.95 - 0.085 * i for i in range(11)]
     shares = [0.95] * 15 + falling + [0.1] * 5
     steps = [
@@ -146,14 +146,14 @@ def test_a_rule_that_stops_gives_its_name_and_finding_as_the_reason() -> None:
 
 @pytest.mark.parametrize(("success", "ending"), [(0.99, "converged"), (0.2, "collapsed")])
 def test_a_stop_for_lost_spread_tells_converged_from_collapsed(success: float, ending: str) -> None:
-    spread = "reward/in_group_std"
-    lost = rule(kind="spread_lost", metric=spread, limit=0.1, steps=10, action="stop")
+    spread = "reward/within_group_std"
+    lost = rule(kind="reward_std_collapsed", metric=spread, limit=0.1, steps=10, action="stop")
     healthy, late = {SUCCESS: 0.5, spread: 0.4}, {SUCCESS: success, spread: 0.0}
     assert verdicts(detectors(lost), [healthy] * 10 + [late] * 10)[-1].ending == ending
 
 
 def test_no_rules_raise_nothing() -> None:
-    assert alerts(detectors(), [{SUCCESS: 0.0, "reward/in_group_std": 0.0}] * 20) == []
+    assert alerts(detectors(), [{SUCCESS: 0.0, "reward/within_group_std": 0.0}] * 20) == []
 
 
 @pytest.mark.parametrize(

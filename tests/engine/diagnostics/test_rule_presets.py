@@ -8,10 +8,10 @@ from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.rule_presets import RULE_PRESETS
 
-SUCCESS, SPREAD, NORM = "rollout/success", "reward/in_group_std", "optim/grad_norm"
+SUCCESS, REWARD_STD, NORM = "rollout/success", "reward/within_group_std", "optim/grad_norm"
 SOUND = {
     SUCCESS: 0.4,
-    SPREAD: 0.4,
+    REWARD_STD: 0.4,
     NORM: 1.0,
     "optim/skipped_updates": 0.0,
     "policy/kl": 0.01,
@@ -52,7 +52,7 @@ def test_updates_without_a_finite_gradient_are_critical_though_their_norm_is_no_
 @pytest.mark.parametrize(
     ("metric", "values", "expected"),
     [
-        ("rollout/zero_variance_share", [0.3] * 2 + [0.61] * 3, (5, "groups_without_spread", "warn")),
+        ("rollout/zero_variance_share", [0.3] * 2 + [0.61] * 3, (5, "zero_variance_groups", "warn")),
         ("policy/kl", [0.01] * 2 + [-0.11] * 3, (5, "policy_moves_back", "warn")),
         ("policy/kl", [0.01] * 2 + [0.11] * 3, (5, "policy_moves_fast", "warn")),
         # the mean of the first three is 0.5: 0.25 is half of it, and not under it
@@ -61,7 +61,7 @@ def test_updates_without_a_finite_gradient_are_critical_though_their_norm_is_no_
         ("collapse/mi_token_compat", [1.0, 2.0, 3.0, 3.0, 3.01], (5, "mi_inflated", "watch")),
         ("collapse/conditional_entropy_token", [0.5] * 3 + [0.75, 0.76], (5, "thoughts_vary_more", "watch")),
         ("policy/entropy", [1.0] * 10 + [0.5, 0.49], (12, "entropy_halved", "watch")),
-        (SPREAD, [0.4] * 10 + [0.039] * 10, (20, "spread_low", "watch")),
+        (REWARD_STD, [0.4] * 10 + [0.039] * 10, (20, "reward_std_low", "watch")),
     ],
 )
 def test_each_sign_of_the_papers_ladder_speaks_at_its_limit(
@@ -82,10 +82,10 @@ def test_a_spike_of_the_gradient_is_critical_once_success_falls() -> None:
 
 
 def test_a_spread_that_is_gone_is_dead_only_where_success_is_under_half_its_best() -> None:
-    solved = [SOUND] * 12 + [SOUND | {SPREAD: 0.01, SUCCESS: 0.95}] * 20
-    assert said("papers", *solved) == [(22, "spread_low", "watch")]
-    dead = [SOUND] * 12 + [SOUND | {SPREAD: 0.01, SUCCESS: 0.0}] * 10
+    solved = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.95}] * 20
+    assert said("papers", *solved) == [(22, "reward_std_low", "watch")]
+    dead = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.0}] * 10
     assert said("papers", *dead) == [
-        (15, "success_falls", "watch"), (18, "success_halved", "warn"), (22, "spread_low", "watch"),
-        (22, "spread_and_success_gone", "dead"),
+        (15, "success_falls", "watch"), (18, "success_halved", "warn"), (22, "reward_std_low", "watch"),
+        (22, "reward_std_and_success_gone", "dead"),
     ]  # fmt: skip

@@ -29,7 +29,7 @@ JOINED = Pieces("</", "think>", "go ", "up", ".</", close=(0, 1))
 
 
 @pytest.mark.parametrize(
-    ("tokenizer", "reply", "expected"),
+    ("tokenizer", "response", "expected"),
     [
         (SPECIAL, [1, 2, 0, 1], [1, 2]),
         (SPLIT, [2, 3, 0, 1, 2], [2, 3]),
@@ -44,6 +44,6 @@ JOINED = Pieces("</", "think>", "go ", "up", ".</", close=(0, 1))
     ids=["one token", "two tokens", "joined", "empty", "blank", "blank at first", "unclosed", "half a tag", "nothing"],
 )
 def test_the_thought_is_what_was_sampled_before_the_closing_tag(
-    tokenizer: Pieces, reply: list[int], expected: list[int]
+    tokenizer: Pieces, response: list[int], expected: list[int]
 ) -> None:
-    assert thought_ids(reply, tokenizer) == expected
+    assert thought_ids(response, tokenizer) == expected

@@ -58,7 +58,7 @@ def test_held_out_success_is_of_all_episodes_together() -> None:
 def test_a_held_out_rule_reads_evaluations_only_and_no_stop_counts_them() -> None:
     watching = detectors(rule(metric=HELD_OUT, kind="below", limit=0.3, steps=2))
     watching.stops["zero_signal"].limit = 2
-    dead = {SUCCESS: 0.0, "reward/in_group_std": 0.0}
+    dead = {SUCCESS: 0.0, "reward/within_group_std": 0.0}
     assert watching.observe(1, dead).stop is None
     assert watching.observe_evaluation(1, {HELD_OUT: 0.1}).alerts == []
     assert watching.observe(2, dead).stop is not None  # the evaluation between was no step with a signal

@@ -26,7 +26,7 @@ class ForgetsItsSeed(FrozenLake):
         return super().reset(seed=next(COUNTER), options=options)
 
 
-class LetsLuckChooseThePuzzle(FrozenLake):
+class LetsLuckChooseTheProblem(FrozenLake):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         return super().reset(seed=(options or {}).get("chance_seed", seed))
 

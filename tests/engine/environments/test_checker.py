@@ -14,7 +14,7 @@ from tests.engine.environments import broken
 BROKEN = {
     "Raises": "raises",
     "ForgetsItsSeed": "reset-deterministic",
-    "LetsLuckChooseThePuzzle": "luck-changes-puzzle",
+    "LetsLuckChooseTheProblem": "luck-changes-problem",
     "RollsGlobalDice": "global-randomness",
     "RollsNumpysGlobalDice": "global-randomness",
     "PaysAtRandom": "step-deterministic",

@@ -44,7 +44,7 @@ def test_it_keeps_our_contract(kind: str, parameters: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
-def test_the_budget_it_proposes_is_enough_for_its_puzzles(kind: str) -> None:
+def test_the_budget_it_proposes_is_enough_for_its_problems(kind: str) -> None:
     proposed = EnvironmentConfig.model_validate({"kind": kind})
     assert not feasibility(kind, {}, action_budget(proposed), range(50)).doubtful
 
@@ -93,7 +93,7 @@ def test_another_process_with_another_hash_seed_sees_the_same_episodes(kind: str
 
 
 @pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
-def test_another_luck_never_changes_the_puzzle(kind: str) -> None:
+def test_another_luck_never_changes_the_problem(kind: str) -> None:
     environment = make_environment(kind)
     first, _ = environment.reset(seed=7, options={"chance_seed": 1})
     assert environment.reset(seed=7, options={"chance_seed": 2})[0] == first

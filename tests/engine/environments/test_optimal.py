@@ -41,7 +41,7 @@ def test_a_lake_that_slips_is_solved_as_if_it_did_not() -> None:
     assert optimal_play(slippery, 5, first_state(slippery, 5)) == optimal_play(config(), 5, first_state(config(), 5))
 
 
-def test_a_puzzle_that_is_not_the_recorded_one_has_no_best_play() -> None:
+def test_a_problem_that_is_not_the_recorded_one_has_no_best_play() -> None:
     assert optimal_play(config(), 5, first_state(config(), 6)) is None
     assert optimal_play(config(), 5, None) is None
 

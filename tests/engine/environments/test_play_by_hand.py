@@ -30,7 +30,7 @@ def test_a_solved_lake_ends_with_success_and_its_reward(think: bool) -> None:
     assert game.situation().success
 
 
-def test_a_reply_may_bring_its_opener_or_leave_it_to_the_game() -> None:
+def test_a_response_may_bring_its_opener_or_leave_it_to_the_game() -> None:
     with_it, without = (EpisodeByHand(lake(), seed=3, think=True) for _ in range(2))
     outcome = with_it.play("<think>right</think><answer>Right</answer>")
     assert without.play("right</think><answer>Right</answer>") == outcome
@@ -38,16 +38,16 @@ def test_a_reply_may_bring_its_opener_or_leave_it_to_the_game() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "case"),
+    ("response", "case"),
     [
         ("go Left", "unclosed"),
         ("hm</think>Left", "no_answer"),
         ("hm</think><answer></answer>", "empty_answer"),
     ],
 )
-def test_a_malformed_reply_costs_the_penalty_and_a_turn_but_no_action(reply: str, case: str) -> None:
+def test_a_malformed_response_costs_the_penalty_and_a_turn_but_no_action(response: str, case: str) -> None:
     game = EpisodeByHand(lake(), seed=3, think=True)
-    outcome = game.play(reply)
+    outcome = game.play(response)
     assert (outcome["parse"], outcome["penalty"], outcome["executed"]) == (case, -0.1, [])
     assert (game.situation().turns_left, game.situation().actions_left) == (4, 10)
 
@@ -65,14 +65,14 @@ def test_too_many_actions_cost_no_penalty_and_the_rest_is_left_out() -> None:
     assert outcome["executed"] == ["Left", "Left"]
 
 
-def test_replaying_the_replies_gives_the_same_situation_slips_included() -> None:
+def test_replaying_the_responses_gives_the_same_situation_slips_included() -> None:
     config = lake(parameters={"success_rate": 0.5, "frozen_probability": 1.0})
     game = EpisodeByHand(config, seed=9)
-    replies = ["Up</answer>", "Left || Down</answer>", "Right</answer>"]
-    for reply in replies:
+    responses = ["Up</answer>", "Left || Down</answer>", "Right</answer>"]
+    for response in responses:
         if not game.stop:
-            game.play(reply)
-    assert EpisodeByHand.replay(config, 9, replies).situation() == game.situation()
+            game.play(response)
+    assert EpisodeByHand.replay(config, 9, responses).situation() == game.situation()
 
 
 def test_what_a_session_keeps_and_a_page_gets_is_json() -> None:
@@ -82,7 +82,7 @@ def test_what_a_session_keeps_and_a_page_gets_is_json() -> None:
     assert outcome["frames"][0]["drawing"]["type"] == "grid"
 
 
-def test_a_finished_episode_takes_no_more_replies() -> None:
+def test_a_finished_episode_takes_no_more_responses() -> None:
     game = EpisodeByHand(lake(max_turns=1), seed=3)
     assert game.play_actions(["Right"])["stop"] == "max_turns"
     with pytest.raises(RuntimeError, match="The episode is over"):

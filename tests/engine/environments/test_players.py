@@ -1,4 +1,4 @@
-"""Scripted players, and whether puzzles can be solved within a budget at all."""
+"""Scripted players, and whether problems can be solved within a budget at all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _length(seed: int) -> int:
 
 
 @pytest.mark.parametrize(("turns", "per_turn", "total"), [(5, 2, 3), (1, 2, 10), (2, 1, 10), (1, 1, 1)])
-def test_perfect_play_solves_exactly_the_puzzles_that_fit_the_budgets(turns: int, per_turn: int, total: int) -> None:
+def test_perfect_play_solves_exactly_the_problems_that_fit_the_budgets(turns: int, per_turn: int, total: int) -> None:
     tight = config(max_turns=turns, max_actions_per_turn=per_turn, max_actions=total)
     fitting = feasibility("frozen_lake", {}, action_budget(tight), range(100)).solvable_share
     assert 0 < fitting < 1
@@ -82,7 +82,7 @@ def test_the_action_budget_is_the_tighter_of_total_and_turns(
     assert action_budget(config(max_turns=turns, max_actions_per_turn=per_turn, max_actions=total)) == expected
 
 
-def test_feasibility_counts_the_puzzles_whose_shortest_solution_fits() -> None:
+def test_feasibility_counts_the_problems_whose_shortest_solution_fits() -> None:
     lengths = sorted(_length(seed) for seed in range(20))
     found = feasibility("frozen_lake", {}, 2)
     assert found.solvable_share == sum(length <= 2 for length in lengths) / 20
@@ -91,12 +91,12 @@ def test_feasibility_counts_the_puzzles_whose_shortest_solution_fits() -> None:
     assert feasibility("frozen_lake", {}, found.longest).solvable_share == 1.0
 
 
-def test_a_budget_that_fits_under_six_puzzles_of_ten_is_doubtful_and_one_that_fits_none_impossible() -> None:
+def test_a_budget_that_fits_under_six_problems_of_ten_is_doubtful_and_one_that_fits_none_impossible() -> None:
     hard = {"boxes": 3, "rows": 8, "columns": 8, "depth": 30}
     none, some = feasibility("sokoban", hard, 1), feasibility("sokoban", hard, 12)
     assert none.impossible and none.doubtful
     assert not some.impossible and some.doubtful
-    assert none.explain().startswith("0% of 20 puzzles can be solved in 1 action; shortest solutions take ")
+    assert none.explain().startswith("0% of 20 problems can be solved in 1 action; shortest solutions take ")
 
 
 def test_the_bandit_is_solved_by_one_pull() -> None:
@@ -104,7 +104,7 @@ def test_the_bandit_is_solved_by_one_pull() -> None:
     assert (found.solvable_share, found.longest) == (1.0, 1)
 
 
-def test_a_run_whose_puzzles_cannot_be_solved_is_refused_with_what_to_raise() -> None:
+def test_a_run_whose_problems_cannot_be_solved_is_refused_with_what_to_raise() -> None:
     environments = [{"kind": "sokoban", "parameters": {"boxes": 3, "rows": 8, "columns": 8}, "max_actions": 1}]
     with pytest.raises(ConfigError, match="Raise max_turns, max_actions_per_turn or max_actions"):
         refuse_impossible(RunConfig.model_validate({"environments": environments}))

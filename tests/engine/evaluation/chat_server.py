@@ -32,7 +32,7 @@ class Asked:
     time: float
 
 
-Script = Callable[[Asked, int], "Answer | None"]  # None: the usual reply; the number counts requests from 0
+Script = Callable[[Asked, int], "Answer | None"]  # None: the usual response; the number counts requests from 0
 
 
 def moves_for(seed: int) -> list[str]:

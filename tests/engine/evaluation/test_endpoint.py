@@ -15,9 +15,9 @@ from engine.environments import make_environment
 from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
 from engine.policies.api_key import ApiKey
-from engine.policies.chat_answers import ChatReply
+from engine.policies.chat_answers import ChatResponse
 from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
-from engine.policies.openai_policy import whole_reply
+from engine.policies.openai_policy import whole_response
 from tests.engine.evaluation.chat_server import Answer, Asked, completion, error, moves_for, serving
 from tests.engine.evaluation.conftest import KEY, evaluate_at, lake_config
 
@@ -63,7 +63,7 @@ def test_a_conversation_grows_by_what_was_said() -> None:
     assert re.fullmatch("<think>so</think><answer>.*</answer>", longest.payload["messages"][2]["content"])
     assert longest.path == "/v1/chat/completions"
     assert (longest.payload["model"], longest.payload["temperature"]) == ("moves", 0.5)
-    assert longest.payload["max_tokens"] == lake_config().environments[0].max_reply_tokens
+    assert longest.payload["max_tokens"] == lake_config().environments[0].max_response_tokens
     assert longest.headers["Authorization"] == f"Bearer {KEY}"
 
 
@@ -73,7 +73,7 @@ def test_an_evaluation_repeats_itself_and_its_samples_differ() -> None:
         other = evaluate_at(server, samples=2, concurrency=5)
     assert timeless(one) == timeless(other)
     seeds = [asked.payload["seed"] for asked in first_prompts(server.asked)]
-    assert len(set(seeds)) == 12  # 6 puzzles x 2 samples, the same in both evaluations
+    assert len(set(seeds)) == 12  # 6 problems x 2 samples, the same in both evaluations
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_no_more_requests_run_at_once_than_allowed() -> None:
     assert server.busiest == 3
 
 
-def test_a_reply_cut_off_by_its_length_is_no_answer() -> None:
+def test_a_response_cut_off_by_its_length_is_no_answer() -> None:
     cut = Answer(body=completion("<think>so", finish="length"))
     with serving(lambda asked, number: cut) as server:
         outcome = evaluate_at(server, episodes=2)
@@ -166,8 +166,8 @@ def test_token_counts_that_an_endpoint_does_not_tell_are_unknown_not_zero() -> N
     ],
 )
 def test_a_thought_that_a_server_moved_is_put_back(content: str, reasoning: str, think: bool, whole: str) -> None:
-    reply = ChatReply(content=content, reasoning=reasoning, ended=True, prompt_tokens=1, reply_tokens=1)
-    assert whole_reply(reply, "<think>" if think else "<answer>", think=think) == whole
+    response = ChatResponse(content=content, reasoning=reasoning, ended=True, prompt_tokens=1, response_tokens=1)
+    assert whole_response(response, "<think>" if think else "<answer>", think=think) == whole
 
 
 def test_a_conversation_longer_than_the_endpoints_context_is_counted() -> None:
@@ -178,7 +178,7 @@ def test_a_conversation_longer_than_the_endpoints_context_is_counted() -> None:
 
     with serving(small_context) as server:
         outcome = evaluate_at(server, episodes=3)
-    # the first reply was played, so the episodes stand as they are: no success
+    # the first response was played, so the episodes stand as they are: no success
     assert [(result.stop, result.success) for result in outcome.results] == [("context_full", False)] * 3
     assert outcome.complete and any("3 episodes ended because the context was full" in note for note in outcome.notes)
 
@@ -233,7 +233,7 @@ def test_a_server_that_restarts_is_waited_for() -> None:
 def test_an_endpoint_that_dies_under_way_leaves_what_was_played() -> None:
     with serving(lambda asked, number: error(500, "gone") if number > 10 else None) as server:
         outcome = evaluate_at(server, episodes=40, concurrency=1, retries=0)
-    assert "gives no replies" in str(outcome.failure)
+    assert "gives no responses" in str(outcome.failure)
     assert len(outcome.results) == 40
     stops = [result.stop for result in outcome.results]
     assert stops.count("error") == 8 and stops.count("not_played") > 0

@@ -26,8 +26,8 @@ CONFIG: dict[str, Any] = {
     "steps": 2,
     "threads": 1,
     "environments": [
-        {"kind": "frozen_lake", "tag": "Lake", "max_reply_tokens": 10, "max_turns": 2},
-        {"kind": "bandit", "tag": "Bandit", "max_reply_tokens": 10},
+        {"kind": "frozen_lake", "tag": "Lake", "max_response_tokens": 10, "max_turns": 2},
+        {"kind": "bandit", "tag": "Bandit", "max_response_tokens": 10},
     ],
     "rollout": {"groups": 2, "group_size": 2, "max_context_tokens": 512},
     "diagnostics": {"every": 0},
@@ -158,7 +158,7 @@ def test_a_first_prompt_that_does_not_fit_has_no_score_and_no_exit_status_0(
     arguments = ["--model", str(small), "--episodes", "3", "--set", "rollout.max_context_tokens=60"]
     assert main(["evaluate", str(lake), *arguments, "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr()
-    assert "3 before the first reply, not scored" in printed.out
+    assert "3 before the first response, not scored" in printed.out
     assert "3 of 3 episodes were not scored" in printed.err
     assert [(row["stop"], row["success"], row["return"]) for row in rows_in(tmp_path / "out")] == [
         ("context_full", None, None)
@@ -214,7 +214,7 @@ def test_what_cannot_be_played_is_refused_before_a_model_loads(
     assert said in capsys.readouterr().err
 
 
-def test_a_budget_that_solves_no_puzzle_is_refused_instead_of_scored_0(
+def test_a_budget_that_solves_no_problem_is_refused_instead_of_scored_0(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "config.toml"  # two boxes take two pushes

@@ -57,7 +57,7 @@ def test_a_table_worked_out_by_hand() -> None:
     assert (summary.low, summary.high) == (0.0, 1.0) and summary.interval.startswith("t over prompts")
     # only the first prompt varies within: variance 1/3 over 4 samples; sqrt(1/12)/3
     assert summary.rerun_error == pytest.approx((1 / 12) ** 0.5 / 3)
-    assert (summary.tokens, summary.prompt_tokens, summary.replies, summary.parse_failures) == (84, 600, 24, 12)
+    assert (summary.tokens, summary.prompt_tokens, summary.responses, summary.parse_failures) == (84, 600, 24, 12)
     assert summary.mean_return == 0.5 and summary.return_low == 0.0 and summary.return_high == 1.0
     assert summary.stops == {"max_turns": 6, "success": 6}
 

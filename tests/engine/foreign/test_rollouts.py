@@ -56,9 +56,9 @@ def test_a_dump_without_special_tokens_gives_the_messages_of_its_prompt() -> Non
     assert (found.score, found.step, found.success) == (1.0, 20, True)
 
 
-def test_the_opener_of_a_marked_prompt_belongs_to_the_reply() -> None:
+def test_the_opener_of_a_marked_prompt_belongs_to_the_response() -> None:
     found = read_rollout(verl(input=MARKED, output="go</think><answer>Up</answer><|im_end|>"))
-    assert found.turns[0].reply == "<think>go</think><answer>Up</answer>"
+    assert found.turns[0].response == "<think>go</think><answer>Up</answer>"
     assert len(found.turns[0].given) == 2
 
 
@@ -71,13 +71,13 @@ def test_the_opener_of_a_marked_prompt_belongs_to_the_reply() -> None:
 )
 def test_several_turns_in_one_text_are_split_by_their_marks(output: str) -> None:
     first, second = read_rollout(verl(output=output)).turns
-    assert (first.reply, second.reply) == ("Up", "Down")
+    assert (first.response, second.response) == ("Up", "Down")
     assert second.given == [{"role": "user", "content": "State B"}]
 
 
 def test_a_text_without_marks_is_one_turn() -> None:
     turns = read_rollout(verl(input="2 + 2 =", output="4, says the\nuser\nof sums")).turns
-    assert [(turn.given[0]["content"], turn.reply) for turn in turns] == [("2 + 2 =", "4, says the\nuser\nof sums")]
+    assert [(turn.given[0]["content"], turn.response) for turn in turns] == [("2 + 2 =", "4, says the\nuser\nof sums")]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_a_line_says_of_success_counts_before_its_score(changes: dict[str, 
     assert read_rollout(verl(**changes)).success is success
 
 
-def test_ragen_s_rewards_go_to_the_replies_they_are_of_and_the_first_has_the_rest() -> None:
+def test_ragen_s_rewards_go_to_the_responses_they_are_of_and_the_first_has_the_rest() -> None:
     found = read_rollout(ragen(reward=0.7, **{"FrozenLake/success": 1.0}))
     # the total is 0.7, of which the second turn has -0.2 and the third 1.0: the first has -0.1
     assert [turn.reward for turn in found.turns] == pytest.approx([-0.1, -0.2, 1.0])
@@ -108,7 +108,7 @@ def test_ragen_s_rewards_go_to_the_replies_they_are_of_and_the_first_has_the_res
         ("[1]", "a JSON list"),
         ("{}", "none of the keys"),
         ('{"output": 3}', "no text under output"),
-        ('{"messages": [{"role": "user", "content": "hi"}]}', "nobody replies"),
+        ('{"messages": [{"role": "user", "content": "hi"}]}', "nobody responses"),
         ('{"messages": "hi"}', "no list of objects"),
         ("[" * 100_000, "no JSON"),
         (b"\xff\xfe{}", "no JSON"),

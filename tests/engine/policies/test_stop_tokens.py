@@ -1,4 +1,4 @@
-"""Tokens that end a reply: the model's own, with and without its weights, and the one that its template writes."""
+"""Tokens that end a response: the model's own, with and without its weights, and the one that its template writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.policies.loading import load_model, own_stops, own_stops_of
-from engine.rollout.action_parser import parse_reply
+from engine.rollout.action_parser import parse_response
 from engine.rollout.context_manager import ContextManager
 from tests.engine.models import save_small_model, words
 
@@ -43,26 +43,26 @@ def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, t
     assert tokenizer.eos_token_id in ContextManager(tokenizer, think=True, stops=own_stops(model)).stop_ids
 
 
-def test_a_reply_may_end_its_turn_by_another_token_than_the_one_that_ends_texts() -> None:
+def test_a_response_may_end_its_turn_by_another_token_than_the_one_that_ends_texts() -> None:
     tokenizer = tokenizer_with(GEMMA_LIKE)
     end, over = tokenizer.convert_tokens_to_ids(["<end_of_turn>", "<eos>"])
     context = ContextManager(tokenizer, think=True)
     assert (context.turn_end, context.stop_ids) == (end, {end, over})
     said = [*context.encode("go up</think><answer>Up</answer>"), end]
-    assert context.reply_text(said) == "<think>go up</think><answer>Up</answer>"
-    assert parse_reply(context.reply_text(said), think=True, max_actions=1).well_formed
+    assert context.response_text(said) == "<think>go up</think><answer>Up</answer>"
+    assert parse_response(context.response_text(said), think=True, max_actions=1).well_formed
     # the mark is there once, whoever wrote it
     after = "\n<start_of_turn>user\nnext<end_of_turn>\n<start_of_turn>model\n<think>"
-    assert context.text([end, *context.following("next", reply=said)]) == f"<end_of_turn>{after}"
-    assert context.text(list(context.following("next", reply=said[:-1]))) == f"<end_of_turn>{after}"
+    assert context.text([end, *context.following("next", response=said)]) == f"<end_of_turn>{after}"
+    assert context.text(list(context.following("next", response=said[:-1]))) == f"<end_of_turn>{after}"
 
 
-def test_a_reply_that_ended_its_text_gets_the_mark_of_a_turn_all_the_same() -> None:
+def test_a_response_that_ended_its_text_gets_the_mark_of_a_turn_all_the_same() -> None:
     tokenizer = tokenizer_with(GEMMA_LIKE)
     context = ContextManager(tokenizer, think=True)
     said = [*context.encode("go up"), tokenizer.eos_token_id]
-    assert context.reply_text(said) == "<think>go up"
-    assert context.text(list(context.following("next", reply=said))).startswith("<end_of_turn>\n<start_of_turn>user")
+    assert context.response_text(said) == "<think>go up"
+    assert context.text(list(context.following("next", response=said))).startswith("<end_of_turn>\n<start_of_turn>user")
 
 
 def test_the_mark_of_the_next_speaker_ends_a_turn_where_the_template_has_no_other() -> None:
@@ -70,7 +70,7 @@ def test_the_mark_of_the_next_speaker_ends_a_turn_where_the_template_has_no_othe
     context = ContextManager(tokenizer, think=True)
     assert context.text([context.turn_end]) == "<start_of_turn>"
     said = [*context.encode("go up"), context.turn_end]
-    assert context.text(list(context.following("next", reply=said))) == "user\nnext<model><think>"
+    assert context.text(list(context.following("next", response=said))) == "user\nnext<model><think>"
 
 
 def test_a_template_without_marks_ends_turns_as_texts() -> None:
@@ -78,10 +78,10 @@ def test_a_template_without_marks_ends_turns_as_texts() -> None:
     context = ContextManager(tokenizer, think=True)
     assert context.turn_end == tokenizer.eos_token_id
     said = [*context.encode("go up"), context.turn_end]
-    assert context.text(list(context.following("next", reply=said))).startswith("\nuser: next\n")
+    assert context.text(list(context.following("next", response=said))).startswith("\nuser: next\n")
 
 
 def test_a_models_own_stops_are_left_out_of_its_words() -> None:
     [digit] = words().encode("7", add_special_tokens=False)
     context = ContextManager(words(), think=True, stops=[digit])
-    assert context.reply_text([*context.encode("go up"), digit]) == "<think>go up"
+    assert context.response_text([*context.encode("go up"), digit]) == "<think>go up"

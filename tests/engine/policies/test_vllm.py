@@ -58,10 +58,10 @@ def roll_out(
     group_size: int = 2,
     temperature: float = 1.0,
     seed: int = 1,
-    max_reply_tokens: int = 40,
+    max_response_tokens: int = 40,
     **rollout: Any,
 ) -> list[Trajectory]:
-    specs = lakes(groups=groups, group_size=group_size, max_reply_tokens=max_reply_tokens)
+    specs = lakes(groups=groups, group_size=group_size, max_response_tokens=max_response_tokens)
     return proxy(**rollout).rollout(sampler(engine, len(specs), temperature=temperature, seed=seed), specs)
 
 
@@ -83,20 +83,20 @@ def test_kept_log_probabilities_are_those_that_a_learner_computes(
     torch.testing.assert_close(batch.logprobs, logprobs, atol=1e-4, rtol=0)
 
 
-def test_greedy_replies_are_those_of_our_own_sampler(engine: VllmEngine) -> None:
+def test_greedy_responses_are_those_of_our_own_sampler(engine: VllmEngine) -> None:
     theirs = roll_out(engine, groups=16, group_size=1, temperature=0.0)
     assert [t.ids for t in theirs] == [t.ids for t in ours(groups=16, group_size=1, temperature=0.0)]
 
 
 def test_a_rollout_is_well_formed(engine: VllmEngine) -> None:
-    specs = lakes(groups=8, group_size=4, max_reply_tokens=16)
+    specs = lakes(groups=8, group_size=4, max_response_tokens=16)
     at_work = sampler(engine, len(specs))
     trajectories = proxy().rollout(at_work, specs)
     stops = tiny_stop_ids()
     cut_off = 0
     for trajectory, spec in zip(trajectories, specs, strict=True):
-        replies = {t for turn in trajectory.turns for t in range(turn.reply_start, turn.reply_end)}
-        assert {t for t, on in enumerate(trajectory.sampled) if on} == replies
+        responses = {t for turn in trajectory.turns for t in range(turn.response_start, turn.response_end)}
+        assert {t for t, on in enumerate(trajectory.sampled) if on} == responses
         assert len(trajectory.ids) == len(trajectory.logprobs) == len(trajectory.entropies) <= CONTEXT_TOKENS
         assert trajectory.seed == spec.seed
         assert trajectory.stop in ("success", "terminated", "max_turns", "max_actions", "context_full")
@@ -105,13 +105,13 @@ def test_a_rollout_is_well_formed(engine: VllmEngine) -> None:
         kept = zip(trajectory.logprobs, trajectory.sampled, strict=True)
         assert all(value <= 0 if on else value == 0 for value, on in kept)
         for turn in trajectory.turns:
-            reply = trajectory.ids[turn.reply_start : turn.reply_end]
-            assert 1 <= len(reply) <= 16
-            assert not stops & set(reply[:-1])
-            assert reply[-1] in stops or len(reply) == 16
-            cut_off += reply[-1] not in stops
+            response = trajectory.ids[turn.response_start : turn.response_end]
+            assert 1 <= len(response) <= 16
+            assert not stops & set(response[:-1])
+            assert response[-1] in stops or len(response) == 16
+            cut_off += response[-1] not in stops
     assert 0 < cut_off < sum(len(t.turns) for t in trajectories)
-    assert at_work.sampled_tokens == sum(t.reply_tokens for t in trajectories)
+    assert at_work.sampled_tokens == sum(t.response_tokens for t in trajectories)
     assert engine.open_requests == 0
 
 
@@ -137,11 +137,11 @@ def test_more_prompt_tokens_than_one_pass_takes_are_read_in_turns(engine: VllmEn
     at_work = sampler(engine, 30)
     for row in range(30):
         at_work.submit(row, random_ids(400, vocabulary=700, seed=row), max_tokens=2)
-    replies = []
+    responses = []
     while finished := at_work.advance():
-        replies += finished
+        responses += finished
     assert 2 * CPU_BATCH < 30 * 400
-    assert sorted(reply.row for reply in replies) == list(range(30))
+    assert sorted(response.row for response in responses) == list(range(30))
 
 
 def test_both_samplers_play_alike(engine: VllmEngine) -> None:
@@ -149,7 +149,7 @@ def test_both_samplers_play_alike(engine: VllmEngine) -> None:
     only overstates the variance. Three numbers at three standard errors: 0.8% that equal samplers fail by chance."""
     theirs = roll_out(engine, groups=64, group_size=8, seed=11)
     mine = ours(groups=64, group_size=8)
-    for number in (success, reply_tokens, mean_logprob):
+    for number in (success, response_tokens, mean_logprob):
         a, b = [number(t) for t in theirs], [number(t) for t in mine]
         error = math.sqrt(variance(a) / len(a) + variance(b) / len(b))
         assert abs(fmean(a) - fmean(b)) < 3 * error, (number.__name__, fmean(a), fmean(b), error)
@@ -160,12 +160,12 @@ def success(trajectory: Trajectory) -> float:
     return float(trajectory.success)
 
 
-def reply_tokens(trajectory: Trajectory) -> float:
-    return float(trajectory.reply_tokens)
+def response_tokens(trajectory: Trajectory) -> float:
+    return float(trajectory.response_tokens)
 
 
 def mean_logprob(trajectory: Trajectory) -> float:
-    return sum(trajectory.logprobs) / trajectory.reply_tokens
+    return sum(trajectory.logprobs) / trajectory.response_tokens
 
 
 def changed(seed: int) -> Any:
@@ -207,9 +207,9 @@ def test_the_prefix_cache_spares_work_and_keeps_nothing_of_old_weights(engine: V
         for _ in range(2):
             at_work = sampler(engine, 1, temperature=0.0)
             at_work.submit(0, prompt, max_tokens=8)
-            (reply,) = at_work.advance()
-            expected = logprobs_of(model, prompt + reply.ids)[len(prompt) - 1 :]
-            assert reply.logprobs == pytest.approx(expected, abs=1e-4)
+            (response,) = at_work.advance()
+            expected = logprobs_of(model, prompt + response.ids)[len(prompt) - 1 :]
+            assert response.logprobs == pytest.approx(expected, abs=1e-4)
             kept.append(at_work.cached_tokens)
     assert kept == [0, 192, 0, 192]  # of 200 tokens six whole blocks of 32
 
@@ -261,13 +261,13 @@ def test_a_row_that_is_released_while_it_waits_is_forgotten(engine: VllmEngine) 
     for row in range(2):
         at_work.submit(row, random_ids(40, vocabulary=700), max_tokens=4)
     at_work.release(0)
-    assert [reply.row for reply in at_work.advance()] == [1]
+    assert [response.row for response in at_work.advance()] == [1]
     assert at_work.advance() == [] and engine.open_requests == 0
 
 
 def test_a_request_that_passes_the_context_names_the_numbers(engine: VllmEngine) -> None:
     at_work = sampler(engine, 1)
-    with pytest.raises(ConfigError, match=r"500 tokens and a reply of 13 make 513, .* holds 512"):
+    with pytest.raises(ConfigError, match=r"500 tokens and a response of 13 make 513, .* holds 512"):
         at_work.submit(0, [1] * 500, max_tokens=13)
     with pytest.raises(ConfigError, match=r"512 tokens cannot be scored"):
         engine.score([[1] * 512])

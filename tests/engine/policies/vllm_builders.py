@@ -32,9 +32,9 @@ def tiny_stop_ids() -> set[int]:
     return ContextManager(tokenizer, think=True, stops=own_stops(model)).stop_ids
 
 
-def lakes(*, groups: int, group_size: int, seed: int = 1, max_reply_tokens: int = 40) -> list[EpisodeSpec]:
+def lakes(*, groups: int, group_size: int, seed: int = 1, max_response_tokens: int = 40) -> list[EpisodeSpec]:
     config = RunConfig.model_validate(
-        {"environments": [{"kind": "frozen_lake", "max_reply_tokens": max_reply_tokens, "max_turns": 3}]}
+        {"environments": [{"kind": "frozen_lake", "max_response_tokens": max_response_tokens, "max_turns": 3}]}
     )
     return EnvStateManager(config.environments, groups=groups, group_size=group_size, seed=seed).training_batch(1)
 

@@ -10,7 +10,7 @@ from engine.policies.batched_sampler import BatchedSampler
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.types import Reply, Trajectory
+from engine.rollout.types import Response, Trajectory
 from tests.engine.models import words
 from tests.engine.talker import talking_model
 
@@ -31,7 +31,7 @@ def lake_config(
         "kind": "frozen_lake",
         "parameters": {"frozen_probability": 1.0},
         "max_turns": 4,
-        "max_reply_tokens": 12,
+        "max_response_tokens": 12,
         **lake,
     }
     sizes = {"groups": 2, "group_size": 3, "context": context, "context_turns": turns, **(rollout or {})}
@@ -58,10 +58,10 @@ def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:
 
 
 class Script:
-    """Every row says the same: the next of `replies` at each turn, as ids that it was given, or as text."""
+    """Every row says the same: the next of `responses` at each turn, as ids that it was given, or as text."""
 
-    def __init__(self, replies: Sequence[str | list[int]]) -> None:
-        self.replies = replies
+    def __init__(self, responses: Sequence[str | list[int]]) -> None:
+        self.responses = responses
         self.turns: dict[int, int] = {}
         self.waiting: list[int] = []
         self.submitted: list[list[int]] = []
@@ -74,24 +74,24 @@ class Script:
     def restart(self, row: int) -> None:
         self.restarted.append(row)
 
-    def advance(self, *, patient: bool = True) -> list[Reply]:
+    def advance(self, *, patient: bool = True) -> list[Response]:
         rows, self.waiting = self.waiting, []
-        return [self._reply(row) for row in rows]
+        return [self._response(row) for row in rows]
 
     def release(self, row: int) -> None:
         pass
 
-    def _reply(self, row: int) -> Reply:
+    def _response(self, row: int) -> Response:
         turn = self.turns.get(row, 0)
         self.turns[row] = turn + 1
-        said = self.replies[turn % len(self.replies)]
+        said = self.responses[turn % len(self.responses)]
         ids = [*words().encode(said), words().eos_token_id] if isinstance(said, str) else list(said)
         ended = bool(ids) and ids[-1] == words().eos_token_id
-        return Reply(row=row, ids=ids, logprobs=[-0.5] * len(ids), entropies=[0.5] * len(ids), ended=ended)
+        return Response(row=row, ids=ids, logprobs=[-0.5] * len(ids), entropies=[0.5] * len(ids), ended=ended)
 
 
-def say(config: RunConfig, replies: Sequence[str | list[int]]) -> list[Trajectory]:
-    """One step's trajectories, in which every member says `replies` in turn."""
+def say(config: RunConfig, responses: Sequence[str | list[int]]) -> list[Trajectory]:
+    """One step's trajectories, in which every member says `responses` in turn."""
     rollout = config.rollout
     manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
-    return proxy_of(config).rollout(Script(replies), manager.training_batch(1))
+    return proxy_of(config).rollout(Script(responses), manager.training_batch(1))

@@ -1,18 +1,18 @@
-"""Every way a reply can be well or badly formed."""
+"""Every way a response can be well or badly formed."""
 
 from __future__ import annotations
 
 import pytest
 
-from engine.rollout.action_parser import parse_reply
+from engine.rollout.action_parser import parse_response
 
 
 def parse(text: str, *, think: bool = True, max_actions: int = 2) -> tuple[str, list[str], str]:
-    reply = parse_reply(text, think=think, max_actions=max_actions)
-    return reply.thought, reply.actions, reply.case
+    response = parse_response(text, think=think, max_actions=max_actions)
+    return response.thought, response.actions, response.case
 
 
-def test_a_well_formed_reply_gives_its_thought_and_its_actions() -> None:
+def test_a_well_formed_response_gives_its_thought_and_its_actions() -> None:
     assert parse("<think> go up </think><answer>Up || Left</answer>") == ("go up", ["Up", "Left"], "ok")
 
 
@@ -36,7 +36,7 @@ def test_space_between_and_around_the_tags_is_allowed() -> None:
         ("<think>a<think>b</think><answer>Up</answer>", "text_outside"),
     ],
 )
-def test_each_malformed_reply_has_its_own_name(text: str, case: str) -> None:
+def test_each_malformed_response_has_its_own_name(text: str, case: str) -> None:
     assert parse(text)[2] == case
 
 

@@ -12,7 +12,7 @@ from engine.algorithms.filtering import group_scores
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.batching import collate, trainable
-from engine.training.rollout_metrics import group_spreads, rollout_metrics
+from engine.training.rollout_metrics import group_stds, rollout_metrics
 from tests.engine.models import words
 from tests.engine.rollout.builders import lake_config, say
 
@@ -46,7 +46,7 @@ def test_a_fault_falsifies_no_mean_of_rewards() -> None:
     metrics = rollout_metrics(played)
     assert metrics["reward/mean"] == metrics["env/FrozenLake/return"] == 2.0
     assert metrics["reward/max"] == 3.0
-    assert group_spreads(played) == {0: pytest.approx(2**0.5)}  # of 1 and 3
+    assert group_stds(played) == {0: pytest.approx(2**0.5)}  # of 1 and 3
 
 
 def test_a_member_whose_group_failed_around_it_has_nobody_to_be_compared_with() -> None:
@@ -64,28 +64,28 @@ def test_when_every_environment_fails_the_rollout_fails_with_the_first_cause(mon
 
 
 @pytest.mark.parametrize(
-    "reply",
+    "response",
     [[], [END], [SPECIAL], [SPECIAL, SPECIAL, END], [*words().encode(" \n "), END]],
     ids=["no token", "end of turn", "cut off", "special tokens", "blanks"],
 )
 @pytest.mark.parametrize(("context", "turns"), [("full", 0), ("last_k_turns", 2), ("single_turn_summary", 0)])
-def test_a_reply_that_says_nothing_is_a_named_fault_and_its_tokens_stay(
-    context: str, turns: int, reply: list[int]
+def test_a_response_that_says_nothing_is_a_named_fault_and_its_tokens_stay(
+    context: str, turns: int, response: list[int]
 ) -> None:
-    played = say(lake_config(context, turns), [reply])
+    played = say(lake_config(context, turns), [response])
     for trajectory in played:
-        assert [turn.parsed.case for turn in trajectory.turns] == ["empty_reply"] * 4
+        assert [turn.parsed.case for turn in trajectory.turns] == ["empty_response"] * 4
         assert [turn.penalty for turn in trajectory.turns] == [-0.1] * 4
-        assert [trajectory.ids[t.reply_start : t.reply_end] for t in trajectory.turns] == [reply] * 4
-        assert trajectory.reply_tokens == 4 * len(reply)
+        assert [trajectory.ids[t.response_start : t.response_end] for t in trajectory.turns] == [response] * 4
+        assert trajectory.response_tokens == 4 * len(response)
     metrics = rollout_metrics(played)
-    assert metrics["rollout/parse/empty_reply"] == 1.0
+    assert metrics["rollout/parse/empty_response"] == 1.0
     assert metrics["rollout/parse_ok_rate"] == 0.0
     # a trajectory without one sampled token can train nothing
-    assert len(trainable(played)) == (len(played) if reply else 0)
+    assert len(trainable(played)) == (len(played) if response else 0)
 
 
-def test_a_reply_of_tags_alone_says_something_and_is_told_apart() -> None:
+def test_a_response_of_tags_alone_says_something_and_is_told_apart() -> None:
     played = say(lake_config(), ["</think><answer></answer>"])
     assert {turn.parsed.case for turn in played[0].turns} == {"empty_answer"}
 
@@ -102,14 +102,14 @@ def test_a_group_that_nobody_understands_is_counted_and_has_advantage_zero() -> 
     assert group_scores(batch.returns, batch.groups).tolist() == [0.0, 0.0]
 
 
-def test_a_prompt_that_fits_for_no_puzzle_is_refused_with_the_number_that_is_needed() -> None:
+def test_a_prompt_that_fits_for_no_problem_is_refused_with_the_number_that_is_needed() -> None:
     lake = lake_config(rollout={"max_context_tokens": 100})
     fits = len(say(lake_config(), [DOWN])[0].seen(say(lake_config(), [DOWN])[0].turns[0])) + 12
     with pytest.raises(ConfigError, match=rf"make {fits}, .* is 100\. Raise .* to {fits} or"):
         say(lake, [DOWN])
 
 
-def test_a_prompt_that_does_not_fit_for_some_puzzles_is_counted_and_trains_nothing() -> None:
+def test_a_prompt_that_does_not_fit_for_some_problems_is_counted_and_trains_nothing() -> None:
     small, large = ({"frozen_probability": 1.0, "size": size} for size in (4, 12))
     config = lake_config(rollout={"max_context_tokens": 180})
     environments = [

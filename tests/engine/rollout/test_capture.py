@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.capture import Reason, choose, counted
 from engine.rollout.types import Trajectory, Turn
 
@@ -12,12 +12,12 @@ SEEDS = [1, 3, 11, 0]
 
 
 def trajectory(*, group: int = 0, member: int = 0, reward: float = 0.0, unparsed: int = 0, **fields: Any) -> Trajectory:
-    """As many turns as replies that were not understood, and one that was and earned `reward`."""
+    """As many turns as responses that were not understood, and one that was and earned `reward`."""
     cases = ["no_answer"] * unparsed + ["ok"]
     turns = [
         Turn(
-            prompt_start=0, reply_start=0, reply_end=0, prompt="", reply="", executed=[], penalty=0.0, frames=[],
-            parsed=ParsedReply(thought="", actions=[], case=case), reward=reward if case == "ok" else 0.0,  # type: ignore[arg-type]
+            prompt_start=0, response_start=0, response_end=0, prompt="", response="", executed=[], penalty=0.0, frames=[],
+            parsed=ParsedResponse(thought="", actions=[], case=case), reward=reward if case == "ok" else 0.0,  # type: ignore[arg-type]
         )
         for case in cases
     ]  # fmt: skip
@@ -65,13 +65,13 @@ def test_each_group_of_equal_returns_leaves_one_member_even_beyond_the_budget() 
     assert but_the_lot(found) == {2: "zero_variance", 4: "zero_variance", 6: "worst", 7: "best"}
 
 
-def test_the_member_with_most_unparsed_replies_stands_for_its_group() -> None:
+def test_the_member_with_most_unparsed_responses_stands_for_its_group() -> None:
     members = [trajectory(group=1, member=m, reward=m, unparsed=count) for m, count in enumerate((1, 3, 0))]
     found = choose([*step([7, -7]), *members], most=1, seeds=SEEDS)
     assert but_the_lot(found) == {0: "best", 1: "worst", 3: "parse_failure"}
 
 
-def test_a_fault_of_the_environment_counts_for_more_than_unparsed_replies_and_is_no_worst() -> None:
+def test_a_fault_of_the_environment_counts_for_more_than_unparsed_responses_and_is_no_worst() -> None:
     failed = trajectory(group=1, member=0, reward=-99.0, fault="the ice broke", stop="fault")
     found = choose([*step([7, -7]), failed, trajectory(group=1, member=1, unparsed=4)], most=1, seeds=SEEDS)
     assert but_the_lot(found) == {0: "best", 1: "worst", 2: "fault"}
@@ -108,7 +108,7 @@ def test_episodes_of_their_own_hold_the_budget_however_many_are_not_parsed() -> 
     """A held-out evaluation has groups of one: were each unparsed one kept, a broken format would fill the disk."""
     episodes = [trajectory(group=g, reward=g % 5, unparsed=g % 2) for g in range(40)]
     found = choose(episodes, most=10, seeds=SEEDS)
-    # the best is the first of score 4, at 4; the worst the last of score 0, at 35; the others have unparsed replies
+    # the best is the first of score 4, at 4; the worst the last of score 0, at 35; the others have unparsed responses
     assert counted(found) == {"best": 1, "worst": 1, "sample": 1, "parse_failure": 7}
     assert (found[4], found[35]) == ("best", "worst")
 

@@ -46,7 +46,7 @@ def test_the_other_name_of_the_assistant_is_known() -> None:
     }
 
 
-def test_a_reply_that_goes_on_from_an_earlier_text_is_the_first_message() -> None:
+def test_a_response_that_goes_on_from_an_earlier_text_is_the_first_message() -> None:
     text = "<answer>Up</answer><|im_end|>\n<|im_start|>user\nReward 0<|im_end|>\n<|im_start|>assistant\n<answer>Down"
     assert split_chat(text, goes_on="assistant") == said(
         ("assistant", "<answer>Up</answer>"), ("user", "Reward 0"), ("assistant", "<answer>Down")

@@ -30,23 +30,23 @@ def test_every_window_of_the_configuration_is_tested() -> None:
     assert {context for context, _ in WINDOWS} == set(KNOWN)
 
 
-def test_a_reply_that_was_not_understood_is_told_so_where_that_costs_nothing() -> None:
+def test_a_response_that_was_not_understood_is_told_so_where_that_costs_nothing() -> None:
     free = lake_config("full", rollout=PAIR, format_penalty=0.0)
     trajectory, _ = say(free, ["so it is", LEFT])
     assert decoded(trajectory.seen(trajectory.turns[1])).count("Not understood.") == 1
 
 
 @every_window
-def test_kept_log_probabilities_are_those_of_the_reply_after_what_the_turn_saw(context: str, turns: int) -> None:
+def test_kept_log_probabilities_are_those_of_the_response_after_what_the_turn_saw(context: str, turns: int) -> None:
     model = talking_model()
     for trajectory in roll_out(lake_config(context, turns)):
         for turn in trajectory.turns:
-            reply = trajectory.ids[turn.reply_start : turn.reply_end]
+            response = trajectory.ids[turn.response_start : turn.response_end]
             seen = trajectory.seen(turn)
             with torch.no_grad():
-                logits = model(torch.tensor([seen + reply])).logits[0, len(seen) - 1 : -1]
-            expected = torch.log_softmax(logits, -1)[range(len(reply)), reply]
-            kept = torch.tensor(trajectory.logprobs[turn.reply_start : turn.reply_end])
+                logits = model(torch.tensor([seen + response])).logits[0, len(seen) - 1 : -1]
+            expected = torch.log_softmax(logits, -1)[range(len(response)), response]
+            kept = torch.tensor(trajectory.logprobs[turn.response_start : turn.response_end])
             torch.testing.assert_close(kept, expected, atol=1e-4, rtol=0)
 
 
@@ -61,9 +61,9 @@ def test_the_learner_computes_what_the_sampler_computed(context: str, turns: int
 @every_window
 def test_every_sampled_token_is_marked_once_and_no_other_token_is(context: str, turns: int) -> None:
     for trajectory in roll_out(lake_config(context, turns)):
-        replies = [t for turn in trajectory.turns for t in range(turn.reply_start, turn.reply_end)]
-        assert [t for t, sampled in enumerate(trajectory.sampled) if sampled] == replies
-        assert len(set(replies)) == len(replies)
+        responses = [t for turn in trajectory.turns for t in range(turn.response_start, turn.response_end)]
+        assert [t for t, sampled in enumerate(trajectory.sampled) if sampled] == responses
+        assert len(set(responses)) == len(responses)
 
 
 @every_window
@@ -76,9 +76,9 @@ def test_the_gradient_is_that_of_the_turns_as_samples_of_their_own(context: str,
     (found * weights).sum().backward()
     for weight, trajectory in enumerate(trajectories, start=1):
         for turn in trajectory.turns:
-            seen, reply = trajectory.seen(turn), trajectory.ids[turn.reply_start : turn.reply_end]
-            logits = apart_from_each_other(torch.tensor([seen + reply])).logits[0, len(seen) - 1 : -1]
-            (weight * torch.log_softmax(logits, -1)[range(len(reply)), reply].sum()).backward()
+            seen, response = trajectory.seen(turn), trajectory.ids[turn.response_start : turn.response_end]
+            logits = apart_from_each_other(torch.tensor([seen + response])).logits[0, len(seen) - 1 : -1]
+            (weight * torch.log_softmax(logits, -1)[range(len(response)), response].sum()).backward()
     for one, other in zip(together.parameters(), apart_from_each_other.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-3, rtol=1e-3)
 
@@ -93,11 +93,13 @@ def test_the_critic_values_a_token_by_its_own_context(context: str, turns: int) 
         values = critic(batch.ids, batch.mask, batch.contexts)
         for row, trajectory in enumerate(trajectories):
             for turn in trajectory.turns:
-                alone = torch.tensor([trajectory.seen(turn) + trajectory.ids[turn.reply_start : turn.reply_end]])
+                alone = torch.tensor([trajectory.seen(turn) + trajectory.ids[turn.response_start : turn.response_end]])
                 mask = torch.zeros(alone.shape)
                 mask[0, len(trajectory.seen(turn)) :] = 1
                 expected = critic(alone, mask, torch.zeros_like(alone))[mask.bool()]
-                torch.testing.assert_close(values[row, turn.reply_start : turn.reply_end], expected, atol=1e-4, rtol=0)
+                torch.testing.assert_close(
+                    values[row, turn.response_start : turn.response_end], expected, atol=1e-4, rtol=0
+                )
 
 
 def test_the_last_turns_are_shown_word_for_word_and_no_earlier_one() -> None:
@@ -110,12 +112,12 @@ def test_the_last_turns_are_shown_word_for_word_and_no_earlier_one() -> None:
     # turns 1 and 2 fit into one context; turns 3 and 4 begin one each
     assert trajectory.context_starts == [0, trajectory.turns[2].prompt_start, trajectory.turns[3].prompt_start]
     third = trajectory.seen(trajectory.turns[2])
-    second_reply = trajectory.ids[trajectory.turns[1].reply_start : trajectory.turns[1].reply_end]
-    place = next(i for i in range(len(third)) if third[i : i + len(second_reply)] == second_reply)
+    second_response = trajectory.ids[trajectory.turns[1].response_start : trajectory.turns[1].response_end]
+    place = next(i for i in range(len(third)) if third[i : i + len(second_response)] == second_response)
     assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(place, len(third)))
 
 
-def test_replies_stay_in_a_window_as_the_ids_that_were_sampled() -> None:
+def test_responses_stay_in_a_window_as_the_ids_that_were_sampled() -> None:
     whole = f"{LEFT}<|im_end|>"
     letters = [token for letter in "go" for token in words().encode(letter)] + words().encode(whole)[1:]
     assert decoded(letters) == whole and words().encode(whole) != letters  # encoding it again would change it
@@ -144,7 +146,7 @@ def test_a_summary_tells_states_actions_and_rewards_in_one_message() -> None:
     board = first.split("\n10 left")[0]
     tail = "<|im_end|>\n<|im_start|>assistant\n<think>"
     assert second == f"Before:\n{board}\nDone: Left. Reward 0\nNow:\n{board}\n9 left{tail}"
-    # the first turn is out of the window of two, and a reply that names no action was not understood
+    # the first turn is out of the window of two, and a response that names no action was not understood
     assert third == f"Before:\n{board}\nDone: nothing. Not understood. Reward 0\nNow:\n{board}\n9 left{tail}"
 
 
@@ -160,12 +162,12 @@ def test_records_show_each_turn_the_prompt_that_it_saw(context: str, turns: int)
     for trajectory in roll_out(lake_config(context, turns)):
         record = record_of(trajectory, step=1, split="train", piece=lambda token: decoded([token]))
         for turn in record["turns"]:
-            given = record["tokens"]["ids"][turn["context_start"] : turn["reply_start"]]
+            given = record["tokens"]["ids"][turn["context_start"] : turn["response_start"]]
             assert decoded(given).endswith(turn["prompt"])
             if turn["prompt_start"] == turn["context_start"]:
                 assert decoded(given) == turn["prompt"]
-            assert not any(record["tokens"]["sampled"][turn["prompt_start"] : turn["reply_start"]])
-            assert all(record["tokens"]["sampled"][turn["reply_start"] : turn["reply_end"]])
+            assert not any(record["tokens"]["sampled"][turn["prompt_start"] : turn["response_start"]])
+            assert all(record["tokens"]["sampled"][turn["response_start"] : turn["response_end"]])
 
 
 def test_trajectories_are_counted_and_not_their_contexts() -> None:
@@ -195,7 +197,7 @@ def by_hand(*, member: int, contexts: int) -> Trajectory:
         trajectory.append([10 + number], logprobs=[-1.0], entropies=[1.0])
     lake = say(lake_config(rollout=PAIR), [LEFT])[0]
     lake.turns[0].reward = contexts
-    lake.turns[0].reply_start, lake.turns[0].reply_end = len(trajectory.ids) - 1, len(trajectory.ids)
+    lake.turns[0].response_start, lake.turns[0].response_end = len(trajectory.ids) - 1, len(trajectory.ids)
     trajectory.turns = lake.turns[:1]
     return trajectory
 

@@ -13,11 +13,11 @@ import pytest
 from engine.environments.frozen_lake import FrozenLake
 from engine.environments.registry import ENVIRONMENTS
 from engine.policies.batched_sampler import BatchedSampler
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.environment_crew import Threads
 from engine.rollout.episode import TurnOutcome
-from engine.rollout.types import Reply
+from engine.rollout.types import Response
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, roll_out
 from tests.engine.talker import talking_model
 
@@ -86,12 +86,12 @@ class SlowFirst(FrozenLake):
         return super().reset(seed=seed, options=options)
 
 
-class TellsOfReplies(Script):
-    def advance(self, *, patient: bool = True) -> list[Reply]:
-        replies = super().advance(patient=patient)
-        if replies:
+class TellsOfResponses(Script):
+    def advance(self, *, patient: bool = True) -> list[Response]:
+        responses = super().advance(patient=patient)
+        if responses:
             SlowFirst.replied.set()
-        return replies
+        return responses
 
 
 def test_a_first_prompt_does_not_wait_for_the_slowest_reset(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_first_prompt_does_not_wait_for_the_slowest_reset(monkeypatch: pytest.
     monkeypatch.setattr(SlowFirst, "replied", threading.Event())
     config = lake_config(rollout={"environment_workers": 2, "groups": 1, "group_size": 2})
     specs = EnvStateManager(config.environments, groups=1, group_size=2, seed=1).training_batch(1)
-    slow, quick = proxy_of(config).rollout(TellsOfReplies([DOWN]), specs)
+    slow, quick = proxy_of(config).rollout(TellsOfResponses([DOWN]), specs)
     assert SlowFirst.replied.is_set()
     assert slow.initial_observation == quick.initial_observation and len(slow.turns) == len(quick.turns) == 4
 
@@ -122,13 +122,13 @@ class InOrder:
     def release(self, row: int) -> None:
         self.inner.release(row)
 
-    def advance(self, **how: bool) -> list[Reply] | None:
+    def advance(self, **how: bool) -> list[Response] | None:
         if "replied 0" in self.told:
             self.working.set()
             assert self.stepped.wait(10)
-        replies = self.inner.advance(**how)
-        self.told += [f"replied {reply.row}" for reply in replies or []]
-        return replies
+        responses = self.inner.advance(**how)
+        self.told += [f"replied {response.row}" for response in responses or []]
+        return responses
 
 
 class HeldThreads(Threads):
@@ -138,10 +138,10 @@ class HeldThreads(Threads):
         super().__init__(pool)
         self.sampler = sampler
 
-    def give(self, row: int, parsed: ParsedReply) -> None:
+    def give(self, row: int, parsed: ParsedResponse) -> None:
         self.asked[self.pool.submit(self._play, row, parsed)] = row
 
-    def _play(self, row: int, parsed: ParsedReply) -> TurnOutcome:
+    def _play(self, row: int, parsed: ParsedResponse) -> TurnOutcome:
         if row == 0:
             assert self.sampler.working.wait(10)
         outcome = self.stage.play(row, parsed)
@@ -150,14 +150,14 @@ class HeldThreads(Threads):
         return outcome
 
 
-def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_anothers_reply_to_end() -> None:
+def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_anothers_response_to_end() -> None:
     config = lake_config(rollout={"environment_workers": 2, "groups": 1, "group_size": 2}, max_turns=2)
     manager = EnvStateManager(config.environments, groups=1, group_size=2, seed=1)
     inner = BatchedSampler(talking_model(), rows=2, stop_ids=set(), temperature=1.0, seeds=[1])
     sampler, proxy = InOrder(inner), proxy_of(config)
     short, long = manager.training_batch(1)
-    # nothing ends a reply but its length: 12 tokens of the first trajectory, 300 of the second
-    long = replace(long, environment=long.environment.model_copy(update={"max_reply_tokens": 300}))
+    # nothing ends a response but its length: 12 tokens of the first trajectory, 300 of the second
+    long = replace(long, environment=long.environment.model_copy(update={"max_response_tokens": 300}))
     with ThreadPoolExecutor(2) as pool:
         proxy.play(sampler, proxy.players([short, long]), crew=HeldThreads(pool, sampler))
     assert sampler.told.index("asked 0", sampler.told.index("replied 0")) < sampler.told.index("replied 1")

@@ -1,4 +1,4 @@
-"""Metrics of the form of replies: how long they are, what is wrong with them where, and how many turns they take."""
+"""Metrics of the form of responses: how long they are, what is wrong with them where, and how many turns they take."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ GOOD, UNKNOWN, BROKEN = (
 )
 
 
-def on(tag: str, reply: str) -> list[Trajectory]:
-    """Six trajectories of four turns that all say `reply`."""
-    return say(lake_config(tag=tag, max_reply_tokens=40, parameters={"frozen_probability": 1.0, "size": 8}), [reply])
+def on(tag: str, response: str) -> list[Trajectory]:
+    """Six trajectories of four turns that all say `response`."""
+    return say(
+        lake_config(tag=tag, max_response_tokens=40, parameters={"frozen_probability": 1.0, "size": 8}), [response]
+    )
 
 
-def test_unknown_actions_and_broken_replies_are_told_by_environment() -> None:
+def test_unknown_actions_and_broken_responses_are_told_by_environment() -> None:
     metrics = rollout_metrics(on("Lake", UNKNOWN) + on("Pond", BROKEN))
     assert metrics["rollout/invalid_action_rate"] == 0.5
     assert (metrics["env/Lake/invalid_action_rate"], metrics["env/Pond/invalid_action_rate"]) == (1.0, 0.0)
@@ -40,13 +42,13 @@ def test_turns_used_are_a_share_of_what_the_environment_allows() -> None:
     assert "env/Lake/turns_used" not in rollout_metrics(played, max_turns={"Lake": 8})
 
 
-def test_the_95th_percentile_of_lengths_is_of_replies() -> None:
+def test_the_95th_percentile_of_lengths_is_of_responses() -> None:
     played = on("Lake", BROKEN)
     turns = [turn for trajectory in played for turn in trajectory.turns]
     for place, turn in enumerate(turns):
-        turn.reply_end = turn.reply_start + place  # 0 to 23 tokens: 0.95 of 23 is 21.85
+        turn.response_end = turn.response_start + place  # 0 to 23 tokens: 0.95 of 23 is 21.85
     assert len(turns) == 24
-    assert rollout_metrics(played)["rollout/reply_tokens_p95"] == pytest.approx(21.85)
+    assert rollout_metrics(played)["rollout/response_tokens_p95"] == pytest.approx(21.85)
 
 
 def test_the_spread_of_scores_in_a_group_has_the_penalties_that_the_spread_of_returns_leaves_out() -> None:
@@ -56,9 +58,9 @@ def test_the_spread_of_scores_in_a_group_has_the_penalties_that_the_spread_of_re
             turn.penalty = -0.1 * trajectory.member if turn is trajectory.turns[0] else 0.0
     members = sorted({trajectory.member for trajectory in played})
     found = rollout_metrics(played)
-    assert found["reward/in_group_std"] == 0.0
+    assert found["reward/within_group_std"] == 0.0
     expected = statistics.stdev(-0.1 * member for member in members)  # the same in each group
-    assert found["reward/in_group_score_std"] == pytest.approx(expected)
+    assert found["reward/within_group_score_std"] == pytest.approx(expected)
 
 
 def test_where_a_group_is_one_the_spread_of_scores_is_that_of_the_step() -> None:
@@ -67,7 +69,7 @@ def test_where_a_group_is_one_the_spread_of_scores_is_that_of_the_step() -> None
         for turn in trajectory.turns:
             turn.penalty = penalty if turn is trajectory.turns[0] else 0.0
     # means to -0.1, 0.1 from it each: sqrt(0.02)
-    assert rollout_metrics(alone)["reward/in_group_score_std"] == pytest.approx(0.02**0.5)
+    assert rollout_metrics(alone)["reward/within_group_score_std"] == pytest.approx(0.02**0.5)
 
 
 def groups_of(*groups: list[float]) -> list[Trajectory]:
@@ -86,12 +88,12 @@ def test_groups_are_counted_by_whether_all_some_or_none_of_their_trajectories_su
     names = ("rollout/failed_groups", "rollout/mixed_groups", "rollout/solved_groups")
     assert [found[name] for name in names] == [2, 2, 1]
     for trajectory in played[:2]:
-        trajectory.fault = "the ice broke"  # of that puzzle nobody knows
+        trajectory.fault = "the ice broke"  # of that problem nobody knows
     assert [rollout_metrics(played)[name] for name in names] == [1, 2, 1]
 
 
 def test_how_unevenly_groups_spread_is_their_spreads_deviation_over_their_mean() -> None:
     # spreads of 0, 1 and of 0, 3 are sqrt(1/2) and 3 sqrt(1/2): 1 from their mean of 2, both times sqrt(1/2)
-    assert rollout_metrics(groups_of([0, 1], [0, 3]))["reward/in_group_std_variation"] == pytest.approx(0.5)
-    assert rollout_metrics(groups_of([0, 1], [1, 0]))["reward/in_group_std_variation"] == 0.0
-    assert "reward/in_group_std_variation" not in rollout_metrics(groups_of([1, 1], [0, 0]))
+    assert rollout_metrics(groups_of([0, 1], [0, 3]))["reward/within_group_std_variation"] == pytest.approx(0.5)
+    assert rollout_metrics(groups_of([0, 1], [1, 0]))["reward/within_group_std_variation"] == 0.0
+    assert "reward/within_group_std_variation" not in rollout_metrics(groups_of([1, 1], [0, 0]))

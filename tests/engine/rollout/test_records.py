@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.records import record_of
 from engine.rollout.types import Trajectory, Turn
 
@@ -14,10 +14,10 @@ def one_turn(entropies: list[float] | None) -> dict[str, Any]:
     trajectory = Trajectory(environment="lake", kind="frozen_lake", group=0, member=0, seed=1)
     trajectory.append([5, 6])
     trajectory.append([7, 8], logprobs=[-1.0, -3.0], entropies=entropies)
-    parsed = ParsedReply(thought="", actions=["Left"], case="ok")
+    parsed = ParsedResponse(thought="", actions=["Left"], case="ok")
     trajectory.turns = [
         Turn(
-            prompt_start=0, reply_start=2, reply_end=4, prompt="", reply="", parsed=parsed, executed=["Left"],
+            prompt_start=0, response_start=2, response_end=4, prompt="", response="", parsed=parsed, executed=["Left"],
             reward=0.0, penalty=0.0, frames=[],
         )
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from tests.engine.models import small_model, words
 
 def roll_out(*, seed: int = 1, groups: int = 3, group_size: int = 2, temperature: float = 1.0) -> list[Trajectory]:
     model = small_model()
-    lake = EnvironmentConfig.model_validate({"kind": "frozen_lake", "max_reply_tokens": 12, "max_turns": 3})
+    lake = EnvironmentConfig.model_validate({"kind": "frozen_lake", "max_response_tokens": 12, "max_turns": 3})
     context = ContextManager(words(), think=True)
     proxy = AgentProxy(context, think=True, max_context_tokens=500)
     specs = EnvStateManager([lake], groups=groups, group_size=group_size, seed=seed).training_batch(1)
@@ -48,18 +48,18 @@ def test_padding_beside_a_long_row_never_passes_the_last_position_a_model_has_le
     # row 0 goes on from 42 tokens with 4, padded to the 30 of row 1's first prompt: 72 places, of 64
     sampler.submit(0, [1, 2, 3, 4], max_tokens=2)
     sampler.submit(1, list(range(5, 35)), max_tokens=2)
-    replies = {reply.row: reply for reply in [*sampler.advance(), *sampler.advance()][:2]}
-    ids = [*range(5, 45), *first.ids, 1, 2, 3, 4, *replies[0].ids]
+    responses = {response.row: response for response in [*sampler.advance(), *sampler.advance()][:2]}
+    ids = [*range(5, 45), *first.ids, 1, 2, 3, 4, *responses[0].ids]
     with torch.no_grad():
         whole = model(torch.tensor([ids])).logits[0].log_softmax(-1)
     expected = [float(whole[place - 1, ids[place]]) for place in (46, 47)]
-    assert replies[0].logprobs == pytest.approx(expected, abs=1e-4)
+    assert responses[0].logprobs == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_mask_covers_replies_and_nothing_else() -> None:
+def test_the_mask_covers_responses_and_nothing_else() -> None:
     for trajectory in roll_out():
-        replies = {t for turn in trajectory.turns for t in range(turn.reply_start, turn.reply_end)}
-        assert {t for t, sampled in enumerate(trajectory.sampled) if sampled} == replies
+        responses = {t for turn in trajectory.turns for t in range(turn.response_start, turn.response_end)}
+        assert {t for t, sampled in enumerate(trajectory.sampled) if sampled} == responses
 
 
 def test_the_text_of_all_turns_is_the_text_of_the_ids() -> None:
@@ -68,7 +68,7 @@ def test_the_text_of_all_turns_is_the_text_of_the_ids() -> None:
         assert whole.startswith("<|im_start|>system\n")
         assert whole.count("<|im_start|>assistant\n<think>") == len(trajectory.turns)
         for turn in trajectory.turns:
-            assert turn.prompt == words().decode(trajectory.ids[turn.prompt_start : turn.reply_start])
+            assert turn.prompt == words().decode(trajectory.ids[turn.prompt_start : turn.response_start])
 
 
 def test_a_trajectory_does_not_depend_on_who_else_is_in_the_batch() -> None:
@@ -113,9 +113,9 @@ def test_training_seeds_never_repeat_and_never_reach_the_held_out_ones() -> None
     assert max(seeds) < 1_000_000_000
 
 
-def test_an_episode_without_room_for_another_reply_ends_as_context_full() -> None:
+def test_an_episode_without_room_for_another_response_ends_as_context_full() -> None:
     model = small_model()
-    lake = EnvironmentConfig.model_validate({"kind": "frozen_lake", "max_reply_tokens": 12})
+    lake = EnvironmentConfig.model_validate({"kind": "frozen_lake", "max_response_tokens": 12})
     context = ContextManager(words(), think=True)
     specs = EnvStateManager([lake], groups=1, group_size=2, seed=1).training_batch(1)
     first = len(roll_out()[0].turns[0].prompt)

@@ -113,7 +113,7 @@ def test_the_pull_is_to_the_model_without_its_adapter() -> None:
     assert found is not None
     torch.testing.assert_close(found, start, atol=1e-5, rtol=0)
     k3 = ((start - now).exp() - (start - now) - 1) * batch.mask  # exp(d) - d - 1, arXiv 2402.03300 eq. 4
-    kl = update(learner, batch)["policy/kl_to_start"]
+    kl = update(learner, batch)["policy/kl_to_reference"]
     assert kl == pytest.approx(float(k3.sum() / batch.mask.sum()), rel=1e-3)
     assert kl > 0
 

@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[str, Any]:
-    lake = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_reply_tokens": 12}
+    lake = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_response_tokens": 12}
     return {
         "steps": 2,
         "threads": 1,

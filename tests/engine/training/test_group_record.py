@@ -9,20 +9,20 @@ import pytest
 from engine.algorithms.group_choice import choose_groups
 from engine.config import FilterConfig
 from engine.events import GroupsFiltered
-from engine.rollout.action_parser import ParsedReply
+from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.batching import collate, trainable
 from engine.rollout.types import Trajectory, Turn
 from engine.training import group_record as module
 from engine.training.group_filter import keep_groups
 from engine.training.group_record import group_record
 
-ANSWER = ParsedReply(thought="", actions=["Up"], case="ok")
+ANSWER = ParsedResponse(thought="", actions=["Up"], case="ok")
 
 
 def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str = "Lake") -> Trajectory:
     """One turn of one sampled token that earned `reward`."""
     turn = Turn(
-        prompt_start=0, reply_start=1, reply_end=2, prompt="", reply="", parsed=ANSWER, executed=["Up"], reward=reward,
+        prompt_start=0, response_start=1, response_end=2, prompt="", response="", parsed=ANSWER, executed=["Up"], reward=reward,
         penalty=0.0, frames=[],
     )  # fmt: skip
     made = Trajectory(
@@ -41,7 +41,7 @@ def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
     return GroupsFiltered(seq=1, time=0.0, attempt=1, epoch=0, step=1, **fields)
 
 
-def test_every_group_is_told_with_its_puzzle_its_returns_and_whether_it_trained() -> None:
+def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:
     bandit = [episode(1, member, 0.5, tag="Bandit") for member in range(2)]
     played = [episode(0, 0, 1.0), episode(0, 1, 0.0), *bandit]
     event = filtered(played, strategy="top_p")
@@ -49,7 +49,7 @@ def test_every_group_is_told_with_its_puzzle_its_returns_and_whether_it_trained(
     assert [event.tags[place] for place in event.environments] == ["Lake", "Bandit"]
     assert event.returns == [[1.0, 0.0], [0.5, 0.5]]
     # of 1 and 0: squares 0.25 + 0.25 over 1, its root 0.7071
-    assert event.spreads == event.scores == [pytest.approx(0.70710677), 0.0]
+    assert event.stds == event.scores == [pytest.approx(0.70710677), 0.0]
     assert event.threshold == pytest.approx(0.70710677)
     assert (event.filter["strategy"], event.filter["largest"]) == ("top_p", True)
 
@@ -60,7 +60,7 @@ def test_a_member_without_an_outcome_has_no_return_and_a_group_of_such_no_score(
     played += [episode(3, 0, 9.0, **broken), episode(3, 1, 9.0, **broken)]
     event = filtered(played)
     assert event.returns == [[1.0, None, 0.0], [None, None]]
-    assert event.scores[1] is None and event.spreads[1] is None
+    assert event.scores[1] is None and event.stds[1] is None
     assert (event.groups, event.kept) == ([0, 3], [0])
 
 
@@ -90,5 +90,5 @@ def test_returns_of_a_huge_step_end_and_its_scores_do_not(monkeypatch: pytest.Mo
     played = [episode(group, member, float(member)) for group in range(4) for member in range(3)]
     event = filtered(played)
     assert [len(row) for row in event.returns] == [3, 3, 0, 0]
-    assert len(event.scores) == len(event.spreads) == 4
+    assert len(event.scores) == len(event.stds) == 4
     assert None not in event.scores

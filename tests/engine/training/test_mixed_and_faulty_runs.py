@@ -21,7 +21,7 @@ from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.rollout.builders import lake_config, say
 from tests.engine.talker import save_talking_model
 
-LAKE = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_reply_tokens": 12}
+LAKE = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_response_tokens": 12}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_two_kinds_of_environment_train_together_with_groups_and_metrics_of_thei
     model: Path, tmp_path: Path
 ) -> None:
     lake = {**LAKE, "tag": "lake", "groups": 3}
-    arms = {"kind": "bandit", "tag": "arms", "max_reply_tokens": 12}
+    arms = {"kind": "bandit", "tag": "arms", "max_response_tokens": 12}
     assert train(build_config(settings(model, environments=[lake, arms])), tmp_path) == EXIT_DONE
     (step,) = events_of(tmp_path, "step_completed")
     trained = records_of(tmp_path, "train")
@@ -115,7 +115,7 @@ def test_a_run_goes_on_without_the_trajectories_that_an_environment_broke(
     assert events_of(tmp_path, "run_failed")[0].error == "EnvironmentFault"
 
 
-def test_a_step_whose_replies_all_miss_the_format_trains_no_preference(tmp_path: Path) -> None:
+def test_a_step_whose_responses_all_miss_the_format_trains_no_preference(tmp_path: Path) -> None:
     from tests.engine.models import save_small_model
 
     model = save_small_model(tmp_path / "untrained")

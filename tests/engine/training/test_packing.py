@@ -77,14 +77,14 @@ def test_an_update_on_packs_has_the_gradients_of_one_on_padded_rows(estimator: s
 
 
 def test_the_sampler_samples_the_same_from_a_model_that_may_pack() -> None:
-    replies = []
+    responses = []
     for model in (small_model(), packing_model()):
         sampler = BatchedSampler(model, rows=2, stop_ids=set(), temperature=1.0, seeds=[3])
         sampler.submit(0, [20, 21, 22], max_tokens=5)
         sampler.submit(1, list(range(30, 60)), max_tokens=5)
-        found = {reply.row: reply for _ in range(2) for reply in sampler.advance()}
-        replies.append([(found[row].ids, found[row].logprobs) for row in sorted(found)])
-    assert replies[0] == replies[1]
+        found = {response.row: response for _ in range(2) for response in sampler.advance()}
+        responses.append([(found[row].ids, found[row].logprobs) for row in sorted(found)])
+    assert responses[0] == responses[1]
 
 
 def test_groups_hold_sequences_of_similar_length_and_point_at_their_tokens() -> None:

@@ -18,7 +18,7 @@ from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import events_of, run_config, steps_of
 
-LAKE = {"kind": "frozen_lake", "max_reply_tokens": 10, "max_turns": 2}
+LAKE = {"kind": "frozen_lake", "max_response_tokens": 10, "max_turns": 2}
 QUIET = {"every": 0, "at_start": False, "final_episodes": 1}
 
 

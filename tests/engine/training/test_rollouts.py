@@ -105,7 +105,7 @@ def test_a_rollout_that_is_ahead_has_left_when_nobody_wants_it_any_more() -> Non
             return samplers.roll(step)
         playing.set()
         try:
-            while True:  # a reply that never comes
+            while True:  # a response that never comes
                 ahead.check()
         finally:
             left.set()

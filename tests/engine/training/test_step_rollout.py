@@ -1,4 +1,4 @@
-"""What a step samples: puzzles drawn again where returns were equal, and greedy episodes to compare with."""
+"""What a step samples: problems drawn again where returns were equal, and greedy episodes to compare with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def backend_of(config: RunConfig) -> LocalBackend:
     return LocalBackend(config, Learner(talking_model(), config), words())
 
 
-def test_groups_of_equal_returns_are_followed_by_fresh_puzzles_as_often_as_allowed() -> None:
+def test_groups_of_equal_returns_are_followed_by_fresh_problems_as_often_as_allowed() -> None:
     # one turn of one action, on a lake where the goal is far: every return is 0
     config = config_of(refill=2, max_turns=1, max_actions_per_turn=1, format_penalty=0.0)
     found = rolled_out(config)
@@ -49,7 +49,7 @@ def test_groups_of_equal_returns_are_followed_by_fresh_puzzles_as_often_as_allow
     assert found.metrics == {"filter/refilled_groups": 6.0}
 
 
-def test_puzzles_of_refills_are_those_of_no_other_step() -> None:
+def test_problems_of_refills_are_those_of_no_other_step() -> None:
     config = config_of(refill=2, max_turns=1, max_actions_per_turn=1, format_penalty=0.0)
     first, second = ({t.seed for t in rolled_out(config, step).trajectories} for step in (1, 2))
     assert not first & second

@@ -76,12 +76,12 @@ def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
 
 def deeds(record: dict[str, Any] | None, until: int) -> list[Any]:
     assert record is not None
-    return [(turn["prompt"], turn["reply"], turn["executed"], turn["reward"]) for turn in record["turns"][:until]]
+    return [(turn["prompt"], turn["response"], turn["executed"], turn["reward"]) for turn in record["turns"][:until]]
 
 
-def test_a_reply_that_is_put_back_as_it_was_leads_where_it_led(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_response_that_is_put_back_as_it_was_leads_where_it_led(recorded: Recorded, tmp_path: Path) -> None:
     last = recorded.record["turns"][-1]
-    found = ask(recorded, tmp_path, turn=recorded.last, edit="reply", text=last["reply"])
+    found = ask(recorded, tmp_path, turn=recorded.last, edit="response", text=last["response"])
     assert found.status == 0
     assert deeds(found.record, 99) == deeds(recorded.record, 99)
     assert found.record is not None and found.record["success"] == recorded.record["success"]
@@ -95,7 +95,7 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     assert found.messages[-1]["kind"] == "finished"
     for told in found.of("turn"):
         said = "".join(message["text"] for message in found.of("words") if message["turn"] == told["turn"])
-        assert said == told["reply"] == found.record["turns"][told["turn"]]["reply"]
+        assert said == told["response"] == found.record["turns"][told["turn"]]["response"]
     assert len(found.of("turn")) == len(found.record["turns"]) - 1
     assert found.record["what_if"] == {
         "of": recorded.record["id"], "turn": 1, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0,
@@ -115,8 +115,8 @@ def test_another_action_is_done_and_was_sampled_by_nobody(recorded: Recorded, tm
     turn = found.record["turns"][0]
     assert turn["parsed"] == ["Up", "Left"]
     assert turn["thought"] == recorded.record["turns"][0]["thought"]
-    assert not any(found.record["tokens"]["sampled"][turn["reply_start"] : turn["reply_end"]])
-    assert any(found.record["tokens"]["sampled"][turn["reply_end"] :]) or len(found.record["turns"]) == 1
+    assert not any(found.record["tokens"]["sampled"][turn["response_start"] : turn["response_end"]])
+    assert any(found.record["tokens"]["sampled"][turn["response_end"] :]) or len(found.record["turns"]) == 1
 
 
 def test_another_prompt_is_what_the_model_reads(recorded: Recorded, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
 
 
 def test_what_came_of_a_fork_is_forked_at_a_later_turn(recorded: Recorded, tmp_path: Path) -> None:
-    """Its first reply was written by hand and its second prompt was another; both stay as they were."""
+    """Its first response was written by hand and its second prompt was another; both stay as they were."""
     first = ask(recorded, tmp_path / "a", turn=0, edit="action", text="Nowhere")
     made = as_recorded(recorded, tmp_path / "a", first)
     assert made.last >= 1  # an action that does not exist ends nothing
@@ -162,7 +162,7 @@ def test_what_came_of_a_fork_is_forked_at_a_later_turn(recorded: Recorded, tmp_p
     assert deeds(third.record, further.last) == deeds(further.record, further.last)
     assert third.record["turns"][1]["prompt"] == prompt
     written = third.record["turns"][0]
-    assert not any(third.record["tokens"]["sampled"][written["reply_start"] : written["reply_end"]])
+    assert not any(third.record["tokens"]["sampled"][written["response_start"] : written["response_end"]])
     chain = third.record["what_if"]
     assert (chain["turn"], chain["after"]["turn"], chain["after"]["after"]["turn"]) == (further.last, 1, 0)
     assert "after" not in chain["after"]["after"]
@@ -183,7 +183,7 @@ def test_a_fork_before_another_prompt_reads_what_its_window_writes(recorded: Rec
     [
         ({"turn": 77}, "there is no turn 78"),
         ({"checkpoint": "step_99"}, "The checkpoint step_99 is gone"),
-        ({"edit": "reply", "text": "word " * 500}, "a reply here has 40 at most"),
+        ({"edit": "response", "text": "word " * 500}, "a response here has 40 at most"),
         ({"edit": "prompt", "text": ""}, "The prompt is empty"),
     ],
 )

@@ -18,7 +18,7 @@ PLAY = "/environments/play/"
 
 
 def solved_by(version: EnvironmentVersion, seed: int) -> list[str]:
-    """A shortest solution of the puzzle, as one reply per action."""
+    """A shortest solution of the problem, as one response per action."""
     from engine.environments import make_environment
 
     environment = make_environment(version.kind)
@@ -62,17 +62,17 @@ def test_the_preview_names_the_field_that_is_wrong(browser: Client, changes: dic
 
 
 def test_an_episode_by_hand_is_solved_by_its_solution(browser: Client, lake: EnvironmentVersion) -> None:
-    replies = solved_by(lake, 3)[:5]
-    answer = browser.post(PLAY, {"version": lake.pk, "seed": "3", "reply": replies}).json()
-    assert len(answer["turns"]) == len(replies)
+    responses = solved_by(lake, 3)[:5]
+    answer = browser.post(PLAY, {"version": lake.pk, "seed": "3", "response": responses}).json()
+    assert len(answer["turns"]) == len(responses)
     assert (answer["now"]["stop"], answer["now"]["success"], answer["now"]["total_reward"]) == ("success", True, 1.0)
 
 
-def test_a_reply_that_is_not_understood_costs_the_penalty_and_does_nothing(
+def test_a_response_that_is_not_understood_costs_the_penalty_and_does_nothing(
     browser: Client, lake: EnvironmentVersion
 ) -> None:
     answer = browser.post(
-        PLAY, {"version": lake.pk, "seed": "3", "reply": ["<think>x</think><answer>Fly</answer>"]}
+        PLAY, {"version": lake.pk, "seed": "3", "response": ["<think>x</think><answer>Fly</answer>"]}
     ).json()
     turn = answer["turns"][0]
     assert (turn["parse"], turn["executed"], turn["penalty"]) == ("unknown_action", [], -0.1)
@@ -80,34 +80,34 @@ def test_a_reply_that_is_not_understood_costs_the_penalty_and_does_nothing(
     assert answer["now"]["drawing"] == answer["first"]["drawing"]
 
 
-def test_the_same_seed_and_replies_give_the_same_episode(browser: Client) -> None:
+def test_the_same_seed_and_responses_give_the_same_episode(browser: Client) -> None:
     sent: dict[str, Any] = form_data(
-        parameter_success_rate="0.5", seed="4", reply=["<think></think><answer>Up || Left</answer>"] * 3
+        parameter_success_rate="0.5", seed="4", response=["<think></think><answer>Up || Left</answer>"] * 3
     )
     assert browser.post(PLAY, sent).json() == browser.post(PLAY, sent).json()
 
 
-def test_replies_after_the_end_are_ignored(browser: Client, lake: EnvironmentVersion) -> None:
-    replies = ["<think></think><answer>Up</answer>"] * 30
-    answer = browser.post(PLAY, {"version": lake.pk, "seed": "3", "reply": replies}).json()
+def test_responses_after_the_end_are_ignored(browser: Client, lake: EnvironmentVersion) -> None:
+    responses = ["<think></think><answer>Up</answer>"] * 30
+    answer = browser.post(PLAY, {"version": lake.pk, "seed": "3", "response": responses}).json()
     assert len(answer["turns"]) <= 5
     assert answer["now"]["stop"] in {"max_turns", "terminated", "success"}
 
 
-def test_hostile_replies_are_given_back_as_they_were_and_nothing_else(
+def test_hostile_responses_are_given_back_as_they_were_and_nothing_else(
     browser: Client, lake: EnvironmentVersion
 ) -> None:
-    for reply in HOSTILE:
-        if len(reply) > 20_000 or "\ud800" in reply:
+    for response in HOSTILE:
+        if len(response) > 20_000 or "\ud800" in response:
             continue
-        answer = browser.post(PLAY, {"version": lake.pk, "seed": "1", "reply": [reply]})
+        answer = browser.post(PLAY, {"version": lake.pk, "seed": "1", "response": [response]})
         assert answer["Content-Type"] == "application/json"
         assert answer.json()["turns"][0]["parse"] != "ok"
 
 
-def test_a_reply_that_is_too_long_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
-    answer = browser.post(PLAY, {"version": lake.pk, "reply": ["x" * 20_001]})
-    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["reply"])
+def test_a_response_that_is_too_long_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(PLAY, {"version": lake.pk, "response": ["x" * 20_001]})
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["response"])
 
 
 @pytest.mark.parametrize("address", [PREVIEW, PLAY])

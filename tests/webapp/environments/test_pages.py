@@ -90,12 +90,12 @@ def test_bad_values_are_refused_at_their_field_and_kept(browser: Client, field: 
     assert not EnvironmentDefinition.objects.exists()
 
 
-def test_a_budget_that_solves_no_puzzle_is_refused_with_the_reason(browser: Client) -> None:
+def test_a_budget_that_solves_no_problem_is_refused_with_the_reason(browser: Client) -> None:
     sent = form_data("sokoban", max_turns="1", max_actions_per_turn="1", parameter_depth="30")
     answer = browser.post("/environments/new/?kind=sokoban", sent)
     assert answer.status_code == 400
     reason = " ".join(answer.context["form"].errors["max_actions"])
-    assert "No puzzle can be solved with this budget: 0% of 12 puzzles can be solved in 1 action;" in reason
+    assert "No problem can be solved with this budget: 0% of 12 problems can be solved in 1 action;" in reason
     assert reason.endswith("Raise max turns or max actions per turn.")
 
 

@@ -99,7 +99,7 @@ def test_what_differs_is_told_in_a_line_for_each_run() -> None:
 
 
 @pytest.mark.django_db
-def test_two_runs_on_the_same_puzzles_have_a_difference_with_its_interval() -> None:
+def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> None:
     one, two = pair()
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
@@ -117,7 +117,7 @@ def test_a_difference_whose_interval_holds_zero_is_not_told_apart() -> None:
 
 
 @pytest.mark.django_db
-def test_runs_on_other_puzzles_have_no_difference() -> None:
+def test_runs_on_other_problems_have_no_difference() -> None:
     one, two = pair(environments=[{"tag": "FrozenLake", "max_turns": 4}])
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)

@@ -23,7 +23,7 @@ def fault(**changes: object) -> dict[str, object]:
 def report(run: Run, *successes: float) -> None:
     """A step for each success, and the run's row as the bridge leaves it."""
     for step, success in enumerate(successes, start=1):
-        metrics = {"rollout/success": success, "reward/in_group_std": 0.4, "rollout/parse_ok_rate": 1.0}
+        metrics = {"rollout/success": success, "reward/within_group_std": 0.4, "rollout/parse_ok_rate": 1.0}
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100 * step, seconds=2.0 * step, metrics=metrics
         )

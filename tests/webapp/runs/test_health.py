@@ -10,7 +10,7 @@ from webapp.runs.states import RESTARTING, RunState
 
 def steps(*successes: float, spread: float = 0.4, parse: float = 1.0) -> list[Metrics]:
     return [
-        {"rollout/success": one, "reward/in_group_std": spread, "rollout/parse_ok_rate": parse} for one in successes
+        {"rollout/success": one, "reward/within_group_std": spread, "rollout/parse_ok_rate": parse} for one in successes
     ]
 
 
@@ -49,7 +49,7 @@ def test_success_that_rises_is_learning_with_its_numbers() -> None:
     assert judged.word == "Learning"
     assert "0.20 → 0.50" in judged.sentence
     assert "spread healthy (0.40)" in judged.sentence
-    assert "100.0% of replies parse" in judged.sentence
+    assert "100.0% of responses parse" in judged.sentence
 
 
 def test_success_that_stays_is_flat() -> None:
@@ -100,7 +100,7 @@ def test_a_hard_beginning_whose_returns_differ_is_not_dead() -> None:
 
 
 def test_groups_that_differ_by_penalties_alone_still_teach() -> None:
-    penalised = [{**one, "reward/in_group_score_std": 0.1} for one in steps(*[0.0] * 10, spread=0.0)]
+    penalised = [{**one, "reward/within_group_score_std": 0.1} for one in steps(*[0.0] * 10, spread=0.0)]
     assert running(penalised).word == "No success yet"
 
 
@@ -116,11 +116,11 @@ def test_success_that_is_lost_is_collapsing_though_returns_still_differ() -> Non
     assert "though some did before" in judged.sentence
 
 
-def test_replies_that_do_not_parse_are_said_first() -> None:
+def test_responses_that_do_not_parse_are_said_first() -> None:
     # the last three steps parse at 20%, which explains the missing success
     judged = running([*steps(*[0.4] * 10), *steps(0.0, 0.0, 0.0, parse=0.2)])
     assert judged.word == "Broken format"
-    assert "20% of replies parse" in judged.sentence
+    assert "20% of responses parse" in judged.sentence
 
 
 def test_a_spread_that_goes_is_named() -> None:

@@ -48,7 +48,7 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     row = run.trajectories.get(member=1)
     assert (row.step, row.split, row.group, row.episode_return, row.turns) == (20, "train", 0, 0.0, 1)
     record = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/data.json").json()
-    assert record["turns"][0]["reply"] == "<think>go</think><answer>Up</answer>"
+    assert record["turns"][0]["response"] == "<think>go</think><answer>Up</answer>"
     assert run.steps.get().metrics["reward/mean"] == 0.5
 
 

@@ -19,7 +19,7 @@ def takes(run: Run, *successes: float, attempt: int = 1) -> None:
     rows = [
         StepMetrics(
             run=run, seq=run.last_seq + place, attempt=attempt, step=run.step + place, time=0.0, tokens=0, seconds=0.0,
-            metrics={"rollout/success": one, "reward/in_group_std": 0.4, "rollout/parse_ok_rate": 1.0},
+            metrics={"rollout/success": one, "reward/within_group_std": 0.4, "rollout/parse_ok_rate": 1.0},
         )
         for place, one in enumerate(successes, 1)
     ]  # fmt: skip

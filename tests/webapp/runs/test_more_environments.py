@@ -25,14 +25,14 @@ def level(db: None) -> EnvironmentVersion:
 
 
 def with_more(lake: EnvironmentVersion, *rows: tuple[Any, str, str], own: str = "0", **changes: str) -> dict[str, Any]:
-    """The form with a row of each environment, name and number of puzzles; `own` is the first one's number."""
+    """The form with a row of each environment, name and number of problems; `own` is the first one's number."""
     more = {
         f"more-{name}": [str(row[place]) for row in rows] for place, name in enumerate(("environment", "tag", "groups"))
     }
     return {**filled_in(lake, **changes), **more, "environment-groups": own}
 
 
-def test_each_row_is_an_environment_with_its_name_and_its_puzzles(
+def test_each_row_is_an_environment_with_its_name_and_its_problems(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     rows = ((level.pk, "", "4"), (lake.pk, "Second lake", "0"))

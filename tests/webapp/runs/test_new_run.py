@@ -100,13 +100,13 @@ def test_an_environment_must_be_chosen_where_there_is_none(browser: Client) -> N
     assert answer.context["errors"] == {"environment": "Choose an environment."}
 
 
-def test_a_budget_that_no_puzzle_fits_is_refused_with_the_reason(browser: Client) -> None:
+def test_a_budget_that_no_problem_fits_is_refused_with_the_reason(browser: Client) -> None:
     # a lake of 8 x 8 needs 14 moves at least; one turn of one action gives 1
     config = {"kind": "frozen_lake", "parameters": {"size": 8}, "max_turns": 1, "max_actions_per_turn": 1}
     tight = define(name="Tight", config=EnvironmentConfig.model_validate(config))
     answer = browser.post(NEW, filled_in(tight))
     assert answer.status_code == 422
-    assert "No puzzle can be solved within the budget." in answer.context["errors"]["environment"]
+    assert "No problem can be solved within the budget." in answer.context["errors"]["environment"]
 
 
 def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:
@@ -185,7 +185,7 @@ def test_a_clone_of_nothing_is_a_new_run(browser: Client) -> None:
 def test_the_check_sums_up_and_gives_the_config_to_run_from_a_shell(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(CHECK, filled_in(lake, rollout__groups="8", rollout__group_size="4")).json()
     assert answer["errors"] == {}
-    assert ["Trajectories per step", "32 (8 puzzles × 4)"] in answer["summary"]
+    assert ["Trajectories per step", "32 (8 problems × 4)"] in answer["summary"]
     assert answer["command"].startswith("python -m engine train ")
     assert RunConfig.model_validate(tomllib.loads(answer["toml"])).rollout.groups == 8
 

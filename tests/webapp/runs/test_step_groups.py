@@ -21,7 +21,7 @@ def add_groups(run: Run, step: int, *scores: float | None, kept: list[int] | Non
     count = len(scores)
     detail = {
         "tags": ["Lake"], "groups": [2 * place for place in range(count)], "environments": [0] * count,
-        "seeds": [70 + place for place in range(count)], "returns": [[0.0, 1.0]] * count, "spreads": list(scores),
+        "seeds": [70 + place for place in range(count)], "returns": [[0.0, 1.0]] * count, "stds": list(scores),
     }  # fmt: skip
     return StepGroups.objects.create(
         run=run, seq=step, step=step, threshold=1.0, scores=list(scores), kept=kept or [0], detail=detail
@@ -39,7 +39,7 @@ def test_the_groups_of_a_step_come_with_their_returns_and_recorded_trajectories(
     add_groups(run, 3, 1.0, 0.5)
     member = Trajectory.objects.create(
         run=run, step=3, split="train", environment="Lake", kind="frozen_lake", group=2, member=1, seed=71,
-        success=True, episode_return=1.0, score=1.0, turns=1, reply_tokens=1, parse_failures=0, stop="success",
+        success=True, episode_return=1.0, score=1.0, turns=1, response_tokens=1, parse_failures=0, stop="success",
         shard="s", offset=0, length=1,
     )  # fmt: skip
     told = get(browser, run, "groups/", step=3)

@@ -61,7 +61,7 @@ def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, clie
             assert read_page(answer.content.decode()).dangers == [], (name, route)
 
 
-def test_every_hostile_reply_arrives_as_it_was_said(
+def test_every_hostile_response_arrives_as_it_was_said(
     db: None, settings: Settings, tmp_path: Path, client: Client
 ) -> None:
     """Those with NUL, lone surrogates and hundreds of thousands of characters too: they are in files, not in rows."""
@@ -75,7 +75,7 @@ def test_every_hostile_reply_arrives_as_it_was_said(
         assert read_page(page.content.decode()).dangers == [], text[:40]
         answer = client.get(f"{place}data.json")
         assert answer.status_code == 200, text[:40]
-        assert json.loads(answer.content)["turns"][0]["reply"] == text
+        assert json.loads(answer.content)["turns"][0]["response"] == text
 
 
 def test_hostile_query_strings_break_no_page(world: World, client: Client) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from webapp.trajectories.alignment import align
 
 
-def turn(reply: str, *executed: str, state: str | None = None) -> dict[str, Any]:
+def turn(response: str, *executed: str, state: str | None = None) -> dict[str, Any]:
     frames = [{"drawing": {"at": state}, "observation": state}] if state else []
-    return {"reply": reply, "executed": list(executed), "frames": frames}
+    return {"response": response, "executed": list(executed), "frames": frames}
 
 
 def record(*turns: dict[str, Any], start: str = "a") -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_a_turn_without_an_action_keeps_the_state() -> None:
     assert aligned.partings == {"state": 2}
 
 
-def test_other_puzzles_differ_from_the_start() -> None:
+def test_other_problems_differ_from_the_start() -> None:
     _, aligned = align([record(turn("x")), record(turn("x"), start="b")])
     assert aligned.words == "from the start: another state"
 

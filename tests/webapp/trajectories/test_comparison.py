@@ -1,4 +1,4 @@
-"""The page of trajectories side by side: which ones, what is marked, optimal play, and one puzzle over time."""
+"""The page of trajectories side by side: which ones, what is marked, optimal play, and one problem over time."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_one_that_cannot_be_read_says_why_and_the_others_are_shown(
     assert page.context["columns"][1].aligned is not None
 
 
-def test_a_puzzle_is_followed_over_time_at_a_few_steps(run: Run) -> None:
+def test_a_problem_is_followed_over_time_at_a_few_steps(run: Run) -> None:
     environment = run.parsed_config().environments[0]
     record_steps(run, environment, steps=range(1, 21), groups=1, group_size=1)
     Trajectory.objects.filter(run=run).update(seed=7)

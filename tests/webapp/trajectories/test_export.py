@@ -40,7 +40,9 @@ def test_a_line_has_the_conversation_and_what_is_known_of_it(browser: Client, ru
     line = json.loads(answer.content)
     roles = [message["role"] for message in line["messages"]]
     assert roles == ["system", *["user", "assistant"] * row.turns]
-    assert [m["content"] for m in line["messages"] if m["role"] == "assistant"] == [t["reply"] for t in record["turns"]]
+    assert [m["content"] for m in line["messages"] if m["role"] == "assistant"] == [
+        t["response"] for t in record["turns"]
+    ]
     assert line["messages"][1]["content"].startswith(record["initial"]["observation"])
     assert END not in json.dumps(line)
     about = line["metadata"]
@@ -54,13 +56,13 @@ def test_what_later_prompts_tell_again_is_told_once() -> None:
     """Under a window each prompt is a context of its own, with the earlier turns in it."""
     first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
     second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"
-    turns = [{"prompt": first, "reply": "Up"}, {"prompt": second, "reply": "Down"}]
+    turns = [{"prompt": first, "response": "Up"}, {"prompt": second, "response": "Down"}]
     contents = [message["content"] for message in chat.messages_of({"turns": turns})]
     assert contents == ["Rules", "A", "Up", "B", "Down"]
 
 
 def test_a_prompt_without_marks_is_one_message_of_the_user() -> None:
-    assert chat.messages_of({"turns": [{"prompt": "2 + 2 =", "reply": "4"}]}) == [
+    assert chat.messages_of({"turns": [{"prompt": "2 + 2 =", "response": "4"}]}) == [
         {"role": "user", "content": "2 + 2 ="},
         {"role": "assistant", "content": "4"},
     ]

@@ -1,4 +1,4 @@
-"""Kinds of faults in replies: noted with each row, found by, and told in words."""
+"""Kinds of faults in responses: noted with each row, found by, and told in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def members(run: Run, kind: str) -> list[int]:
     return sorted(rows.values_list("member", flat=True))
 
 
-def test_a_row_has_the_kinds_of_its_replies_each_once_in_the_parser_s_order(run: Run) -> None:
+def test_a_row_has_the_kinds_of_its_responses_each_once_in_the_parser_s_order(run: Run) -> None:
     row = save(run, [turn("", parse="unclosed"), turn("", parse="no_think"), turn("", parse="unclosed"), turn("go")])[0]
     assert (row.faults, row.parse_failures) == (" no_think unclosed ", 3)
     assert kinds_in(row.faults) == ["no_think", "unclosed"]
@@ -49,7 +49,7 @@ def test_each_kind_finds_its_own(run: Run) -> None:
 def test_what_the_parser_does_not_know_is_no_kind(run: Run) -> None:
     row = save(run, [turn("", parse="<script>")])[0]
     assert (row.faults, row.parse_failures) == ("", 1)
-    assert read_filters({"parse": "<script>"}).problems[0].startswith("Replies cannot be '<script>'. Choose one of:")
+    assert read_filters({"parse": "<script>"}).problems[0].startswith("Responses cannot be '<script>'. Choose one of:")
 
 
 def test_all_kinds_at_once_fit_into_their_column() -> None:

@@ -200,7 +200,7 @@ def test_ticked_runs_lead_to_their_trajectories(browser: Client, run: Run, other
     assert browser.get(answer["Location"]).context["counts"].total == 40
 
 
-def test_a_reader_leads_to_its_puzzle_in_all_runs(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_a_reader_leads_to_its_problem_in_all_runs(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     page = browser.get(reverse("trajectories:detail", args=[run.pk, rows[0].pk])).content.decode()
     assert f'href="/trajectories/?seed={rows[0].seed}&amp;environment=FrozenLake"' in page
 

@@ -74,7 +74,7 @@ def test_the_reader_shows_the_place_of_a_trajectory(browser: Client, rows: list[
 def test_the_data_is_the_record(browser: Client, rows: list[Trajectory]) -> None:
     found = browser.get(address("data", rows[0])).json()
     assert (found["group"], found["member"], found["step"]) == (0, 0, 1)
-    assert found["turns"][0]["reply"].startswith("<think>")
+    assert found["turns"][0]["response"].startswith("<think>")
 
 
 def test_a_download_is_named_after_the_trajectory(browser: Client, run: Run, rows: list[Trajectory]) -> None:
@@ -120,7 +120,7 @@ def test_hostile_records_reach_the_page_as_json_only(client: Client, settings: S
     for text, row in zip(HOSTILE, world.trajectories, strict=True):
         answer = client.get(address("data", row))
         assert answer["Content-Type"] == "application/json"
-        assert json.loads(answer.content)["turns"][0]["reply"] == text
+        assert json.loads(answer.content)["turns"][0]["response"] == text
         assert client.get(address("detail", row)).status_code == 200
 
 

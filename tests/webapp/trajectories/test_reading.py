@@ -29,8 +29,8 @@ def test_what_was_recorded_adds_up(rows: list[Trajectory]) -> None:
         turns, tokens = found["turns"], found["tokens"]
         assert found["return"] == pytest.approx(sum(turn["reward"] for turn in turns))
         assert turns[0]["return_to_go"] == pytest.approx(found["score"])
-        assert "".join(tokens["text"][turns[0]["prompt_start"] : turns[0]["reply_start"]]) == turns[0]["prompt"]
-        assert row.reply_tokens == sum(turn["reply_end"] - turn["reply_start"] for turn in turns)
+        assert "".join(tokens["text"][turns[0]["prompt_start"] : turns[0]["response_start"]]) == turns[0]["prompt"]
+        assert row.response_tokens == sum(turn["response_end"] - turn["response_start"] for turn in turns)
 
 
 @pytest.mark.parametrize("shard", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../other/x.zst"])

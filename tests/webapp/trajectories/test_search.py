@@ -23,8 +23,8 @@ from workers.rows import Rows
 from workers.shard_rows import _text, _trajectory
 
 
-def turn(thought: str, *actions: str, parse: str = "ok", reply: str = "") -> dict[str, Any]:
-    return {**trajectory_record(0, reply)["turns"][0], "thought": thought, "parsed": list(actions),
+def turn(thought: str, *actions: str, parse: str = "ok", response: str = "") -> dict[str, Any]:
+    return {**trajectory_record(0, response)["turns"][0], "thought": thought, "parsed": list(actions),
             "executed": list(actions), "parse": parse}  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def told(run: Run) -> list[Trajectory]:
         run,
         [turn("There is a hole on the left", "Right"), turn("Now the goal is near", "Down", "Down")],
         [turn("The hole is far; the way left is free", "Left")],
-        [turn("Über das Café, step 12", "Up"), turn("", parse="no_think", reply="I slipped again")],
+        [turn("Über das Café, step 12", "Up"), turn("", parse="no_think", response="I slipped again")],
     )
 
 
@@ -69,7 +69,7 @@ def told(run: Run) -> list[Trajectory]:
         ('"the le*"', []),
         ("right", [0]),  # an action
         ("down*", [0]),
-        ("slipped", [2]),  # of a reply that could not be parsed
+        ("slipped", [2]),  # of a response that could not be parsed
         ("12", [2]),
         ("café", [2]),
         ('"unclosed left', []),

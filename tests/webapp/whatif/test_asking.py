@@ -42,7 +42,7 @@ def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, ro
 
 def test_an_edit_becomes_a_queued_row_with_the_place_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
     row = rows[3]
-    answer = ask(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", reply="unused")
+    answer = ask(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", response="unused")
     asked = WhatIf.objects.get()
     assert (answer.status_code, answer["Location"]) == (302, f"/runs/{row.run_id}/what-ifs/{asked.pk}/")
     assert (asked.state, asked.turn, asked.edit, asked.text) == ("queued", 0, "action", "Left || Up")
@@ -66,8 +66,8 @@ def test_lines_of_a_form_are_those_that_the_model_reads(browser: Client, rows: l
         ({"seed": "1e999"}, "is not a number"),
         ({"seed": "-1"}, "greater than or equal to 0"),
         ({"checkpoint": "../../etc"}, "checkpoint"),
-        ({"edit": "reply", "reply": "a\0b"}, "NUL"),
-        ({"edit": "reply", "reply": "x" * 60_000}, "at most 50000"),
+        ({"edit": "response", "response": "a\0b"}, "NUL"),
+        ({"edit": "response", "response": "x" * 60_000}, "at most 50000"),
     ],
 )
 def test_what_cannot_be_asked_is_said_on_the_form(

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 ('group_std', models.FloatField(null=True)),
                 ('kept', models.BooleanField(null=True)),
                 ('turns', models.PositiveIntegerField()),
-                ('reply_tokens', models.PositiveIntegerField()),
+                ('response_tokens', models.PositiveIntegerField()),
                 ('parse_failures', models.PositiveIntegerField()),
                 ('stop', models.CharField(max_length=20)),
                 ('shard', models.CharField(max_length=200)),

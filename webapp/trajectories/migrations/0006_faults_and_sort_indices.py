@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='trajectory',
-            index=models.Index(fields=['reply_tokens', 'id'], name='trajectorie_reply_t_9deca4_idx'),
+            index=models.Index(fields=['response_tokens', 'id'], name='trajectorie_respons_be4a41_idx'),
         ),
         migrations.AddIndex(
             model_name='trajectory',
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='trajectory',
-            index=models.Index(models.Func(models.F('group_std'), output_field=models.FloatField(), template='COALESCE(%(expressions)s, -1e+300)'), models.F('id'), name='trajectories_by_spread'),
+            index=models.Index(models.Func(models.F('group_std'), output_field=models.FloatField(), template='COALESCE(%(expressions)s, -1e+300)'), models.F('id'), name='trajectories_by_reward_std'),
         ),
         migrations.AddIndex(
             model_name='trajectory',

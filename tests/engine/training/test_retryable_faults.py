@@ -9,7 +9,7 @@ import pytest
 
 from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
-from engine.errors import MendableFault
+from engine.errors import RetryableFault
 from engine.events import Event, RunFailed, parse_event
 from engine.training.session import EXIT_FAILED, train
 from tests.engine.models import save_small_model
@@ -21,7 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def failure_of(model: Path, directory: Path, *sinks: Any, **changes: Any) -> RunFailed:
-    lake = {"kind": "frozen_lake", "max_reply_tokens": 8, "max_turns": 2}
+    lake = {"kind": "frozen_lake", "max_response_tokens": 8, "max_turns": 2}
     base = {"steps": 2, "threads": 1, "model": {"path": str(model)}, "environments": [lake]}
     small = {"rollout": {"groups": 2, "group_size": 2}, "evaluation": {"at_start": False, "final_episodes": 2}}
     config = build_config({**base, **small, **changes})
@@ -33,30 +33,30 @@ def failure_of(model: Path, directory: Path, *sinks: Any, **changes: Any) -> Run
 
 def lose_a_node(event: Event) -> None:
     if event.kind == "step_completed":
-        raise MendableFault("A node is gone.", remedy="See that the cluster is well.")
+        raise RetryableFault("A node is gone.", remedy="See that the cluster is well.")
 
 
-def test_what_broke_under_the_run_is_mendable(model: Path, tmp_path: Path) -> None:
+def test_what_broke_under_the_run_is_retryable(model: Path, tmp_path: Path) -> None:
     failed = failure_of(model, tmp_path, lose_a_node)
-    assert (failed.error, failed.message, failed.mendable) == ("MendableFault", "A node is gone.", True)
+    assert (failed.error, failed.message, failed.retryable) == ("RetryableFault", "A node is gone.", True)
     assert failed.remedy == "See that the cluster is well."
 
 
 def test_what_the_user_caused_is_not(model: Path, tmp_path: Path) -> None:
     far = {"kind": "sokoban", "parameters": {"boxes": 3, "rows": 8, "columns": 8, "depth": 30}, "max_actions": 1}
-    assert not failure_of(model, tmp_path / "config", environments=[far]).mendable
-    assert not failure_of(Path("/no/such/model"), tmp_path / "model").mendable
+    assert not failure_of(model, tmp_path / "config", environments=[far]).retryable
+    assert not failure_of(Path("/no/such/model"), tmp_path / "model").retryable
 
 
-def test_an_environment_that_exits_ends_the_run_with_a_word_and_is_not_mendable(
+def test_an_environment_that_exits_ends_the_run_with_a_word_and_is_not_retryable(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", "tests.engine.training.faulty:LeavingLake")
     failed = failure_of(model, tmp_path)
-    assert (failed.error, failed.message, failed.mendable) == ("SystemExit", "the ice broke", False)
+    assert (failed.error, failed.message, failed.retryable) == ("SystemExit", "the ice broke", False)
 
 
-def test_a_failure_from_before_there_was_the_word_is_not_mendable() -> None:
+def test_a_failure_from_before_there_was_the_word_is_not_retryable() -> None:
     head = '"kind": "run_failed", "seq": 1, "time": 1.0, "attempt": 1, "epoch": 0, "step": 0'
     event = parse_event(f'{{{head}, "error": "X", "message": ""}}')
-    assert isinstance(event, RunFailed) and not event.mendable
+    assert isinstance(event, RunFailed) and not event.retryable

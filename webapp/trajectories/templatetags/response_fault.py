@@ -1,4 +1,4 @@
-"""What was wrong in words: with a reply `{{ turn.parse|reply_fault }}`, with several `{{ row.faults|fault_kinds }}`."""
+"""What was wrong in words: with a response `{{ turn.parse|response_fault }}`, with several `{{ row.faults|fault_kinds }}`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webapp.trajectories.faults import kinds_in, words_of
 
 register = template.Library()
 
-register.filter("reply_fault", words_of)
+register.filter("response_fault", words_of)
 
 
 @register.filter
