@@ -41,8 +41,7 @@ def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
     ends = f"[{max(0.0, interval.low):.3f}, {min(1.0, interval.high):.3f}]" if interval else "one seed"
     collapsed = sum(result["collapsed_at"] is not None for result in results)
     return (
-        f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {ends} "
-        f"| {collapsed} of {len(results)} |"
+        f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {ends} | {collapsed} of {len(results)} |"
     )
 
 

@@ -1,7 +1,7 @@
 """Bootstrap interval of a mean of any shape, such as returns, which are skewed.
 
-A percentile bootstrap cannot leave the range of its data: of three training seeds it covers at most 75%. Below about ten
-units take `means.t_interval`.
+A percentile bootstrap cannot leave the range of its data: of three training seeds it covers at most 75%. Below about
+ten units take `means.t_interval`.
 """
 
 from __future__ import annotations

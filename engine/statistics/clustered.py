@@ -38,8 +38,8 @@ class SuccessInterval:
 def cluster_error(clusters: Clusters) -> float | None:
     """Standard error of the mean of all n scores, clustered by prompt: sqrt(C/(C-1) sum_c D_c^2) / n.
 
-    D_c is the sum of a cluster's deviations from the overall mean (Miller 2024, with the small-sample factor C/(C-1)). With clusters of one size this is the standard deviation of the cluster means over sqrt(C). None below two
-    clusters.
+    D_c is the sum of a cluster's deviations from the overall mean (Miller 2024, with the small-sample factor C/(C-1)).
+    With clusters of one size this is the standard deviation of the cluster means over sqrt(C). None below two clusters.
     """
     scores = [score for cluster in clusters for score in cluster]
     count = len(clusters)

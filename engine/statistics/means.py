@@ -1,7 +1,7 @@
 """Means over few independent scores, such as one score per training seed: Student's t and Welch's test.
 
-With three seeds, 1.96 standard errors instead of t make an interval 2.2 times too narrow; a bootstrap is no better below
-about ten.
+With three seeds, 1.96 standard errors instead of t make an interval 2.2 times too narrow. A bootstrap is no better
+below about ten.
 """
 
 from __future__ import annotations

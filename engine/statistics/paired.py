@@ -2,8 +2,8 @@
 intervals overlap.
 
 One episode per seed: `mcnemar` and `paired_rates`, from the discordant seeds, those that just one of the two solved.
-Several episodes per seed, or returns: `paired_difference` or `sign_flip_test` on each seed's means, since episodes of one
-seed are not independent.
+Several episodes per seed, or returns: `paired_difference` or `sign_flip_test` on each seed's means, since episodes of
+one seed are not independent.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def mcnemar_many(only_first: ArrayLike, only_other: ArrayLike) -> Floats:
 def paired_rates(only_first: int, only_other: int, seeds: int) -> Interval:
     """95% interval of `first rate - other rate` over `seeds` shared ones (Bonett and Price 2012).
 
-    Adds one to both discordant counts and two to the seeds, so that it has a width where no seed is discordant. 25 and 12
-    of 256: 0.0033 to 0.0974.
+    Adds one to both discordant counts and two to the seeds, so that it has a width where no seed is discordant. 25 and
+    12 of 256: 0.0033 to 0.0974.
     """
     low, high = paired_rates_many(only_first, only_other, seeds)
     return Interval(float(low), float(high))
@@ -76,18 +76,14 @@ def paired_difference(scores: Sequence[float], other: Sequence[float]) -> MeanDi
     test = ttest_1samp(differences, 0.0)
     low, high = test.confidence_interval(0.95)
     error = stdev(differences) / math.sqrt(len(differences))
-    return MeanDifference(
-        difference=mean, error=error, df=df, p=float(test.pvalue), low=float(low), high=float(high)
-    )
+    return MeanDifference(difference=mean, error=error, df=df, p=float(test.pvalue), low=float(low), high=float(high))
 
 
-def sign_flip_test(
-    scores: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = 20_000
-) -> float:
-    """Two-sided p that the mean difference is 0: twice the smaller tail over sign patterns of the differences (Fisher 1935).
+def sign_flip_test(scores: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = 20_000) -> float:
+    """Two-sided p of no mean difference (Fisher 1935): twice the smaller tail over sign patterns of the differences.
 
-    All 2^n patterns where these are at most `resamples`, else so many random ones, with the observed pattern counted. On
-    zeros and ones it equals `mcnemar`. For few or skewed differences, where t is not to be trusted.
+    All 2^n patterns where these are at most `resamples`, else that many random ones, with the observed pattern counted.
+    On zeros and ones it equals `mcnemar`. For few or skewed differences, where t is unreliable.
     """
     from scipy.stats import permutation_test
 

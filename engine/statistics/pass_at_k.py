@@ -10,8 +10,8 @@ from statistics import fmean
 def pass_at_k(samples: int, successes: int, k: int) -> float | None:
     """Unbiased estimate of the probability that at least one of `k` samples succeeds: 1 - C(n-c, k) / C(n, k).
 
-    Source: Chen et al. 2021 (arXiv 2107.03374), as a product, so that nothing overflows. None where fewer than `k` samples
-    were drawn. 3 successes in 10: pass@5 is 0.9167, where 1 - (1 - 0.3)^5 = 0.832 would be biased.
+    Source: Chen et al. 2021 (arXiv 2107.03374), as a product, so that nothing overflows. None where fewer than `k`
+    samples were drawn. 3 successes in 10: pass@5 is 0.9167, where 1 - (1 - 0.3)^5 = 0.832 would be biased.
     """
     _check(samples, successes, k)
     if samples < k:

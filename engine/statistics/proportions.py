@@ -1,7 +1,7 @@
 """Success rates: Wilson's interval for one, Newcombe's for the difference of two independent ones.
 
-Closed forms on arrays, so that a leaderboard of 10,000 rows takes about a millisecond; scipy has Wilson's for one rate at
-a time only, and Newcombe's not at all.
+Closed forms on arrays, so that a leaderboard of 10,000 rows takes about a millisecond; scipy has Wilson's for one rate
+at a time only, and Newcombe's not at all.
 """
 
 from __future__ import annotations

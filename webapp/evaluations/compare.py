@@ -55,7 +55,7 @@ class Result:
             return ""
         low, high = (f"{end * 100:+.1f}" for end in self.interval)
         verdict = "not significant" if self.interval.contains(0.0) else "significant"
-        return f"{self.difference * 100:+.1f} points ({low} to {high}): {verdict}"
+        return f"{self.difference * 100:+.1f} points (95% interval {low} to {high}): {verdict}"
 
 
 def _shown(cell: Evaluation) -> dict[str, Any]:
