@@ -385,6 +385,27 @@ export interface Point extends Position {
   highAt?: number | null;
 }
 
+/** A window of steps of a thinned curve, requested at full resolution. */
+export interface Detail {
+  from: number;
+  to: number;
+  points: Point[] | null;
+  asking?: boolean;
+}
+
+/** A metric's curve as far as it is known; `positions` are shared by the curves that came in one answer. */
+export interface Curve {
+  points: Point[] | null;
+  positions: Position[];
+  spans: [first: number, last: number, distance: number][];
+  seq: number; // the newest event that the answer knew of
+  thinned: boolean;
+  detail: Detail | null;
+  revision: number;
+  stale: boolean;
+  asking: boolean;
+}
+
 /** A point of a small chart. */
 export type StepPoint = Pick<Point, "step" | "y" | "first" | "low" | "high">;
 
@@ -406,17 +427,30 @@ export interface Ends {
 /** How the reader looks at charts. */
 export type View = Pick<
   RunView,
-  "axis" | "smoothing" | "outliers" | "window" | "revision" | "zooms" | "step" | "scales" | "turnLog"
-> & { theme?: number; range?: () => (number | Date)[] };
+  "axis" | "smoothing" | "outliers" | "window" | "revision" | "zooms" | "theme" | "step" | "scales" | "turnLog" | "range"
+>;
+
+/** Lines and signs over a chart, as Plotly takes them. */
+export interface Marks {
+  shapes: Record<string, unknown>[];
+  annotations: Record<string, unknown>[];
+}
+
+/** What marks are made from. */
+export interface MarkSource {
+  store: Pick<ChartStore, "alerts" | "settings" | "askers"> & { curves: { position(step: number): Position | null } };
+  view: Pick<View, "axis">;
+  css: Css;
+}
 
 /** What charts ask of curves; of several runs, `CurvesOfRuns` answers for all. */
-export type CurvesOfCharts = Pick<
+export type ChartCurves = Pick<
   Curves,
-  "want" | "isLoaded" | "revisionOf" | "points" | "position" | "ends" | "isSparse"
+  "want" | "zoom" | "isLoaded" | "revisionOf" | "points" | "position" | "ends" | "isSparse"
 >;
 
 export interface ChartStore {
-  curves: Curves;
+  curves: ChartCurves;
   evaluations: EvaluationCompleted[];
   alerts: AlertRaised[];
   settings: SettingsChanged[];
