@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import path
 
-from webapp.live.consumers import RunConsumer, RunsConsumer
+from webapp.run_pages.consumers import RunConsumer, RunsConsumer
 from webapp.whatif.consumer import WhatIfConsumer
 
 websocket_urlpatterns: list[Any] = [

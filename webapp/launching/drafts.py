@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import tomli_w
 from pydantic import ValidationError
 
 from engine.cluster.checks import look_at, this_machine
-from engine.config import DetectorsConfig, RunConfig, problems_by_field
+from engine.config import RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
@@ -164,23 +162,3 @@ def _seconds_per_step(config: RunConfig) -> float | None:
     ).values_list("seconds", "step")[:10]
     rates = [seconds / step for seconds, step in recent]
     return sum(rates) / len(rates) if rates else None
-
-
-def as_toml(config: RunConfig) -> str:
-    """The config as a file; the alert rules are left out where they are a new run's."""
-    data = config.model_dump(mode="json")
-    if config.detectors.rules == DetectorsConfig().rules:
-        del data["detectors"]["rules"]
-    return tomli_w.dumps(_without_none(data))
-
-
-def shell_command(run_directory: str = "runs/my-run") -> str:
-    return f"python -m engine train config.toml --run-dir {shlex.quote(run_directory)}"
-
-
-def _without_none(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _without_none(value) for key, value in data.items() if value is not None}
-    if isinstance(data, list):
-        return [_without_none(value) for value in data]
-    return data

@@ -1,4 +1,4 @@
-"""The form that imports rollouts, and the page of a run that was imported."""
+"""The form that imports rollouts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import Avg, Count, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from engine.foreign.run_directory import Report, Source, Split
-from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, UNINDEXED, import_run
-from webapp.run_pages.log_tail import tail
-from webapp.runs.models import Run
+from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, import_run
 
 SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}
 ERRORS_SHOWN = 20
-STEPS_SHOWN = 200
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -41,26 +37,6 @@ def import_form(request: HttpRequest) -> HttpResponse:
     if report.failed:
         messages.warning(request, f"{report.failed} of the lines could not be read. This page lists them.")
     return redirect("runs:detail", run.pk)
-
-
-def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
-    """What there is of an imported run: where it is from, its steps, and which lines could not be read."""
-    rows = run.trajectories.order_by().values("step", "split")
-    steps = rows.annotate(
-        count=Count("pk"),
-        mean=Avg("episode_return"),
-        low=Min("episode_return"),
-        high=Max("episode_return"),
-        groups=Count("group", distinct=True),
-        solved=Count("pk", filter=Q(success=True)),
-    )
-    context = {
-        "run": run,
-        "steps": list(steps.order_by("step", "split")[:STEPS_SHOWN]),
-        "log": tail(run.directory / "engine.log", 0)[0],
-        "waiting": Run.objects.filter(UNINDEXED, pk=run.pk).exists(),
-    }
-    return render(request, "run_pages/imported.html", context)
 
 
 def _problem(files: list[UploadedFile[bytes]]) -> str:

@@ -8,22 +8,18 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
 from webapp.audit.services import record
+from webapp.runs.indexing import send_for_index
 from webapp.runs.models import Run
 from webapp.runs.names import memorable_name
 from webapp.runs.states import RunState
-from workers.app import INDEX, app
 
 PRESET = "imported"
 MOST_MEGABYTES = 64
 MOST_FILES = 100
-# their files are not all in rows: nobody has begun, or one is at it, or was and is gone
-UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 
 def import_run(
@@ -61,15 +57,6 @@ def import_run(
         raise
     transaction.on_commit(lambda: send_for_index(run.pk))
     return run, report
-
-
-def send_for_index(run_id: str) -> bool:
-    """Asks a worker to bring the run's files into rows. With no broker it waits: `tend` looks for such runs."""
-    try:
-        app.signature(INDEX, args=[run_id]).apply_async(retry=False)
-    except (OperationalError, OSError):
-        return False
-    return True
 
 
 def _config(report: Report) -> dict[str, Any]:

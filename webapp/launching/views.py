@@ -16,6 +16,8 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.launching import drafts, more_environments
 from webapp.launching.presets import RunPreset, run_presets
 from webapp.runs import forks, services
+from webapp.runs.config_file import as_toml, shell_command
+from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number
 
@@ -77,8 +79,8 @@ def check(request: HttpRequest) -> HttpResponse:
     if made.config is not None:
         answer |= {
             "summary": drafts.summary(made.config),
-            "toml": drafts.as_toml(made.config),
-            "command": drafts.shell_command(),
+            "toml": as_toml(made.config),
+            "command": shell_command(),
         }
     return JsonResponse(answer)
 
@@ -167,10 +169,13 @@ def _step(text: str) -> int | None:
 
 
 def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
-    """What the form begins with: nothing, a run's configuration, or that of a fork from its checkpoint."""
+    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now."""
     if source is None:
         return {}
-    return config_form.flatten(source.config) if step is None else forks.form_values(source, step)
+    if step is None:
+        return config_form.flatten(source.config)
+    values = config_form.flatten(current(source).model_dump(mode="json"))
+    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
 
 
 def _rules_of(source: Run | None, preset: RunPreset) -> Any:

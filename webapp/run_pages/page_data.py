@@ -12,12 +12,12 @@ from engine.verdict.format_changes import explain_format_changes
 from engine.verdict.regimes import REGIMES
 from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
-from webapp.launching.drafts import as_toml, shell_command
 from webapp.panels.presets import PRESETS
 from webapp.run_pages.page_state import page_state
+from webapp.run_pages.settings_form import fields_with_values
 from webapp.run_pages.tab_settings import watching_facts
+from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
-from webapp.runs.live_settings import fields_with_values
 from webapp.runs.models import Run
 from webapp.runs.verdicts import recorded_verdict, status_of
 from webapp.trajectories.models import Trajectory

@@ -5,7 +5,7 @@ import { stepsShown } from "../../charts/step_window.js";
 import { element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { label } from "../../core/glossary.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 import { SmallLines } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { showText } from "../../core/visible_text.js";
@@ -53,7 +53,7 @@ export class RolloutsTab {
   showChanges(verdict) {
     this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
     const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
-    refill(this.signs, rows, (one) => one.dataset.sign);
+    refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }
 
   changeRow({ key, title, unit, step, baseline, value, now, holds, main_case: mainCase }) {
