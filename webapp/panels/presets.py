@@ -28,7 +28,7 @@ PRESETS: tuple[PanelPreset, ...] = (
         answers="Is it about to break?",
         charts=(
             Chart("Success", ("rollout/success",)),
-            Chart("In-group reward spread", ("reward/within_group_std",)),
+            Chart("Within-group reward std", ("reward/within_group_std",)),
             Chart("Policy entropy", ("policy/entropy",)),
             Chart("Gradient norm", ("optim/grad_norm", "optim/critic_grad_norm")),
             Chart("KL", ("policy/kl", "policy/kl_to_reference", "policy/sampler_kl")),
@@ -56,7 +56,7 @@ PRESETS: tuple[PanelPreset, ...] = (
         answers="What does the filter leave to learn from?",
         charts=(
             *_each("filter/kept_ratio", "filter/kept_groups", "filter/threshold"),
-            Chart("Groups without spread", ("filter/zero_groups", "filter/refilled_groups")),
+            Chart("Zero-variance groups", ("filter/zero_groups", "filter/refilled_groups")),
             *_each("reward/within_group_std", "rollout/zero_variance_share", "filter/*"),
         ),
     ),

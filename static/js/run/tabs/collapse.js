@@ -121,7 +121,7 @@ function factRows(now, regime) {
     ["MI / ln N", number(now.mi)],
     ["MI", `${number(now.nats)} of ${number(now.ceiling)} nats`],
     ["H(Z|X)", number(now.h)],
-    ["Retrieval above chance", `${number(now.retrieval)} of ${number(1 - now.chance)}`],
+    ["Retrieval accuracy above chance", `${number(now.retrieval)} of ${number(1 - now.chance)}`],
     ["Thoughts scored (M)", number(now.samples)],
     ["Prompts (N)", number(now.prompts)],
     ["Turns with a thought", percent(now.valid)],

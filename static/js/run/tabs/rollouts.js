@@ -29,7 +29,7 @@ export class RolloutsTab {
       show: percent,
       whyEmpty: "No response has been malformed so far.",
     });
-    this.invalid = chart("Unknown actions, share of responses", { show: percent });
+    this.invalid = chart("Invalid actions, share of responses", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
   }
