@@ -2,30 +2,37 @@
 
 import { element, svg } from "../core/dom.js";
 import { number } from "../core/format.js";
+import { textAt, ticks } from "../charts/small_chart.js";
 import { regimeTexts } from "./regimes.js";
-import { ticks, words } from "../charts/small_chart.js";
+
+/** @import { RegimeBorders } from "../types.js" */
+/** @import { Reading } from "./regimes.js" */
 
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
 const TRAIL = 12;
 const MANY = 600; // readings: of more, those that lie on another's dot have none
 const CELL = 4; // pixels
 
-// The name of an area where there is room for it, or its first word; the key below the map names all of them.
+/** @typedef {{ found: Reading[], borders: RegimeBorders, step: number, unit: string }} MapContent */
+
+/**
+ * The name of an area where there is room for it, or its first word; the key below the map names all of them.
+ * @param {string} name
+ * @param {number} left
+ * @param {number} right
+ * @param {number} top
+ */
 function labelled(name, left, right, top) {
   const fits = [name, name.split(" ")[0]].find((one) => right - left > 14 + 7.2 * one.length);
-  return fits ? [words("regime-label", left + 8, top + 18, fits)] : [];
+  return fits ? [textAt("regime-label", left + 8, top + 18, fits)] : [];
 }
 
+/** @param {string} key */
 const classOf = (key) => `regime regime--${key.replaceAll("_", "-")}`;
 
 export function regimeKey() {
   const rows = Object.entries(regimeTexts()).map(([key, { title, description }]) =>
-    element(
-      "li",
-      {},
-      swatchOf("rect", classOf(key)),
-      element("span", {}, element("b", {}, title), ` ${description}`),
-    ),
+    element("li", {}, swatchOf("rect", classOf(key)), element("span", {}, element("b", {}, title), ` ${description}`)),
   );
   return element(
     "ul",
@@ -40,6 +47,10 @@ export function regimeKey() {
   );
 }
 
+/**
+ * @param {"rect" | "diamond"} shape
+ * @param {string} name
+ */
 function swatchOf(shape, name) {
   const drawn =
     shape === "rect"
@@ -49,6 +60,20 @@ function swatchOf(shape, name) {
 }
 
 export class RegimeMap {
+  /** @type {MapContent | undefined} */
+  shown = undefined;
+  /** @type {number} */
+  width = 0;
+  /** @type {number} */
+  height = 0;
+  /** @type {{ widest: number, lowest: number, highest: number }} */
+  extent = { widest: 1, lowest: 0, highest: 1 };
+  /** @type {(h: number) => number} */
+  x = () => 0;
+  /** @type {(mi: number) => number} */
+  y = () => 0;
+
+  /** @param {(step: number) => void} onStep */
   constructor(onStep) {
     this.onStep = onStep;
     this.texts = regimeTexts();
@@ -58,7 +83,7 @@ export class RegimeMap {
     }).observe(this.root);
   }
 
-  // {found, borders, step, unit}
+  /** @param {MapContent} shown */
   draw(shown) {
     this.shown = shown;
     this.width = this.root.clientWidth || 480;
@@ -67,8 +92,8 @@ export class RegimeMap {
     const widest = Math.max(borders.blow_up * 1.08, ...found.map((one) => one.h * 1.05));
     const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));
     const room = { x: this.width - MARGIN.left - MARGIN.right, y: this.height - MARGIN.top - MARGIN.bottom };
-    this.x = (h) => MARGIN.left + (room.x * h) / widest;
-    this.y = (mi) => MARGIN.top + room.y * (1 - (mi - lowest) / (1.03 - lowest));
+    this.x = (/** @type {number} */ h) => MARGIN.left + (room.x * h) / widest;
+    this.y = (/** @type {number} */ mi) => MARGIN.top + room.y * (1 - (mi - lowest) / (1.03 - lowest));
     this.extent = { widest, lowest, highest: 1.03 };
     this.root.replaceChildren(
       svg(
@@ -82,13 +107,20 @@ export class RegimeMap {
     );
   }
 
+  /** @param {MapContent} mapContent */
   description({ found, step }) {
     const at = found.findLast((one) => one.step <= step);
     return at ? `Regime map: at step ${at.step} ${this.texts[at.regime].title}` : "Regime map without readings";
   }
 
+  /** @param {RegimeBorders} borders */
   areas({ entropy: h, mutual_information: mi, blow_up: end }) {
     const { widest, lowest, highest } = this.extent;
+    /**
+     * @param {string} key
+     * @param {number[]} xs
+     * @param {number[]} ys
+     */
     const area = (key, [x0, x1], [y0, y1]) => {
       const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)];
       const rect = svg("rect", {
@@ -111,17 +143,18 @@ export class RegimeMap {
     ];
   }
 
+  /** @param {string} unit */
   axes(unit) {
     const bottom = this.height - MARGIN.bottom;
     const right = this.width - MARGIN.right;
     const across = ticks(0, this.extent.widest, Math.max(3, Math.floor(this.width / 110)));
     return [
-      ...across.map((value) => words("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
+      ...across.map((value) => textAt("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
       ...[0, 0.25, 0.5, 0.75, 1].map((value) =>
-        words("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
+        textAt("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
       ),
       svg("line", { class: "regime-zero", x1: MARGIN.left, x2: right, y1: this.y(0), y2: this.y(0) }),
-      words("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
+      textAt("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
       svg(
         "text",
         { class: "regime-axis", transform: `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)` },
@@ -130,6 +163,7 @@ export class RegimeMap {
     ];
   }
 
+  /** @param {MapContent} mapContent */
   trail({ found, step }) {
     const past = found.filter((one) => one.step <= step).slice(-TRAIL - 1);
     return past.slice(1).map((one, index) =>
@@ -144,16 +178,18 @@ export class RegimeMap {
     );
   }
 
+  /** @param {MapContent} mapContent */
   dots({ found, step }) {
     const now = found.findLastIndex((one) => one.step <= step);
     const shown = found.length > MANY ? this.seen(found, now) : found.map((_, index) => index);
+    /** @type {SVGElement[]} */
     const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], index - now));
     if (now < 0) return drawn;
     const at = found[now];
     const left = this.x(at.h) > this.width - 90;
     drawn.push(
       this.dot(at, 0),
-      words(
+      textAt(
         `regime-now${left ? " regime-now--left" : ""}`,
         this.x(at.h) + (left ? -11 : 11),
         this.y(at.mi) - 7,
@@ -163,7 +199,11 @@ export class RegimeMap {
     return drawn;
   }
 
-  // Indices of the readings to draw: the newest on each spot, and those of the trail.
+  /**
+   * Indices of the readings to draw: the newest on each spot, and those of the trail.
+   * @param {Reading[]} found
+   * @param {number} now
+   */
   seen(found, now) {
     const spots = new Map();
     found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
@@ -171,7 +211,11 @@ export class RegimeMap {
     return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
   }
 
-  // `age` is 0 for the selected step, negative before it, positive after it
+  /**
+   * `age` is 0 for the selected step, negative before it, positive after it.
+   * @param {Reading} one
+   * @param {number} age
+   */
   dot(one, age) {
     const kind = age === 0 ? "now" : age > 0 ? "later" : "past";
     const opacity = age < 0 ? Math.max(0.16, 0.85 + age * 0.06).toFixed(2) : 1;
@@ -181,7 +225,7 @@ export class RegimeMap {
       ? svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, transform: `rotate(45 ${x} ${y})` })
       : svg("circle", { cx: x, cy: y, r });
     shape.setAttribute("class", `regime-dot regime-dot--${kind}${broken ? " regime-dot--broken" : ""}`);
-    shape.setAttribute("fill-opacity", opacity);
+    shape.setAttribute("fill-opacity", String(opacity));
     shape.append(
       svg(
         "title",

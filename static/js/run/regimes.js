@@ -1,13 +1,26 @@
 // Readings of the collapse diagnostics, each with its regime. Regimes and their borders are the server's: this compares
 // nothing with a number.
 
+import { jsonOf } from "../core/dom.js";
+import { percent } from "../core/format.js";
+import { getJson } from "../core/requests.js";
+
+/** @import { RegimeColumns, RegimeText, StepRow } from "../types.js" */
+
 /**
- * @typedef {{entropy: number, blow_up: number, mutual_information: number, valid_thoughts: number | null}} Borders
- * @typedef {{title: string, description: string}} RegimeText
- * @typedef {{borders: Borders | null, steps: number[], regimes: string[], format_broken: boolean[], explanation: string}} RegimeMap
- * @typedef {{step: number, metrics: Record<string, number>}} Step
- * @typedef {{step: number, h: number, mi: number, regime: string, broken: boolean, nats: number, ceiling: number,
- *   valid: number, samples: number, prompts: number, retrieval: number, chance: number}} Reading
+ * @typedef {object} Reading
+ * @property {number} step
+ * @property {number} h
+ * @property {number} mi
+ * @property {string} regime
+ * @property {boolean} broken whether fewer turns have a thought than at the start
+ * @property {number} nats
+ * @property {number} ceiling
+ * @property {number} valid
+ * @property {number} samples
+ * @property {number} prompts
+ * @property {number} retrieval
+ * @property {number} chance
  */
 
 /** @type {Record<string, string>} */
@@ -18,7 +31,7 @@ const ENTROPY = { thought: "collapse/conditional_entropy", token: "collapse/cond
  * @returns {Record<string, RegimeText>}
  */
 export function regimeTexts() {
-  return JSON.parse(document.getElementById("regimes")?.textContent ?? "{}");
+  return jsonOf("regimes");
 }
 
 /** The regimes of a run, requested again only when there is a newer reading. */
@@ -26,7 +39,7 @@ export class RegimesOfRun {
   /** @param {string} run */
   constructor(run) {
     this.address = `/api/v1/runs/${run}/regimes`;
-    /** @type {Map<string, {mark: string, found: RegimeMap}>} */
+    /** @type {Map<string, {mark: string, found: RegimeColumns}>} */
     this.known = new Map();
   }
 
@@ -34,15 +47,12 @@ export class RegimesOfRun {
    * Null when they cannot be had now and never were. `mark` changes with every new reading.
    * @param {string} per thought or token
    * @param {string} mark
-   * @returns {Promise<RegimeMap | null>}
+   * @returns {Promise<RegimeColumns | null>}
    */
   async find(per, mark) {
     const known = this.known.get(per);
     if (known?.mark === mark) return known.found;
-    const answer = await fetch(`${this.address}?per=${per}`, { headers: { Accept: "application/json" } }).catch(
-      () => null,
-    );
-    const found = answer?.ok ? await answer.json().catch(() => null) : null;
+    const found = await getJson(`${this.address}?per=${per}`);
     if (found) this.known.set(per, { mark, found });
     return found ?? known?.found ?? null;
   }
@@ -50,9 +60,9 @@ export class RegimesOfRun {
 
 /**
  * The steps with diagnostics whose regime is known, in order.
- * @param {Step[]} steps
+ * @param {StepRow[]} steps
  * @param {string} per thought or token
- * @param {RegimeMap} map
+ * @param {RegimeColumns} map
  * @returns {Reading[]}
  */
 export function readings(steps, per, map) {
@@ -93,6 +103,6 @@ export function describeRegime(found, now, texts) {
   const { title, description } = texts[now.regime];
   const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;
   const after = before ? `, after ${texts[before.regime].title.toLowerCase()}` : "";
-  const broken = now.broken ? ` The format is breaking: ${(100 * now.valid).toFixed(1)}% of turns have a thought.` : "";
+  const broken = now.broken ? ` The format is breaking: ${percent(now.valid)} of turns have a thought.` : "";
   return `${title} ${long}${after}: ${description}.${broken}`;
 }

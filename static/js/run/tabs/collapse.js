@@ -7,7 +7,7 @@ import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
 import { regimeKey, RegimeMap } from "../regime_map.js";
 import { describeRegime, readings, RegimesOfRun, regimeTexts } from "../regimes.js";
-import { SmallLines } from "../../charts/small_chart.js";
+import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../empty_state.js";
@@ -30,14 +30,14 @@ export class CollapseTab {
     this.borders = place("borders");
     place("scrubber").append(this.scrubber.root);
     place("map").append(this.map.root, regimeKey());
-    this.retrieval = new SmallLines({
+    this.retrieval = new SmallChart({
       title: label("collapse/retrieval_above_chance"),
       low: 0,
       high: 1,
       onStep: choose,
     });
-    this.samples = new SmallLines({ title: label("collapse/samples"), low: 0, onStep: choose });
-    this.ratio = new SmallLines({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
+    this.samples = new SmallChart({ title: label("collapse/samples"), low: 0, onStep: choose });
+    this.ratio = new SmallChart({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
     place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
     this.gradients = new GradientBuckets(place("gradients"), facts, choose);
     this.templates = new TemplatesPanel(place("templates"), addresses, facts, choose);
@@ -65,7 +65,7 @@ export class CollapseTab {
     const found = map?.borders ? readings(store.steps, per, map) : [];
     this.body.hidden = !found.length;
     this.why.hidden = found.length > 0;
-    if (!found.length) {
+    if (!map?.borders || !found.length) {
       const why = whyNoEstimate(this.facts, state, store);
       this.why.textContent = why.text;
       this.why.dataset.kind = why.kind;
