@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from engine.errors import RunDirectoryError
+from engine.events import TrajectoriesRecorded
 from engine.rollout.action_parser import WELL_FORMED
 from engine.rollout.shards import Frame, survey
 from webapp.runs.models import Run
@@ -30,13 +31,13 @@ class ShardRows:
     lost: list[LostTrajectory] = field(default_factory=list)
 
 
-def read_shard(run: Run, payload: dict[str, Any]) -> ShardRows:
+def read_shard(run: Run, recorded: TrajectoriesRecorded) -> ShardRows:
     """The rows of the shard that a `trajectories_recorded` event tells of. It never raises for what a file holds."""
-    loss = _Losses(run, payload)
+    loss = _Losses(run, recorded)
     found = ShardRows()
     try:
-        for frame in survey(inside(run.directory, payload["path"])):
-            _index(run, payload["path"], frame, found, loss)
+        for frame in survey(inside(run.directory, recorded.path)):
+            _index(run, recorded.path, frame, found, loss)
     except FileNotFoundError:
         loss.rest(found, "The file is gone.")
     except OSError as error:
@@ -74,15 +75,15 @@ def _index(run: Run, shard: str, frame: Frame, found: ShardRows, loss: _Losses) 
 class _Losses:
     """Rows of what a shard lost, with the step and split of its event."""
 
-    def __init__(self, run: Run, payload: dict[str, Any]) -> None:
-        self.run, self.payload = run, payload
+    def __init__(self, run: Run, recorded: TrajectoriesRecorded) -> None:
+        self.run, self.recorded = run, recorded
 
     def of(self, frame: Frame, why: str) -> LostTrajectory:
         return self._row(offset=frame.offset, why=f"The shard is damaged: {why}.", **_known(frame.identity))
 
     def rest(self, found: ShardRows, why: str) -> None:
         """Those that neither were read nor are named as lost."""
-        missing = self.payload["count"] - len(found.trajectories) - len(found.lost)
+        missing = self.recorded.count - len(found.trajectories) - len(found.lost)
         if missing > 0:
             found.lost.append(self._row(count=missing, why=why))
 
@@ -90,8 +91,10 @@ class _Losses:
         remedy = (
             f"Bring the file back from a copy of the run directory, then: python manage.py rebuild_run {self.run.pk}"
         )
-        place = {name: self.payload[name] for name in ("step", "split")}
-        return LostTrajectory(run=self.run, shard=self.payload["path"], remedy=remedy, **place, **values)
+        recorded = self.recorded
+        return LostTrajectory(
+            run=self.run, shard=recorded.path, step=recorded.step, split=recorded.split, remedy=remedy, **values
+        )
 
 
 def _known(identity: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from engine.events import Event, parse_event
+from engine.events import Event, TrajectoriesRecorded, parse_event
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
         except ValidationError:
             damaged += 1
         else:
-            if event.kind == "trajectories_recorded" and events:
+            if isinstance(event, TrajectoriesRecorded) and events:
                 break
             events.append(event)
         end += len(line) + 1

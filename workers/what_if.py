@@ -16,6 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from engine.what_if.events import Failed, Finished, Refused
 from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
@@ -34,8 +35,7 @@ LOADING_SECONDS = 300.0  # beside the seconds of sampling that the engine holds 
 POLL_SECONDS = 0.2
 GLANCE_SECONDS = 0.05  # the engine gathers words for as long
 SWEEP_SECONDS = 30.0
-ENDINGS = {"finished": State.FINISHED, "refused": State.REFUSED, "failed": State.FAILED}
-ENVELOPE = ("seq", "kind", "time", "message", "remedy")  # of a message of the engine; the rest is what came of it
+SUMMARY = {"turns", "success", "episode_return", "stop"}  # fields of the last event that the row has
 Outcome = dict[str, Any]  # fields of the row
 
 
@@ -136,16 +136,17 @@ def _why_broken_off(asked: WhatIf, *, late: bool, shutdown: bool) -> Outcome | N
 
 def _outcome(asked: WhatIf, exit_status: int) -> Outcome:
     """What the engine's last message says, or what its log ends with."""
-    last: dict[str, Any] = {"seq": 0}
-    while told := services.events_after(asked, last["seq"]):
-        last = told[-1]
-    state = ENDINGS.get(last.get("kind", ""))
-    if state is None:
-        words = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
-        return _failed(f"The engine ended with exit status {exit_status} and said nothing.", " ".join(words)[:500])
-    summary = {name: value for name, value in last.items() if name not in ENVELOPE}
-    message = _storable(last.get("message") or last.get("note") or "")
-    return {"state": state, "message": message, "remedy": _storable(last.get("remedy", "")), "summary": summary}
+    match services.last_event(asked):
+        case Finished() as event:
+            summary = event.model_dump(include=SUMMARY)
+            return {"state": State.FINISHED, "message": _storable(event.note), "summary": summary}
+        case Refused(message=message, remedy=remedy):
+            return {"state": State.REFUSED, "message": _storable(message), "remedy": _storable(remedy)}
+        case Failed(message=message, remedy=remedy):
+            return _failed(_storable(message), _storable(remedy))
+        case _:
+            lines = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
+            return _failed(f"The engine exited with status {exit_status} and no result.", " ".join(lines)[:500])
 
 
 def _storable(text: str) -> str:

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
-from typing import Any, Literal
+from typing import Any
 
-from engine.events import EVENT
+from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
 from engine.rollout.shards import write_shard
 
-Split = Literal["train", "validation"]
 Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
 UNNAMED = "imported"
@@ -63,7 +62,7 @@ def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split 
     ones, as RAGEN exports them, and the others are of training.
     """
     report = Report()
-    steps: dict[tuple[int, str], list[Rollout]] = {}
+    steps: dict[tuple[int, Split], list[Rollout]] = {}
     for source in sources:
         for rollout in _read(source, report):
             step = rollout.step if rollout.step is not None else _step_of_name(source.name)
@@ -95,20 +94,20 @@ def _step_of_name(name: str) -> int:
     return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else 0
 
 
-def _write(steps: dict[tuple[int, str], list[Rollout]], directory: Path, report: Report) -> None:
+def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, report: Report) -> None:
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
-        events.emit("run_started", step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0)
+        events.emit(RunStarted(step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0))
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
             environments.update(record["environment"] for record in records)
             shard = f"trajectories/{split}/step_{step}.jsonl.zst"
             write_shard(directory / shard, records)
             if split == "train":
-                events.emit("step_completed", step=step, metrics=_metrics(records), tokens=0, seconds=0.0)
-            events.emit("trajectories_recorded", step=step, split=split, path=shard, count=len(records))
-        events.emit("run_finished", step=last, outcome="completed", reason=report.in_words())
+                events.emit(StepCompleted(step=step, metrics=_metrics(records), tokens=0, seconds=0.0))
+            events.emit(TrajectoriesRecorded(step=step, split=split, path=shard, count=len(records)))
+        events.emit(RunFinished(step=last, outcome="completed", reason=report.in_words()))
     report.environments = [name for name, _ in environments.most_common()]
 
 
@@ -124,10 +123,10 @@ class _Events:
     def __exit__(self, *_: object) -> None:
         self.file.close()
 
-    def emit(self, kind: str, *, step: int, **fields: Any) -> None:
+    def emit(self, event: Event) -> None:
         self.seq += 1
-        head = {"kind": kind, "seq": self.seq, "time": time.time(), "attempt": 1, "epoch": 0, "step": step}
-        self.file.write(EVENT.validate_python({**head, **fields}).model_dump_json() + "\n")
+        recorded = event.stamped(seq=self.seq, time=time.time(), attempt=1, epoch=0)
+        self.file.write(recorded.model_dump_json() + "\n")
 
 
 def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:

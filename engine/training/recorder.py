@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.config import RunConfig
+from engine.events import Split, TrajectoriesRecorded, TrajectoriesRemoved
 from engine.rollout.capture import CAPTURE_STREAM, SPLIT_STREAM, choose, counted
 from engine.rollout.records import record_of
 from engine.rollout.shards import write_shard
@@ -18,18 +18,6 @@ from engine.training.run_directory import EventLog, RunDirectory
 MEGABYTE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
-    """What was written of a step, as its event tells it."""
-
-    split: str
-    step: int
-    path: Path
-    count: int
-    dropped: int
-    reasons: dict[str, int]
-
-
 class Recorder:
     """`piece` is the text of a token. Choosing draws from a stream of its own: it changes nothing of the training."""
 
@@ -38,7 +26,7 @@ class Recorder:
 
     def training(
         self, step: int, trajectories: Sequence[Trajectory], credited: Mapping[int, list[float]]
-    ) -> Recording | None:
+    ) -> TrajectoriesRecorded | None:
         """None in a step that is not one to record. `credited` has the advantages of those that were trained on."""
         every = self.config.capture.every
         if not every or (step - 1) % every:
@@ -54,35 +42,27 @@ class Recorder:
 
         return self._write("train", step, trajectories, about)
 
-    def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> Recording | None:
+    def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> TrajectoriesRecorded | None:
         if not self.config.capture.every:
             return None
         return self._write("validation", step, trajectories, lambda _: {})
 
-    def tell(self, recording: Recording | None, events: EventLog) -> None:
-        """Says what was recorded, then removes what is beyond the run's retention and says that."""
-        if recording is None:
+    def report(self, recorded: TrajectoriesRecorded | None, events: EventLog) -> None:
+        """Emits what was recorded, then removes what exceeds the run's retention and emits that."""
+        if recorded is None:
             return
-        events.emit(
-            "trajectories_recorded",
-            step=recording.step,
-            split=recording.split,
-            path=self._relative(recording.path),
-            count=recording.count,
-            dropped=recording.dropped,
-            reasons=recording.reasons,
-        )
+        events.emit(recorded)
         beyond = list(self._beyond_retention())
         if beyond:
             size = sum(path.stat().st_size for path in beyond)
             for path in beyond:
                 path.unlink()
             paths = [self._relative(path) for path in beyond]
-            events.emit("trajectories_removed", step=recording.step, paths=paths, bytes=size)
+            events.emit(TrajectoriesRemoved(step=recorded.step, paths=paths, bytes=size))
 
     def _write(
-        self, split: str, step: int, trajectories: Sequence[Trajectory], about: Callable[[int], dict[str, Any]]
-    ) -> Recording:
+        self, split: Split, step: int, trajectories: Sequence[Trajectory], about: Callable[[int], dict[str, Any]]
+    ) -> TrajectoriesRecorded:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
         path = self.directory.shard(split, step)
@@ -93,8 +73,14 @@ class Recorder:
                 for place, reason in kept.items()
             ],
         )
-        dropped = len(trajectories) - len(kept)
-        return Recording(split=split, step=step, path=path, count=len(kept), dropped=dropped, reasons=counted(kept))
+        return TrajectoriesRecorded(
+            step=step,
+            split=split,
+            path=self._relative(path),
+            count=len(kept),
+            dropped=len(trajectories) - len(kept),
+            reasons=counted(kept),
+        )
 
     def _beyond_retention(self) -> Iterator[Path]:
         """Shards to remove: all but the newest `keep_steps` of each split, then the oldest until the rest fits."""

@@ -23,6 +23,7 @@ from engine.rollout.records import record_of
 from engine.rollout.shards import read_record, write_shard
 from engine.rollout.types import Response
 from engine.training.checkpoint import load_policy
+from engine.what_if.events import Failed, Finished, Loading, PromptBuilt, Refused, Replayed, TurnPlayed
 from engine.what_if.fork import EditedWindow, Fork, ForkSampler, check_end, check_prompt, fork_of
 from engine.what_if.output import Output
 from engine.what_if.request import TRAJECTORY, WhatIfRequest
@@ -43,9 +44,10 @@ def ask_what_if(request_path: Path, folder: Path) -> int:
         _play(_read(request_path), output)
         return EXIT_DONE
     except StarboardError as error:
-        output.tell("refused", message=error.message, remedy=error.remedy)
+        output.emit(Refused(message=error.message, remedy=error.remedy))
     except Exception as error:  # the environment is somebody's code, and the model anything
-        output.tell("failed", message=f"{type(error).__name__}: {error}"[:1000], remedy="engine.log says where.")
+        message = f"{type(error).__name__}: {error}"[:1000]
+        output.emit(Failed(message=message, remedy="The traceback is in engine.log."))
         raise
     finally:
         output.close()
@@ -66,7 +68,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     record = read_record(run_dir / request.shard, request.offset, request.length)
     environment = _environment(config, record)
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
-    output.tell("loading", device=device, checkpoint=request.checkpoint, model=config.model.path)
+    output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
     torch.set_num_threads(config.threads or os.cpu_count() or 1)
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
@@ -155,15 +157,15 @@ class Telling:
         self.look()
         self.said = ""
         if turn == self.fork.turn:
-            self.output.tell("replayed", turns=turn)
+            self.output.emit(Replayed(turns=turn))
         if turn >= self.fork.turn:
-            self.output.tell("prompt", turn=turn, text=self.context.text(ids))
+            self.output.emit(PromptBuilt(turn=turn, text=self.context.text(ids)))
 
     def hear(self, ids: list[int], whole: bool) -> None:
         self.tokens += 1
         text = self.context.response_text(ids)
         if not text.endswith(UNFINISHED):
-            self.output.say(len(self.player.trajectory.turns), text[len(self.said) :])
+            self.output.add_text(len(self.player.trajectory.turns), text[len(self.said) :])
             self.said = text
         if whole:
             return
@@ -177,14 +179,15 @@ class Telling:
         turns = self.player.trajectory.turns
         for index in range(self.told, len(turns)):
             turn = turns[index]
-            self.output.tell(
-                "turn",
-                turn=index,
-                response=turn.response,
-                parse=turn.parsed.case,
-                executed=turn.executed,
-                reward=turn.reward,
-                penalty=turn.penalty,
+            self.output.emit(
+                TurnPlayed(
+                    turn=index,
+                    response=turn.response,
+                    parse=turn.parsed.case,
+                    executed=turn.executed,
+                    reward=turn.reward,
+                    penalty=turn.penalty,
+                )
             )
         self.told = max(self.told, len(turns))
 
@@ -207,13 +210,14 @@ def _finish(
     if "what_if" in fork.record:
         record["what_if"]["after"] = fork.record["what_if"]
     write_shard(output.folder / TRAJECTORY, [record])
-    output.tell(
-        "finished",
-        turns=len(trajectory.turns),
-        success=trajectory.success,
-        episode_return=trajectory.raw_return,
-        stop=record["stop"],
-        note=stopped,
+    output.emit(
+        Finished(
+            turns=len(trajectory.turns),
+            success=trajectory.success,
+            episode_return=trajectory.raw_return,
+            stop=record["stop"],
+            note=stopped,
+        )
     )
 
 

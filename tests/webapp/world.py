@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
+from engine.events import AlertRaised, RunFailed
 from engine.rollout.shards import read_records, write_shard
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
@@ -82,18 +83,13 @@ def _report(run: Run, text: str) -> None:
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
         )
-    alert = {
-        "kind": "alert_raised", "seq": ALERT_SEQ, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
-        "rule": "entropy", "severity": "warn", "metric": "policy/entropy", "value": 0.5, "action": "notify",
-    }  # fmt: skip
-    Alert.objects.create(
-        run=run, seq=ALERT_SEQ, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert
-    )
-    failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
-    for event in (alert, failed):
-        RunEvent.objects.create(
-            run=run, seq=event["seq"], step=2, time=event["time"], kind=event["kind"], payload=event
-        )
+    alert = AlertRaised(
+        seq=ALERT_SEQ, step=2, time=1.0, attempt=1, message=text, rule="entropy", severity="warn",
+        metric="policy/entropy", value=0.5,
+    )  # fmt: skip
+    Alert.of(run, alert).save()
+    RunEvent.of(run, alert).save()
+    RunEvent.of(run, RunFailed(seq=5, step=2, time=2.0, attempt=1, error=text, message=text, remedy=text)).save()
     Evaluation.objects.create(
         run=run, step=2, time=2.0, environment=tag, episodes=10, successes=5, success=0.5, low=0.2, high=0.8,
         mean_return=0.5, first_seed=1, temperature=1.0, final=True,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from engine.events import RunFailed, RunFinished
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -123,25 +124,26 @@ def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.M
 # --- endings ---
 
 
+LastEvent = RunFinished | RunFailed | None
 QUIET: dict[str, Any] = {"begun": True, "stop_asked": False, "interrupted": False, "log": ""}
 
 
-def retryable(word: dict[str, Any] | None, status: int | None, **options: Any) -> bool:
-    return ending_of(word, status, **{**QUIET, **options}).retryable
+def retryable(last: LastEvent, status: int | None, **options: Any) -> bool:
+    return ending_of(last, status, **{**QUIET, **options}).retryable
 
 
-def ending(word: dict[str, Any] | None, status: int | None, **options: Any) -> tuple[str, str]:
-    found = ending_of(word, status, **{**QUIET, **options})
+def ending(last: LastEvent, status: int | None, **options: Any) -> tuple[str, str]:
+    found = ending_of(last, status, **{**QUIET, **options})
     return found.state, found.reason
 
 
 def test_an_engine_is_taken_at_its_word() -> None:
-    finished = {"kind": "run_finished", "outcome": "completed", "reason": "All steps were made."}
+    finished = RunFinished(step=9, outcome="completed", reason="All steps were made.")
     assert ending(finished, 0) == ("finished", "All steps were made.")
-    assert ending({**finished, "outcome": "stopped"}, 0)[0] == "stopped"
-    assert ending({**finished, "outcome": "collapsed"}, 0)[0] == "finished"
+    assert ending(finished.model_copy(update={"outcome": "stopped"}), 0)[0] == "stopped"
+    assert ending(finished.model_copy(update={"outcome": "collapsed"}), 0)[0] == "finished"
     assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
-    failed = {"kind": "run_failed", "error": "ModelError", "message": "No model at x."}
+    failed = RunFailed(step=9, error="ModelError", message="No model at x.")
     assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
 
 

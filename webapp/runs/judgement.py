@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
+from engine.events import RunStarted, kind_of
 from webapp.audit.services import askers
 from webapp.runs.health import ALERT_STEPS, JUDGED_BY, RECENT, Course, HeldOut, Metrics, best_means, health_of
 from webapp.runs.models import Run
@@ -70,13 +71,13 @@ def open_severities(run: Run) -> list[str]:
     """Of the alerts in the newest steps, without those whose step a later attempt took again."""
     since = {"step__gt": run.step - ALERT_STEPS}
     attempts = dict(run.steps.filter(**since).values_list("step", "attempt"))
-    alerts = run.alerts.filter(**since).values_list("severity", "step", KeyTransform("attempt", "payload"))
+    alerts = run.alerts.filter(**since).values_list("severity", "step", "attempt")
     return [severity for severity, step, attempt in alerts if attempts.get(step) == attempt]
 
 
 def course(run: Run) -> Course:
     """The start and the best of the whole run beside its newest steps; older steps are read once in a process."""
-    starts = run.events.filter(kind="run_started").count()
+    starts = run.events.filter(kind=kind_of(RunStarted)).count()
     past = _pasts.get(run.pk)
     if past is None or past.starts != starts:
         past = Past(starts=starts, step=0, first=[], best={})

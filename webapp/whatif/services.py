@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
+from engine.what_if.events import WHAT_IF_EVENT, WhatIfEvent
 from engine.what_if.request import EVENTS, WhatIfRequest
 from webapp.audit.services import record as audit
 from webapp.live.publish import publish_what_if
@@ -129,6 +130,17 @@ def events_after(asked: WhatIf, seq: int) -> list[Event]:
         start += len(line)
         events.append({"seq": start, **json.loads(line)})
     return events
+
+
+def last_event(asked: WhatIf) -> WhatIfEvent | None:
+    """The newest event of the engine; None where there is none that can be read."""
+    found: Event = {"seq": 0}
+    while events := events_after(asked, found["seq"]):
+        found = events[-1]
+    try:
+        return WHAT_IF_EVENT.validate_python({name: value for name, value in found.items() if name != "seq"})
+    except ValidationError:
+        return None
 
 
 def _is_an_end(file: BinaryIO, seq: int) -> bool:

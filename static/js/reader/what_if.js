@@ -54,7 +54,7 @@ const TOLD = {
     state.phase = "Rolling on";
   },
   prompt: ({ turn, text }) => change(turn, { prompt: text }),
-  words: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
+  text: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
   turn: ({ turn, kind, time, ...rest }) => change(turn, { ...rest, done: true }),
 };
 

@@ -206,7 +206,7 @@ def test_an_alert_of_what_is_no_number_is_an_event_that_can_be_read_and_says_so(
     tmp_path: Path, value: float, kept: float, words: str
 ) -> None:
     draft = AlertDraft(rule="kl", severity="critical", message="KL exploded.", metric="policy/kl", value=value)
-    EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit("alert_raised", step=3, **draft.fields())
+    EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit(draft.event(3))
     [line] = (tmp_path / "events.jsonl").read_bytes().splitlines()
     told = parse_event(line)
     assert isinstance(told, AlertRaised)
@@ -218,8 +218,8 @@ def test_an_alert_that_compares_with_what_is_no_number_says_both() -> None:
     draft = AlertDraft(
         rule="spike", severity="warn", message="It rose.", metric="x/y", value=math.inf, baseline=math.nan
     )
-    told = draft.fields()
-    assert (told["value"], told["baseline"]) == (LARGEST, 0.0)
-    assert told["message"] == "It rose. (The value was infinite and the baseline was not a number.)"
-    plain = replace(draft, value=2.0, baseline=1.0).fields()
-    assert (plain["value"], plain["baseline"], plain["message"]) == (2.0, 1.0, "It rose.")
+    told = draft.event(3)
+    assert (told.value, told.baseline) == (LARGEST, 0.0)
+    assert told.message == "It rose. (The value was infinite and the baseline was not a number.)"
+    plain = replace(draft, value=2.0, baseline=1.0).event(3)
+    assert (plain.value, plain.baseline, plain.message) == (2.0, 1.0, "It rose.")
