@@ -85,8 +85,8 @@ class Rows:
                 row = Evaluation(run=self.run, **{name: getattr(event, name) for name in EVALUATION_FIELDS})
                 self.evaluations[row.step, row.environment, row.final] = row
             case CheckpointSaved():
-                row = Checkpoint(run=self.run, **{name: getattr(event, name) for name in CHECKPOINT_FIELDS})
-                self.checkpoints[event.path] = row
+                values = {name: getattr(event, name) for name in CHECKPOINT_FIELDS}
+                self.checkpoints[event.path] = Checkpoint(run=self.run, **values)
             case AlertRaised():
                 self.alerts.append(Alert.of(self.run, event))
             case SettingsChanged() | MachinesFreed() | RunFinished() | RunFailed():

@@ -146,7 +146,7 @@ def _outcome(asked: WhatIf, exit_status: int) -> Outcome:
             return _failed(_storable(message), _storable(remedy))
         case _:
             lines = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
-            return _failed(f"The engine exited with status {exit_status} and no result.", " ".join(lines)[:500])
+            return _failed(f"The engine ended with exit status {exit_status} and reported no result.", " ".join(lines)[:500])
 
 
 def _storable(text: str) -> str:

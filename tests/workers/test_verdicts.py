@@ -164,14 +164,14 @@ def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
 def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
     assert ending(None, None, interrupted=True)[0] == "queued"
     assert ending(None, 3, interrupted=True, stop_asked=True)[0] == "stopped"
-    assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
+    assert ending(RunFinished(step=9, outcome="completed", reason=""), 0, interrupted=True)[0] == "finished"
 
 
 def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_word_after_it_began() -> None:
-    failed = {"kind": "run_failed", "error": "ConfigError", "message": "No."}
+    failed = RunFailed(step=9, error="ConfigError", message="No.")
     assert not retryable(failed, 1)
-    assert retryable({**failed, "retryable": True}, 1)
-    assert not retryable({"kind": "run_finished", "outcome": "completed", "reason": ""}, -9)
+    assert retryable(failed.model_copy(update={"retryable": True}), 1)
+    assert not retryable(RunFinished(step=9, outcome="completed", reason=""), -9)
     for killed in (-9, -11, None, 3):
         assert retryable(None, killed, begun=False)
     assert retryable(None, 1) and retryable(None, 0)
@@ -181,7 +181,7 @@ def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_withou
 
 
 def test_a_fault_of_the_machines_own_shutdown_costs_no_restart() -> None:
-    failed = {"kind": "run_failed", "error": "RetryableFault", "message": "A node is gone.", "retryable": True}
+    failed = RunFailed(step=9, error="RetryableFault", message="A node is gone.", retryable=True)
     assert ending(failed, 1, interrupted=True)[0] == "queued"
     assert not retryable(failed, 1, interrupted=True)
 

@@ -11,7 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from engine.foreign.run_directory import Report, Source, Split
+from engine.events import Split
+from engine.foreign.run_directory import Report, Source
 from webapp.runs.importing import MOST_FILES, MOST_MEGABYTES, UNINDEXED, import_run
 from webapp.runs.log_tail import tail
 from webapp.runs.models import Run

@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
+from engine.events import Split
+from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
 from webapp.runs.models import Run
 from webapp.runs.names import memorable_name
