@@ -98,7 +98,7 @@ class TrajectoriesRecorded(EventBase):
 
 
 class TrajectoriesRemoved(EventBase):
-    """The retention of the run took away its oldest shards."""
+    """The retention of the run removed its oldest trajectory files."""
 
     kind: Literal["trajectories_removed"] = "trajectories_removed"
     paths: list[str]  # relative to the run directory
@@ -113,7 +113,7 @@ class Change(BaseModel):
 
 
 class EvaluationCompleted(EventBase):
-    """Held-out episodes of one environment; the interval is Wilson's, 95%."""
+    """Held-out episodes of one environment; `low` and `high` are its 95% Wilson interval."""
 
     kind: Literal["evaluation_completed"] = "evaluation_completed"
     environment: str  # the tag in the config

@@ -14,11 +14,11 @@ from engine.events import MACHINES, AlertRaised, Event, PhaseChanged, RunStarted
 from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
-from webapp.live.publish import publish_run
 from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
+from webapp.updates import publish_run
 from workers.lease import Fenced
 from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
@@ -30,7 +30,7 @@ LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps 
 class Bridge:
     """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over.
 
-    `spared` are shards whose rows stay as they are, whatever the file tells of them.
+    The rows of the trajectory files in `spared` stay as they are, whatever the events say of them.
     """
 
     def __init__(self, run: Run, epoch: int, *, spared: frozenset[str] = frozenset()) -> None:
@@ -135,20 +135,20 @@ def _save(rows: Rows) -> None:
 
 
 def save_trajectories(rows: Rows) -> None:
-    """The trajectories of whole shards in place of what was known of them, each with its words."""
-    for shard, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+    """Replaces the trajectories of whole files, each with its text."""
+    for file, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, file=file).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
-        saved = Trajectory.objects.filter(run=rows.run, shard=shard).values_list("offset", "pk")
-        texts = rows.texts[shard]
+        saved = Trajectory.objects.filter(run=rows.run, file=file).values_list("offset", "pk")
+        texts = rows.texts[file]
         for offset, pk in saved:
             texts[offset].trajectory_id = pk
         TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
-        LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
-        LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
+        LostTrajectory.objects.filter(run=rows.run, file=file).delete()
+        LostTrajectory.objects.bulk_create(rows.lost[file], INSERT_BATCH)
     if rows.removed:
-        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
-        LostTrajectory.objects.filter(run=rows.run, shard__in=rows.removed).delete()
+        Trajectory.objects.filter(run=rows.run, file__in=rows.removed).update(removed=True)
+        LostTrajectory.objects.filter(run=rows.run, file__in=rows.removed).delete()
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -174,7 +174,7 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     StepGroups.objects.filter(run=run, step__gt=step).delete()
-    Trajectory.objects.filter(run=run, step__gt=step).exclude(shard__in=spared).delete()
+    Trajectory.objects.filter(run=run, step__gt=step).exclude(file__in=spared).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()

@@ -33,7 +33,7 @@ def rebuild(run_id: str) -> Run:
     epoch = seize(run_id)
     run = Run.objects.get(pk=run_id)
     with transaction.atomic():
-        spared, known = _shards_without_a_file(run), run.last_seq
+        spared, known = _missing_files(run), run.last_seq
         forget(run, BEFORE_ALL_STEPS, spared)
         for rows in (RunEvent, Checkpoint, Alert):
             rows.objects.filter(run=run).delete()
@@ -45,7 +45,7 @@ def rebuild(run_id: str) -> Run:
         run.refresh_from_db()
         Bridge(run, epoch, spared=spared).drain(moves=False)
         sound = {path for path, recorded in _removed_files(run).items() if recorded.seq <= known}
-        Trajectory.objects.filter(run=run, shard__in=spared - sound).delete()
+        Trajectory.objects.filter(run=run, file__in=spared - sound).delete()
     return Run.objects.get(pk=run_id)
 
 
@@ -55,10 +55,10 @@ def removed_trajectories(run: Run) -> Removed:
     return Removed(kept=kept, gone=max(0, recorded - kept))
 
 
-def _shards_without_a_file(run: Run) -> frozenset[str]:
-    """Shards of removed trajectories; one that was brought back is read again."""
-    removed = Trajectory.objects.filter(run=run, removed=True).order_by().values_list("shard", flat=True).distinct()
-    return frozenset(shard for shard in removed if not (run.directory / shard).exists())
+def _missing_files(run: Run) -> frozenset[str]:
+    """Files of removed trajectories, without those that were restored: they are read again."""
+    removed = Trajectory.objects.filter(run=run, removed=True).order_by().values_list("file", flat=True).distinct()
+    return frozenset(file for file in removed if not (run.directory / file).exists())
 
 
 def _removed_files(run: Run) -> dict[str, TrajectoriesRecorded]:

@@ -27,7 +27,7 @@ from engine.events import (
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
-from workers.shard_rows import read_shard
+from workers.trajectory_rows import read_trajectory_file
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +50,14 @@ class Rows:
     """What a chunk of events changes. `cut` is the step above which earlier rows no longer count, if any."""
 
     run: Run
-    spared: frozenset[str] = frozenset()  # shards whose rows stay as they are
+    spared: frozenset[str] = frozenset()  # trajectory files whose rows stay as they are
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
     groups: dict[int, StepGroups] = field(default_factory=dict)
-    trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by shard
-    removed: set[str] = field(default_factory=set)  # shards that are no more
-    texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by shard and offset
-    lost: dict[str, list[LostTrajectory]] = field(default_factory=dict)  # by shard
+    trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by file
+    removed: set[str] = field(default_factory=set)  # files that retention removed
+    texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by file and offset
+    lost: dict[str, list[LostTrajectory]] = field(default_factory=dict)  # by file
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Rows:
         if path in self.spared:
             return
         self.removed.discard(path)
-        found = read_shard(self.run, event)
+        found = read_trajectory_file(self.run, event)
         self.trajectories[path], self.texts[path], self.lost[path] = found.trajectories, found.texts, found.lost
         if found.lost:
             count, why = sum(lost.count for lost in found.lost), found.lost[0].why

@@ -51,7 +51,7 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
 
 
 def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
-    """Up to the next shard of trajectories: reading one takes a while, and curves need not wait for it."""
+    """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
     events: list[Event] = []
     damaged = 0
     end = offset

@@ -17,9 +17,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.what_if.events import Failed, Finished, Refused
-from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
+from webapp.updates import publish_what_if
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
 from webapp.whatif.origins import Origin, origin_of
@@ -146,7 +146,9 @@ def _outcome(asked: WhatIf, exit_status: int) -> Outcome:
             return _failed(_storable(message), _storable(remedy))
         case _:
             lines = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
-            return _failed(f"The engine ended with exit status {exit_status} and reported no result.", " ".join(lines)[:500])
+            return _failed(
+                f"The engine ended with exit status {exit_status} and reported no result.", " ".join(lines)[:500]
+            )
 
 
 def _storable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A run directory made of foreign rollouts: shards, steps and events as a run of ours would have left them."""
+"""A run directory made from foreign rollouts: trajectory files and events as the engine would have written them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 
 Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
@@ -56,7 +56,7 @@ class Source:
 
 
 def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split | None = None) -> Report:
-    """Reads all sources into `directory`, which gets shards and `events.jsonl`. Nothing is written if no line is good.
+    """Reads all sources into `directory`, which gets trajectory files and `events.jsonl`. Nothing is written if no line is good.
 
     `split` is for rollouts that do not say theirs; without it those with `metadata` about an environment are held-out
     ones, as RAGEN exports them, and the others are of training.
@@ -102,11 +102,11 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
             environments.update(record["environment"] for record in records)
-            shard = f"trajectories/{split}/step_{step}.jsonl.zst"
-            write_shard(directory / shard, records)
+            file = f"trajectories/{split}/step_{step}.jsonl.zst"
+            write_trajectory_file(directory / file, records)
             if split == "train":
                 events.emit(StepCompleted(step=step, metrics=_metrics(records), tokens=0, seconds=0.0))
-            events.emit(TrajectoriesRecorded(step=step, split=split, path=shard, count=len(records)))
+            events.emit(TrajectoriesRecorded(step=step, split=split, path=file, count=len(records)))
         events.emit(RunFinished(step=last, outcome="completed", reason=report.in_words()))
     report.environments = [name for name, _ in environments.most_common()]
 

@@ -10,7 +10,7 @@ from engine.config import RunConfig
 from engine.events import Split, TrajectoriesRecorded, TrajectoriesRemoved
 from engine.rollout.capture import CAPTURE_STREAM, SPLIT_STREAM, choose, counted
 from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 from engine.rollout.types import Trajectory
 from engine.training.rollout_metrics import group_stds
 from engine.training.run_directory import EventLog, RunDirectory
@@ -65,8 +65,8 @@ class Recorder:
     ) -> TrajectoriesRecorded:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
-        path = self.directory.shard(split, step)
-        write_shard(
+        path = self.directory.trajectory_file(split, step)
+        write_trajectory_file(
             path,
             [
                 record_of(trajectories[place], step=step, split=split, piece=self.piece, reason=reason, **about(place))
@@ -83,19 +83,19 @@ class Recorder:
         )
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Shards to remove: all but the newest `keep_steps` of each split, then the oldest until the rest fits."""
+        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the rest fits."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return
-        shards = {split: self.directory.shards(split) for split in SPLIT_STREAM}
+        files = {split: self.directory.trajectory_files(split) for split in SPLIT_STREAM}
         staying: list[tuple[int, Path]] = []
-        for found in shards.values():
+        for found in files.values():
             cut = len(found) - limits.keep_steps if limits.keep_steps else 0
             yield from (path for _, path in found[: max(0, cut)])
             staying += found[max(0, cut) :]
         if not limits.most_megabytes:
             return
-        newest = {found[-1][1] for found in shards.values() if found}
+        newest = {found[-1][1] for found in files.values() if found}
         size = sum(path.stat().st_size for _, path in staying)
         for _, path in sorted(staying):
             if size <= limits.most_megabytes * MEGABYTE:

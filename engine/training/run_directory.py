@@ -53,11 +53,11 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
-    def shard(self, split: str, step: int) -> Path:
+    def trajectory_file(self, split: str, step: int) -> Path:
         return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
 
-    def shards(self, split: str) -> list[tuple[int, Path]]:
-        """The steps that have a shard, oldest first."""
+    def trajectory_files(self, split: str) -> list[tuple[int, Path]]:
+        """The steps that have one, oldest first."""
         found = (self.path / "trajectories" / split).glob("step_*.jsonl.zst")
         return sorted((int(path.name.removeprefix("step_").partition(".")[0]), path) for path in found)
 

@@ -20,7 +20,7 @@ from engine.rollout.agent_proxy import AgentProxy, Player
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
 from engine.rollout.records import record_of
-from engine.rollout.shards import read_record, write_shard
+from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.rollout.types import Response
 from engine.training.checkpoint import load_policy
 from engine.what_if.events import Failed, Finished, Loading, PromptBuilt, Refused, Replayed, TurnPlayed
@@ -65,7 +65,7 @@ def _read(path: Path) -> WhatIfRequest:
 def _play(request: WhatIfRequest, output: Output) -> None:
     run_dir = Path(request.run_dir)
     config = read_config(run_dir / "config.json", [])
-    record = read_record(run_dir / request.shard, request.offset, request.length)
+    record = read_record(run_dir / request.file, request.offset, request.length)
     environment = _environment(config, record)
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
     output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
@@ -204,12 +204,12 @@ def _finish(
         trajectory, step=fork.record["step"], split=fork.record["split"], piece=lambda token: context.text([token])
     )
     record["stop"] = "limit" if stopped else record["stop"]
-    asked = json.loads(request.model_dump_json(exclude={"run_dir", "shard", "offset", "length", "device"}))
+    asked = json.loads(request.model_dump_json(exclude={"run_dir", "file", "offset", "length", "device"}))
     record["what_if"] = {"of": fork.record["id"], **asked}
     record["what_if"]["prompts"] = sorted(turn for turn in fork.prompts if turn < len(trajectory.turns))
     if "what_if" in fork.record:
         record["what_if"]["after"] = fork.record["what_if"]
-    write_shard(output.folder / TRAJECTORY, [record])
+    write_trajectory_file(output.folder / TRAJECTORY, [record])
     output.emit(
         Finished(
             turns=len(trajectory.turns),

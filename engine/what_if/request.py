@@ -24,9 +24,9 @@ class WhatIfRequest(Section):
     """Fork at `turn` (from 0): turns before it are played as recorded, then the edit counts, then the model responses."""
 
     run_dir: str = Field(description="The run directory of the recorded trajectory.")
-    shard: str = Field(description="Its shard, relative to the run directory.")
-    offset: int = Field(ge=0, description="Where in the shard it begins, in bytes.")
-    length: int = Field(ge=1, description="Its length in the shard, in bytes.")
+    file: str = Field(description="Its trajectory file, relative to the run directory.")
+    offset: int = Field(ge=0, description="Byte at which it begins in the file.")
+    length: int = Field(ge=1, description="Its length in the file, in bytes.")
     turn: int = Field(ge=0, le=10_000, description="The turn that differs, from 0.")
     edit: Edit = Field("nothing", description="What differs: " + "; ".join(EDITS))
     text: str = Field("", max_length=LONGEST_TEXT, description="What stands in its place; unused for nothing.")

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.events import AlertRaised, RunFailed
-from engine.rollout.shards import read_records, write_shard
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
@@ -25,7 +25,7 @@ from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
 from webapp.whatif.models import PLACE, State, WhatIf
 
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
 
 ALERT_SEQ = 3
@@ -67,7 +67,7 @@ def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatI
     asked.folder.mkdir(parents=True)
     told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
     (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
-    write_shard(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
+    write_trajectory_file(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
     return asked
 
 
@@ -132,13 +132,13 @@ def _find_templates(run: Run, text: str) -> None:
 
 
 def _record(run: Run, texts: list[str]) -> list[Trajectory]:
-    write_shard(run.directory / SHARD, [trajectory_record(member, text) for member, text in enumerate(texts)])
+    write_trajectory_file(run.directory / FILE, [trajectory_record(member, text) for member, text in enumerate(texts)])
     rows = []
-    for offset, length, found in read_records(run.directory / SHARD):
+    for offset, length, found in read_records(run.directory / FILE):
         row = Trajectory(
             run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"],
             seed=7, success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
-            response_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
+            response_tokens=1, parse_failures=0, stop="terminated", file=FILE, offset=offset, length=length,
         )  # fmt: skip
         row.save()
         rows.append(row)

@@ -12,13 +12,12 @@ from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, problems_by_field
 from engine.diagnostics.alerts import Metrics
-from engine.diagnostics.held_out import held_out_metrics
+from engine.diagnostics.held_out import HeldOutResult, held_out_metrics
 from engine.diagnostics.recordings import Recording, replay
 from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
-from webapp.evaluations.models import Evaluation
-from webapp.runs.config_form import field_of
+from webapp.config_form import field_of
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 
@@ -140,7 +139,7 @@ def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str
 
 def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
     """The metrics of each held-out evaluation, in order, as the engine gave them to the rules."""
-    results: dict[tuple[int, bool], list[Evaluation]] = defaultdict(list)
+    results: dict[tuple[int, bool], list[HeldOutResult]] = defaultdict(list)
     for row in run.evaluations.order_by("step", "final", "pk"):
         results[row.step, row.final].append(row)
     return [(step, held_out_metrics(rows)) for (step, _), rows in results.items()]

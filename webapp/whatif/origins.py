@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.what_if.request import TRAJECTORY
 from webapp.runs.models import Run
 from webapp.trajectories import services as trajectories
@@ -49,7 +49,7 @@ class Origin(Protocol):
         """Why nothing can be asked of it; empty when something can."""
 
     def lies_at(self) -> dict[str, Any]:
-        """Shard, offset and length below the run's directory; `RunDirectoryError` where it is not there any more."""
+        """File below the run's directory, offset and length; `RunDirectoryError` where the file no longer exists."""
 
     def record(self) -> Record:
         """The whole record; `RunDirectoryError` says why it cannot be read."""
@@ -93,7 +93,7 @@ class RecordedOrigin:
 
     def lies_at(self) -> dict[str, Any]:
         row = self.trajectory
-        return {"shard": row.shard, "offset": row.offset, "length": row.length}
+        return {"file": row.file, "offset": row.offset, "length": row.length}
 
     def record(self) -> Record:
         return trajectories.record(self.trajectory)
@@ -146,8 +146,8 @@ class ForkedOrigin:
 
     def lies_at(self) -> dict[str, Any]:
         offset, length, _ = self._read()
-        shard = self._path.relative_to(self.run.directory)
-        return {"shard": str(shard), "offset": offset, "length": length}
+        file = self._path.relative_to(self.run.directory)
+        return {"file": str(file), "offset": offset, "length": length}
 
     def record(self) -> Record:
         return self._read()[2]

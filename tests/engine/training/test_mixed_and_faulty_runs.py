@@ -14,7 +14,7 @@ from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentFault
 from engine.events import parse_event
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train

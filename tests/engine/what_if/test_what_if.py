@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from engine.config import build_config
-from engine.rollout.shards import read_records, write_shard
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.training.session import EXIT_DONE, train
 from engine.what_if.command import ask_what_if
 from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
 
 pytestmark = pytest.mark.slow
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         }
     )
     assert train(config, run_dir) == EXIT_DONE
-    offset, length, record = max(read_records(run_dir / SHARD), key=lambda found: len(found[2]["turns"]))
+    offset, length, record = max(read_records(run_dir / FILE), key=lambda found: len(found[2]["turns"]))
     assert len(record["turns"]) >= 3
     return Recorded(run_dir=run_dir, offset=offset, length=length, record=record)
 
 
 def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
-    place = {"run_dir": str(recorded.run_dir), "shard": SHARD, "offset": recorded.offset, "length": recorded.length}
+    place = {"run_dir": str(recorded.run_dir), "file": FILE, "offset": recorded.offset, "length": recorded.length}
     request = WhatIfRequest.model_validate({**place, "turn": 1, "device": "cpu", **changes})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "request.json").write_text(request.model_dump_json())
@@ -145,7 +145,7 @@ def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
     offset, length, record = next(iter(read_records(folder / TRAJECTORY)))
     assert found.record == record
     shutil.copytree(recorded.run_dir, folder / "run")
-    shutil.copy(folder / TRAJECTORY, folder / "run" / SHARD)
+    shutil.copy(folder / TRAJECTORY, folder / "run" / FILE)
     return Recorded(run_dir=folder / "run", offset=offset, length=length, record=record)
 
 
@@ -199,12 +199,12 @@ def test_what_cannot_be_asked_is_refused(
 
 
 def tampered(recorded: Recorded, folder: Path, change: Any) -> Recorded:
-    """The same run with another record in its shard."""
+    """The same run with another record in its file."""
     shutil.copytree(recorded.run_dir, folder)
     record = json.loads(json.dumps(recorded.record))
     change(record)
-    write_shard(folder / SHARD, [record])
-    offset, length, _ = next(iter(read_records(folder / SHARD)))
+    write_trajectory_file(folder / FILE, [record])
+    offset, length, _ = next(iter(read_records(folder / FILE)))
     return Recorded(run_dir=folder, offset=offset, length=length, record=record)
 
 

@@ -224,7 +224,7 @@ def test_a_download_holds_what_was_found_in_all_runs(browser: Client, run: Run, 
 
 def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: Run, other: Run) -> None:
     for one in (run, other):
-        LostTrajectory.objects.create(run=one, step=1, split="train", shard="s", why="It is gone.", remedy="Look.")
+        LostTrajectory.objects.create(run=one, step=1, split="train", file="s", why="It is gone.", remedy="Look.")
     assert "cannot be read" not in browser.get("/trajectories/").content.decode()
     text = browser.get(f"/trajectories/?run={other.pk}").content.decode()
     assert "1 recorded trajectory cannot be read" in text

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from engine.rollout.shards import read_record, write_shard
+from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
@@ -137,7 +137,7 @@ def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tm
     (asked.folder / EVENTS).symlink_to(secret)
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
     assert browser.get(f"{place}/events.json").json()["events"] == []
-    write_shard(tmp_path / "other", [{"id": "secret"}])
+    write_trajectory_file(tmp_path / "other", [{"id": "secret"}])
     (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
     assert browser.get(f"{place}/data.json").status_code == 410
 
@@ -145,14 +145,14 @@ def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tm
 def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: WhatIf) -> None:
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
     assert browser.get(place).status_code == 410
-    write_shard(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
+    write_trajectory_file(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
     assert browser.get(place).json() == {"id": "a", "turns": []}
 
 
 def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
     """It ends with what was recorded of `row`."""
     record = trajectories.record(row)
-    write_shard(asked.folder / TRAJECTORY, [record])
+    write_trajectory_file(asked.folder / TRAJECTORY, [record])
     summary = {"turns": len(record["turns"]), "success": record["success"], "episode_return": record["return"]}
     WhatIf.objects.filter(pk=asked.pk).update(state=State.FINISHED, summary=summary)
     asked.refresh_from_db()
@@ -184,8 +184,8 @@ def test_the_engine_is_asked_for_the_trajectory_of_the_what_if(asked: WhatIf, ro
     origin = ForkedOrigin(finish(asked, rows[3]))
     fields = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1}
     request = services.request_of(origin, fields)
-    assert request.shard == f"what_if/{asked.pk}/{TRAJECTORY}"
-    read = read_record(Path(request.run_dir) / request.shard, request.offset, request.length)
+    assert request.file == f"what_if/{asked.pk}/{TRAJECTORY}"
+    read = read_record(Path(request.run_dir) / request.file, request.offset, request.length)
     assert read == trajectories.record(rows[3])
 
 
