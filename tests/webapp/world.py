@@ -23,7 +23,7 @@ from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import PLACE, State, WhatIf
+from webapp.whatif.models import TRAJECTORY_KEY, State, WhatIf
 
 FILE = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
@@ -58,7 +58,7 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
 
 def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
     """A what-if that told something and left a trajectory."""
-    place = {name: getattr(original, name) for name in PLACE}
+    place = {name: getattr(original, name) for name in TRAJECTORY_KEY}
     asked = WhatIf.objects.create(
         run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
         state=State.FINISHED, message=text, remedy=text,

@@ -51,7 +51,7 @@ def test_a_file_cut_short_gives_what_comes_before_the_damage(tmp_path: Path) -> 
 
 
 def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="is gone"):
+    with pytest.raises(RunDirectoryError, match="does not exist"):
         read_record(tmp_path / "s.jsonl.zst", 0, 10)
 
 

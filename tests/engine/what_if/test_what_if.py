@@ -13,7 +13,7 @@ import pytest
 from engine.config import build_config
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.training.session import EXIT_DONE, train
-from engine.what_if.command import ask_what_if
+from engine.what_if.command import play_what_if
 from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
     request = WhatIfRequest.model_validate({**place, "turn": 1, "device": "cpu", **changes})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "request.json").write_text(request.model_dump_json())
-    status = ask_what_if(folder / "request.json", folder)
+    status = play_what_if(folder / "request.json", folder)
     messages = [json.loads(line) for line in (folder / EVENTS).read_text().splitlines()]
     path = folder / TRAJECTORY
     record = next(iter(read_records(path)))[2] if path.exists() else None
@@ -94,7 +94,7 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     assert [message["kind"] for message in found.messages[:3]] == ["loading", "replayed", "prompt"]
     assert found.messages[-1]["kind"] == "finished"
     for told in found.of("turn"):
-        said = "".join(message["text"] for message in found.of("words") if message["turn"] == told["turn"])
+        said = "".join(message["text"] for message in found.of("text") if message["turn"] == told["turn"])
         assert said == told["response"] == found.record["turns"][told["turn"]]["response"]
     assert len(found.of("turn")) == len(found.record["turns"]) - 1
     assert found.record["what_if"] == {
@@ -137,7 +137,7 @@ def test_a_limit_of_tokens_ends_it_and_keeps_the_turns_until_then(recorded: Reco
     assert found.status == 0
     assert found.record is not None
     assert (found.record["stop"], len(found.record["turns"])) == ("limit", 1)
-    assert found.messages[-1]["note"] == "It was ended at its limit of 3 tokens."
+    assert found.messages[-1]["note"] == "Stopped at the limit of 3 tokens."
 
 
 def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
@@ -182,7 +182,7 @@ def test_a_fork_before_another_prompt_reads_what_its_window_writes(recorded: Rec
     ("changes", "message"),
     [
         ({"turn": 77}, "there is no turn 78"),
-        ({"checkpoint": "step_99"}, "The checkpoint step_99 is gone"),
+        ({"checkpoint": "step_99"}, "The checkpoint step_99 no longer exists"),
         ({"edit": "response", "text": "word " * 500}, "a response here has 40 at most"),
         ({"edit": "prompt", "text": ""}, "The prompt is empty"),
     ],
@@ -216,11 +216,11 @@ def set_frame(record: dict[str, Any], name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record["initial"].update(observation="elsewhere"), "The first state is another"),
-        (lambda record: set_frame(record, "observation", "elsewhere"), "led to another state"),
-        (lambda record: set_frame(record, "reward", 0.25), "earned 0, not 0.25"),
-        (lambda record: record["turns"][0]["executed"].append("Up"), "other actions were done"),
-        (lambda record: record["tokens"]["ids"].__setitem__(3, 1), "written in another way"),
+        (lambda record: record["initial"].update(observation="elsewhere"), "The initial state differs"),
+        (lambda record: set_frame(record, "observation", "elsewhere"), "led to a different state"),
+        (lambda record: set_frame(record, "reward", 0.25), "had a reward of 0, not 0.25"),
+        (lambda record: record["turns"][0]["executed"].append("Up"), "The actions executed in turn"),
+        (lambda record: record["tokens"]["ids"].__setitem__(3, 1), "differs from the recorded one"),
         (lambda record: record["tokens"].update(ids=[]), "it was imported"),
         (lambda record: record.update(environment="Other"), "no environment 'Other'"),
     ],
@@ -231,4 +231,4 @@ def test_what_is_not_as_it_was_recorded_is_refused(
     found = ask(tampered(recorded, tmp_path / "run", change), tmp_path / "out", turn=recorded.last)
     assert found.status == 1
     assert message in found.messages[-1]["message"]
-    assert not found.of("words")
+    assert not found.of("text")
