@@ -6,12 +6,11 @@ So an event is in the rows exactly if the offset is past it, whoever crashed whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
 
-from engine.events import MACHINES, Event
+from engine.events import MACHINES, AlertRaised, Event, PhaseChanged, RunStarted, StepCompleted, kind_of
 from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
@@ -21,10 +20,9 @@ from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
 from workers.lease import Fenced
-from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
+from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
-STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
 INSERT_BATCH = 500
 LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps all the same
 
@@ -32,7 +30,7 @@ LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps 
 class Bridge:
     """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over.
 
-    `spared` are shards whose rows stay as they are, whatever the file tells of them.
+    The rows of the trajectory files in `spared` stay as they are, whatever the events say of them.
     """
 
     def __init__(self, run: Run, epoch: int, *, spared: frozenset[str] = frozenset()) -> None:
@@ -97,8 +95,8 @@ class Bridge:
 
 
 def _newest_attempt(run: Run) -> int:
-    started = run.events.filter(kind="run_started").order_by("-seq").first()
-    return int(started.payload["attempt"]) if started else 1
+    started = run.events.filter(kind=kind_of(RunStarted)).order_by("-seq")
+    return started.values_list("attempt", flat=True).first() or 1
 
 
 def _note_names(run: Run, names: set[str]) -> None:
@@ -137,20 +135,20 @@ def _save(rows: Rows) -> None:
 
 
 def save_trajectories(rows: Rows) -> None:
-    """The trajectories of whole shards in place of what was known of them, each with its words."""
-    for shard, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+    """Replaces the trajectories of whole files, each with its text."""
+    for file, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, file=file).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
-        saved = Trajectory.objects.filter(run=rows.run, shard=shard).values_list("offset", "pk")
-        texts = rows.texts[shard]
+        saved = Trajectory.objects.filter(run=rows.run, file=file).values_list("offset", "pk")
+        texts = rows.texts[file]
         for offset, pk in saved:
             texts[offset].trajectory_id = pk
         TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
-        LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
-        LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
+        LostTrajectory.objects.filter(run=rows.run, file=file).delete()
+        LostTrajectory.objects.bulk_create(rows.lost[file], INSERT_BATCH)
     if rows.removed:
-        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
-        LostTrajectory.objects.filter(run=rows.run, shard__in=rows.removed).delete()
+        Trajectory.objects.filter(run=rows.run, file__in=rows.removed).update(removed=True)
+        LostTrajectory.objects.filter(run=rows.run, file__in=rows.removed).delete()
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -176,7 +174,7 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
     """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     StepGroups.objects.filter(run=run, step__gt=step).delete()
-    Trajectory.objects.filter(run=run, step__gt=step).exclude(shard__in=spared).delete()
+    Trajectory.objects.filter(run=run, step__gt=step).exclude(file__in=spared).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
@@ -184,38 +182,38 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
 
 
 def _move_state(run: Run, events: list[Event], epoch: int) -> None:
-    """What the newest events say of the state. The end is not moved here: that needs the proof that nothing is left."""
-    telling = next((event for event in reversed(events) if event.kind in STATE_OF), None)
-    if telling is not None:
-        state, sources = STATE_OF[telling.kind](telling)
+    """The state that the newest events show. The end is not moved here: that needs proof that no process is left."""
+    moves = (found for event in reversed(events) if (found := _state_shown_by(event)) is not None)
+    if (newest := next(moves, None)) is not None:
+        state, sources = newest
         move(run, state, sources=sources, epoch=epoch, reason=_reason(run, state))
     if _paused_itself(events):
-        # as if the user had asked, so that the user can resume it
+        # as if the user had requested it, so that the user can resume the run
         Run.objects.filter(pk=run.pk, epoch=epoch, requested=Request.RUN).update(requested=Request.PAUSE)
 
 
 def _paused_itself(events: list[Event]) -> bool:
     """Whether an alert paused the engine after the newest of its steps; one that made more steps has been resumed."""
-    newest = max((place for place, event in enumerate(events) if event.kind == "step_completed"), default=-1)
-    return any(event.kind == "alert_raised" and event.action == "pause" for event in events[newest + 1 :])
+    newest = max((index for index, event in enumerate(events) if isinstance(event, StepCompleted)), default=-1)
+    return any(isinstance(event, AlertRaised) and event.action == "pause" for event in events[newest + 1 :])
 
 
 LIVE_AGAIN = [RunState.STARTING, RunState.STALLED, RunState.LOST]
 
 
-def _state_of_phase(event: Event) -> tuple[RunState, list[RunState]]:
-    if getattr(event, "phase", "") == "paused":
-        return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
-    if getattr(event, "phase", "") == "loading":
-        return RunState.STARTING, [RunState.STALLED, RunState.LOST]
-    return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
-
-
-STATE_OF: dict[str, Callable[[Event], tuple[RunState, list[RunState]]]] = {
-    "run_started": lambda event: (RunState.RUNNING, LIVE_AGAIN),
-    "phase_changed": _state_of_phase,
-    "step_completed": lambda event: (RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]),
-}
+def _state_shown_by(event: Event) -> tuple[RunState, list[RunState]] | None:
+    """The state that an event shows, and the states that a run enters it from."""
+    match event:
+        case RunStarted():
+            return RunState.RUNNING, LIVE_AGAIN
+        case PhaseChanged(phase="paused"):
+            return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
+        case PhaseChanged(phase="loading"):
+            return RunState.STARTING, [RunState.STALLED, RunState.LOST]
+        case PhaseChanged() | StepCompleted():
+            return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
+        case _:
+            return None
 
 
 def _reason(run: Run, state: RunState) -> str:

@@ -6,6 +6,7 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
+from engine.events import RunFailed, RunFinished
 from webapp.runs.states import RunState
 from workers.gpus import Gpus
 from workers.process import Sweep
@@ -24,7 +25,7 @@ class Ending:
 
 
 def ending_of(
-    last_word: dict[str, Any] | None,
+    last: RunFinished | RunFailed | None,
     exit_status: int | None,
     *,
     begun: bool,
@@ -37,8 +38,8 @@ def ending_of(
     `begun`: it had said that it started. `interrupted`: the machine ended the engine (Starboard was shut down, or the
     machine restarted). Nobody asked the run to end then, so it is queued again.
     """
-    if last_word is not None and not (interrupted and last_word.get("retryable")):
-        return _as_it_said(last_word)
+    if last is not None and not (interrupted and isinstance(last, RunFailed) and last.retryable):
+        return _as_reported(last)
     if stop_asked:
         return Ending(
             state=RunState.STOPPED,
@@ -61,16 +62,18 @@ def _was_killed(exit_status: int | None) -> bool:
     return exit_status is None or exit_status < 0 or exit_status == INTERRUPTED_EXIT
 
 
-def _as_it_said(event: dict[str, Any]) -> Ending:
-    if event["kind"] == "run_failed":
-        return Ending(
-            state=RunState.FAILED,
-            reason=f"{event['error']}: {event['message']}",
-            remedy=event.get("remedy", ""),
-            retryable=event.get("retryable", False),
-        )
-    state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
-    return Ending(state=state, reason=event["reason"], fork_before=event.get("fork_before"))
+def _as_reported(event: RunFinished | RunFailed) -> Ending:
+    match event:
+        case RunFailed():
+            return Ending(
+                state=RunState.FAILED,
+                reason=f"{event.error}: {event.message}",
+                remedy=event.remedy,
+                retryable=event.retryable,
+            )
+        case RunFinished():
+            state = RunState.STOPPED if event.outcome == "stopped" else RunState.FINISHED
+            return Ending(state=state, reason=event.reason, fork_before=event.fork_before)
 
 
 def _without_a_word(exit_status: int | None, log: str, *, retryable: bool) -> Ending:

@@ -89,7 +89,7 @@ def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
 
 @contextmanager
 def kept(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
-    """Renews the lease from a thread of its own while the block lasts: a shard may take longer than a lease."""
+    """Renews the lease from a thread of its own while the block lasts: reading a trajectory file may take longer than a lease."""
     done = threading.Event()
     keeper = threading.Thread(target=_keep, args=(run_id, epoch, limits, done), name=f"lease {run_id}", daemon=True)
     keeper.start()

@@ -10,13 +10,15 @@ import time
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
-from engine.events import TERMINAL_KINDS
+from engine.events import CheckpointSaved, EventBase, MachinesFreed, RunFailed, RunFinished, RunStarted, kind_of
 from webapp.alerts.actions import launch_fork
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunEvent
+from webapp.runs.recorded_events import newest_of
 from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
@@ -84,7 +86,7 @@ class Supervisor:
         self.obey_due = Every(limits.obey)
         self.listen_due = Every(min(1.0, limits.judge))
         self.told: tuple[str, int, int] | None = None
-        self.last_word_at: float | None = None
+        self.last_event_at: float | None = None
 
     def supervise(self) -> None:
         self.bridge.drain()
@@ -133,7 +135,7 @@ class Supervisor:
             self._write(process=identity.as_row())
         if identity is not None:
             return EngineHandle(identity=identity, lock=lock_of(self.run))
-        if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_word() is None:
+        if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_event() is None:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self._has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
@@ -197,9 +199,9 @@ class Supervisor:
             self.ladder.climb(engine, presses=self.run.stops_asked, overdue=self._overdue())
 
     def _overdue(self) -> bool:
-        if self.last_word_at is None and self._last_word() is not None:
-            self.last_word_at = time.monotonic()
-        said_goodbye = self.last_word_at is not None and time.monotonic() - self.last_word_at > self.limits.exit_grace
+        if self.last_event_at is None and self._last_event() is not None:
+            self.last_event_at = time.monotonic()
+        said_goodbye = self.last_event_at is not None and time.monotonic() - self.last_event_at > self.limits.exit_grace
         return said_goodbye or self._stop_age() > self._stop_grace()
 
     def _stop_grace(self) -> float:
@@ -256,9 +258,8 @@ class Supervisor:
         self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
 
     def _ending(self, exit_status: int | None) -> Ending:
-        last_word = self._last_word()
         return ending_of(
-            last_word,
+            self._last_event(),
             exit_status,
             begun=self._has_begun(),
             stop_asked=self.run.requested == Request.STOP,
@@ -266,23 +267,25 @@ class Supervisor:
             log=log_tail(self.run.directory / "engine.log"),
         )
 
-    def _last_word(self) -> dict[str, Any] | None:
-        """This attempt's `run_finished` or `run_failed`."""
-        return self._said(*TERMINAL_KINDS)
+    def _last_event(self) -> RunFinished | RunFailed | None:
+        """How this attempt says that it ended, if it has."""
+        row = self._events(RunFinished, RunFailed).order_by("-seq").first()
+        event = row.parsed() if row is not None else None
+        return event if isinstance(event, RunFinished | RunFailed) else None
 
     def _has_begun(self) -> bool:
-        """Did this attempt say that it started? One that did not would only be interrupted again, for ever."""
-        return self._said("run_started") is not None
+        """Did this attempt report that it started? One that did not would only be interrupted again, for ever."""
+        return self._events(RunStarted).exists()
 
     def _has_progressed(self) -> bool:
         """Did this attempt complete a step or save a checkpoint?"""
         stepped = self.run.steps.filter(attempt=self.run.attempt).exists()
-        return stepped or self._said("checkpoint_saved") is not None
+        return stepped or self._events(CheckpointSaved).exists()
 
-    def _said(self, *kinds: str) -> dict[str, Any] | None:
-        """The newest event of these kinds, if this attempt's engine wrote it."""
-        event = self.run.events.filter(kind__in=kinds).order_by("-seq").first()
-        return event.payload if event is not None and event.payload["attempt"] == self.run.attempt else None
+    def _events(self, *classes: type[EventBase]) -> QuerySet[RunEvent]:
+        """Events of this attempt."""
+        kinds = [kind_of(event) for event in classes]
+        return self.run.events.filter(kind__in=kinds, attempt=self.run.attempt)
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
         fields: dict[str, Any] = {}
@@ -295,13 +298,14 @@ class Supervisor:
                 self._end_as_asked(swept, exit_status=exit_status)
             return
         heard = self.run.last_progress
+        released = newest_of(self.run, MachinesFreed, attempt=self.run.attempt)
         proof = proof_of(
             swept,
             how=self.ladder.how,
             exit_status=exit_status,
             time=time.time(),
             gpus=gpus_after(self.run, swept),
-            cluster=(self._said("machines_freed") or {}).get("account", ""),
+            cluster=released.account if released else "",
         )
         fields |= {
             "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),

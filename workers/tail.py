@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from engine.events import Event, parse_event
+from engine.events import Event, TrajectoriesRecorded, parse_event
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
 
 
 def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
-    """Up to the next shard of trajectories: reading one takes a while, and curves need not wait for it."""
+    """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
     events: list[Event] = []
     damaged = 0
     end = offset
@@ -61,7 +61,7 @@ def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
         except ValidationError:
             damaged += 1
         else:
-            if event.kind == "trajectories_recorded" and events:
+            if isinstance(event, TrajectoriesRecorded) and events:
                 break
             events.append(event)
         end += len(line) + 1

@@ -41,15 +41,15 @@ def tend() -> None:
     turns.call_next()
     for run_id in lease.free_runs(UNINDEXED):
         send_for_index(run_id)
-    what_if.mend()
-    what_if.call_next()
+    what_if.fail_abandoned()
+    what_if.dispatch_next()
 
 
 @app.task(name=WHAT_IF)
 def play_what_if(pk: int) -> None:
     """Plays a queued what-if if it is its turn; else does nothing."""
     if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
-        what_if.call_next()
+        what_if.dispatch_next()
 
 
 @app.task(name=INDEX)

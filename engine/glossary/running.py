@@ -9,8 +9,10 @@ from engine.glossary.types import Metric
 _TIMES = {
     "step": ("Step", "Wall time of the whole step, without evaluation and checkpoints."),
     "rollout": ("Rollout", "Time to sample responses and step environments."),
-    "score": ("Scoring", "Time to compute the learner's log-probabilities of sampled tokens, when another program "
-    "sampled them."),
+    "score": (
+        "Scoring",
+        "Time to compute the learner's log-probabilities of sampled tokens, when another program sampled them.",
+    ),
     "sync": ("Weight sync", "Time to send the learner's new weights to the samplers and to verify them."),
     "diagnostics": ("Collapse diagnostics", "Time of the collapse diagnostics, at steps that have them."),
     "gradients": ("Gradient decomposition", "Time of the gradient decomposition, at steps that have one."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.config import RunConfig
+from engine.events import VerdictUpdated
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.verdict.assessor import Settings
 from engine.verdict.recorded import assessor_after
@@ -23,4 +24,4 @@ class RunVerdict:
         verdict = self.assessor.verdict()
         if verdict is not None and verdict != self.reported:
             self.reported = verdict
-            self.events.emit("verdict_updated", step=verdict.step, verdict=verdict)
+            self.events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from engine.events import RunFailed, RunFinished
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -123,25 +124,26 @@ def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.M
 # --- endings ---
 
 
+LastEvent = RunFinished | RunFailed | None
 QUIET: dict[str, Any] = {"begun": True, "stop_asked": False, "interrupted": False, "log": ""}
 
 
-def retryable(word: dict[str, Any] | None, status: int | None, **options: Any) -> bool:
-    return ending_of(word, status, **{**QUIET, **options}).retryable
+def retryable(last: LastEvent, status: int | None, **options: Any) -> bool:
+    return ending_of(last, status, **{**QUIET, **options}).retryable
 
 
-def ending(word: dict[str, Any] | None, status: int | None, **options: Any) -> tuple[str, str]:
-    found = ending_of(word, status, **{**QUIET, **options})
+def ending(last: LastEvent, status: int | None, **options: Any) -> tuple[str, str]:
+    found = ending_of(last, status, **{**QUIET, **options})
     return found.state, found.reason
 
 
 def test_an_engine_is_taken_at_its_word() -> None:
-    finished = {"kind": "run_finished", "outcome": "completed", "reason": "All steps were made."}
+    finished = RunFinished(step=9, outcome="completed", reason="All steps were made.")
     assert ending(finished, 0) == ("finished", "All steps were made.")
-    assert ending({**finished, "outcome": "stopped"}, 0)[0] == "stopped"
-    assert ending({**finished, "outcome": "collapsed"}, 0)[0] == "finished"
+    assert ending(finished.model_copy(update={"outcome": "stopped"}), 0)[0] == "stopped"
+    assert ending(finished.model_copy(update={"outcome": "collapsed"}), 0)[0] == "finished"
     assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
-    failed = {"kind": "run_failed", "error": "ModelError", "message": "No model at x."}
+    failed = RunFailed(step=9, error="ModelError", message="No model at x.")
     assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
 
 
@@ -162,14 +164,14 @@ def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
 def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
     assert ending(None, None, interrupted=True)[0] == "queued"
     assert ending(None, 3, interrupted=True, stop_asked=True)[0] == "stopped"
-    assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
+    assert ending(RunFinished(step=9, outcome="completed", reason=""), 0, interrupted=True)[0] == "finished"
 
 
 def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_word_after_it_began() -> None:
-    failed = {"kind": "run_failed", "error": "ConfigError", "message": "No."}
+    failed = RunFailed(step=9, error="ConfigError", message="No.")
     assert not retryable(failed, 1)
-    assert retryable({**failed, "retryable": True}, 1)
-    assert not retryable({"kind": "run_finished", "outcome": "completed", "reason": ""}, -9)
+    assert retryable(failed.model_copy(update={"retryable": True}), 1)
+    assert not retryable(RunFinished(step=9, outcome="completed", reason=""), -9)
     for killed in (-9, -11, None, 3):
         assert retryable(None, killed, begun=False)
     assert retryable(None, 1) and retryable(None, 0)
@@ -179,7 +181,7 @@ def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_withou
 
 
 def test_a_fault_of_the_machines_own_shutdown_costs_no_restart() -> None:
-    failed = {"kind": "run_failed", "error": "RetryableFault", "message": "A node is gone.", "retryable": True}
+    failed = RunFailed(step=9, error="RetryableFault", message="A node is gone.", retryable=True)
     assert ending(failed, 1, interrupted=True)[0] == "queued"
     assert not retryable(failed, 1, interrupted=True)
 

@@ -10,7 +10,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
 
-from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
+from engine.events import Split
+from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
 from webapp.runs.indexing import send_for_index
 from webapp.runs.models import Run

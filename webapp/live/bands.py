@@ -11,6 +11,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.events import RunStarted, kind_of
 from webapp.live.buckets import Band, Buckets
 from webapp.live.columns import Places, read_columns
 from webapp.live.kept_columns import columns_of
@@ -86,9 +87,9 @@ def spans_of(steps: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def attempt_starts(run: Run) -> dict[int, float]:
-    """When each attempt's engine said that it had started."""
-    started = run.events.filter(kind="run_started").order_by("seq").values_list("payload", flat=True)
-    return {payload["attempt"]: payload["time"] for payload in started}
+    """When each attempt's engine started."""
+    started = run.events.filter(kind=kind_of(RunStarted)).order_by("seq")
+    return dict(started.values_list("attempt", "time"))
 
 
 def elapsed_seconds(times: ArrayLike, attempts: ArrayLike, starts: dict[int, float]) -> NDArray[np.float64]:

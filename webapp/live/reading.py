@@ -11,6 +11,7 @@ from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
+from engine.events import StepCompleted, kind_of
 from webapp.runs.models import Run, StepMetrics
 
 EventDict = dict[str, Any]
@@ -41,7 +42,8 @@ def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
     new = {"seq__gt": seq, "seq__lte": upto}
     events = run.events.filter(**new).order_by("seq").values_list("seq", "payload")[:limit]
     steps = run.steps.filter(**new).order_by("seq").values(*STEP_FIELDS)[:limit]
-    merged = heapq.merge(events, ((row["seq"], {"kind": "step_completed", **row}) for row in steps), key=_seq)
+    kind = kind_of(StepCompleted)
+    merged = heapq.merge(events, ((row["seq"], {"kind": kind, **row}) for row in steps), key=_seq)
     return [payload for _, payload in merged][:limit]
 
 

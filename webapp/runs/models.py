@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from engine.config import CheckpointConfig, RunConfig
+from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunState
 
@@ -159,13 +160,15 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event.
+    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
+    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
 
-    Of `verdict_updated` only those at the first step of a label: the newest verdict is the run's own.
+    Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=30)
     step = models.PositiveIntegerField()
     time = models.FloatField()
@@ -178,6 +181,22 @@ class RunEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} #{self.seq}"
+
+    @classmethod
+    def of(cls, run: Run, event: Event) -> RunEvent:
+        """The row of `event`, not yet saved."""
+        return cls(
+            run=run,
+            seq=event.seq,
+            attempt=event.attempt,
+            kind=event.kind,
+            step=event.step,
+            time=event.time,
+            payload=event.model_dump(mode="json"),
+        )
+
+    def parsed(self) -> Event:
+        return parse_payload(self.payload)
 
 
 class StepMetrics(models.Model):
@@ -257,15 +276,27 @@ class Checkpoint(models.Model):
         return self.path
 
 
+ALERT_FIELDS = (
+    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since", "action",
+)  # fmt: skip
+
+
 class Alert(models.Model):
+    """An `alert_raised` event whose step still counts."""
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     time = models.FloatField()
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)
     message = models.TextField()
-    payload = models.JSONField()
+    metric = models.TextField(blank=True, default="")
+    value = models.FloatField(default=0.0)
+    baseline = models.FloatField(null=True)
+    since = models.IntegerField(null=True)  # the step at which the breached readings began
+    action = models.CharField(max_length=10, default="notify")
 
     class Meta:
         ordering = ["-seq"]
@@ -274,3 +305,8 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.rule}"
+
+    @classmethod
+    def of(cls, run: Run, event: AlertRaised) -> Alert:
+        """The row of `event`, not yet saved."""
+        return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from engine.events import CheckpointSaved, StepCompleted
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from tests.engine.cluster.runs import (
     actors,
     descendants,

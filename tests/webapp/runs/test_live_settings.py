@@ -113,11 +113,11 @@ def test_every_request_to_a_run_is_on_record_those_refused_too(user: User) -> No
     request_pause(run, user)
     request_pause(run, user)
     request_stop(run)
-    told = [(entry["who"], entry["words"], entry["refused"]) for entry in entries(run)]
+    told = [(entry["who"], entry["description"], entry["refused"]) for entry in entries(run)]
     assert told == [
-        ("Starboard", "asked to stop", False),
-        ("ada", "asked to pause", True),
-        ("ada", "asked to pause", False),
+        ("Starboard", "requested a stop", False),
+        ("ada", "requested a pause", True),
+        ("ada", "requested a pause", False),
     ]
 
 

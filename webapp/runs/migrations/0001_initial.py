@@ -81,12 +81,17 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seq', models.BigIntegerField()),
+                ('attempt', models.PositiveIntegerField(default=1)),
                 ('step', models.PositiveIntegerField()),
                 ('time', models.FloatField()),
                 ('rule', models.CharField(max_length=60)),
                 ('severity', models.CharField(max_length=10)),
                 ('message', models.TextField()),
-                ('payload', models.JSONField()),
+                ('metric', models.TextField(blank=True, default='')),
+                ('value', models.FloatField(default=0.0)),
+                ('baseline', models.FloatField(null=True)),
+                ('since', models.IntegerField(null=True)),
+                ('action', models.CharField(default='notify', max_length=10)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alerts', to='runs.run')),
             ],
             options={
@@ -98,6 +103,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seq', models.BigIntegerField()),
+                ('attempt', models.PositiveIntegerField(default=1)),
                 ('kind', models.CharField(max_length=30)),
                 ('step', models.PositiveIntegerField()),
                 ('time', models.FloatField()),
