@@ -215,7 +215,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
 def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
     page.goto("/runs/new/")
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
-    page.locator("#rule-preset").select_option("save_the_machine")
+    page.locator("#rule-preset").select_option("stop_when_collapsed")
     page.locator("#rule-use-preset").click()
     expect(page.locator("#rule-list .rule")).to_have_count(2)
     page.locator("button.run-launch").click()

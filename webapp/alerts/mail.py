@@ -29,7 +29,7 @@ def send_mail_of(address: str, message: dict[str, Any]) -> Answer:
 def in_words(message: dict[str, Any]) -> tuple[str, str]:
     """Subject and text. A name with line breaks must not become a header."""
     if message["type"] == "test":
-        return "Starboard: a test", "This is a test of Starboard's notifications. Nothing is wrong.\n"
+        return "Starboard: test message", "This is a test of Starboard's notifications.\n"
     data = message["data"]
     run, alert, verdict = data["run"], data["alert"], data["verdict"]
     subject = " ".join(f"{alert['severity']}: {run['name']} at step {alert['step']}".split())
@@ -39,9 +39,9 @@ def in_words(message: dict[str, Any]) -> tuple[str, str]:
         f"Run: {run['name']} (step {alert['step']} of {run['total_steps']})",
         *([f"Verdict: {verdict['title']}. {verdict['reason']} {verdict['summary']}"] if verdict else []),
         f"Rule: {alert['rule']}, on {alert['metric']}",
-        f"What followed: {alert['action']}",
+        f"Action: {alert['action']}",
         f"Evidence: {data['url']}",
         "",
-        "You get this by your settings under Notifications in Starboard.",
+        "You receive this because of your notification settings in Starboard.",
     ]
     return f"Starboard: {subject}"[:200], "\n".join(lines) + "\n"

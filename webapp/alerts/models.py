@@ -1,4 +1,4 @@
-"""Who is told of alerts, how, and every message that was sent or tried."""
+"""Notification settings, webhooks, and every message with its delivery attempts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEVERITIES = ("watch", "warn", "critical", "dead")
 
 
 class Scope(models.TextChoices):
-    MINE = "mine", "runs of mine, and of nobody"
+    MINE = "mine", "my runs, and runs without an owner"
     ALL = "all", "all runs"
 
 

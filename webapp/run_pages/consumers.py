@@ -13,7 +13,7 @@ from webapp.live.consumers import LiveConsumer, as_text, cursor_of
 from webapp.live.listen import News
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.run_pages.page_state import page_state
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group
@@ -89,7 +89,7 @@ def _state(run_id: str) -> State | None:
     run = Run.objects.filter(pk=run_id).first()
     if run is None:
         return None
-    state = page_state(run)
+    state = run_snapshot(run)
     return State(state, as_text({"kind": "state", "state": state}))
 
 

@@ -13,8 +13,8 @@ from engine.verdict.regimes import REGIMES
 from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
-from webapp.run_pages.page_state import page_state
 from webapp.run_pages.settings_form import fields_with_values
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
@@ -51,7 +51,7 @@ def run_page(run: Run) -> dict[str, Any]:
     config = run.parsed_config()
     return {
         "run": run,
-        "live": page_state(run),
+        "live": run_snapshot(run),
         "status": status_of(run),
         "verdict": recorded_verdict(run),
         "rules_version": RULES_VERSION,

@@ -14,7 +14,7 @@ from webapp.run_pages.imported import imported_page
 from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.run_pages.log_tail import tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
-from webapp.run_pages.page_state import page_state
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number
@@ -99,7 +99,7 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": f"There is no action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"error": problem, "state": page_state(run)}, status=200 if done else 409)
+        return JsonResponse({"error": problem, "state": run_snapshot(run)}, status=200 if done else 409)
     if problem:
         messages.warning(request, problem)
     target = request.POST.get("next", "")

@@ -38,18 +38,12 @@ def test_a_checkpoint_carries_the_cooldown() -> None:
     assert [number for number, _ in alerts(after, steps)] == [4]
 
 
-def test_a_state_from_before_there_were_cooldowns_is_read() -> None:
-    watching = detectors(rule(steps=1))
-    watching.load_state_dict({"rules": {"mine": {"breached": 1, "clear": 0, "firing": True}}})
-    assert alerts(watching, [{KL: BAD}]) == []
-
-
 def test_other_rules_keep_what_a_rule_has_seen_where_it_looks_at_the_same() -> None:
     base = {"kind": "gains", "limit": 0.1, "baseline": 2, "steps": 1}
     watching = detectors(rule(**base), rule(**base, name="other"))
     for step, value in enumerate([0.1, 0.3], start=1):  # a baseline of 0.2
         watching.observe(step, {KL: value})
     stricter, wider = rule(**{**base, "limit": 0.05}), rule(**{**base, "baseline": 3}, name="other")
-    after = watching.under(DetectorsConfig(rules=(stricter, wider)))
+    after = watching.with_config(DetectorsConfig(rules=(stricter, wider)))
     # over 0.2 + 0.05; the other gathers its three first readings anew
     assert [alert.rule for _, alert in alerts(after, [{KL: 0.26}])] == ["mine"]

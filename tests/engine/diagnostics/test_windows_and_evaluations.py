@@ -32,7 +32,7 @@ def test_a_change_is_judged_between_means() -> None:
     assert fired(one, [1.0, 1.0, 1.0, 0.2, 0.2]) == [5]
     [(_, alert)] = alerts(detectors(one), [{KL: value} for value in (1.0, 1.0, 1.0, 0.2, 0.2)])
     assert alert.value == pytest.approx(0.2)
-    assert "is 0.2 in the mean of 2 steps, under 0.5 times the 1 of the first 2 steps" in alert.message
+    assert "is 0.2 (mean of 2 steps), below 0.5 times the mean 1 of the first 2 steps" in alert.message
 
 
 def test_a_mean_goes_on_from_a_checkpoint() -> None:
@@ -71,7 +71,7 @@ def test_a_held_out_rule_reads_evaluations_only_and_no_stop_counts_them() -> Non
     assert watching.observe(2, dead).stop is not None  # the evaluation between was no step with a signal
     [alert] = watching.observe_evaluation(2, {HELD_OUT: 0.1}).alerts
     assert (alert.value, alert.since) == (0.1, 1)
-    assert alert.message.startswith("Held-out success is 0.1, under 0.3 for 2 readings")
+    assert alert.message.startswith("Held-out success is 0.1, below 0.3 for 2 readings")
 
 
 def test_a_recording_is_tried_with_its_evaluations_in_their_places(tmp_path: Path) -> None:
@@ -112,4 +112,4 @@ def test_a_fork_is_asked_for_from_before_the_trouble_and_goes_before_a_stop() ->
     verdict = watching.observe(8, {KL: 1.0})
     assert verdict.fork_before == 7
     assert verdict.stop is not None and verdict.stop.startswith("forks: ")
-    assert verdict.stop.endswith("It asks the site for a fork from before step 7; without a site it only ends.")
+    assert verdict.stop.endswith("A fork from before step 7 is requested; without a site the run only ends.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from webapp.audit.services import askers
+from webapp.audit.services import settings_authors
 from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
 from webapp.runs.verdicts import status_of
 
 
-def page_state(run: Run) -> dict[str, Any]:
+def run_snapshot(run: Run) -> dict[str, Any]:
     """The live state with the run's status, its verdict, and its usage.
 
     `asked` counts the entries of its record, refused ones too; `settings_by` says who requested which settings.
@@ -22,5 +22,5 @@ def page_state(run: Run) -> dict[str, Any]:
         "verdict": run.verdict or None,
         "usage": usage(run),
         "asked": run.audit.count(),
-        "settings_by": askers(run) if run.settings_revision else {},
+        "settings_by": settings_authors(run) if run.settings_revision else {},
     }
