@@ -122,7 +122,7 @@ def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page,
     expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
     alert.get_by_role("link", name="Evidence").click()
     expect(page.locator(".evidence-curve circle")).to_have_count(1)
-    expect(page.locator("body")).to_contain_text("Step 20 beside the ten steps before")
+    expect(page.locator("body")).to_contain_text("Step 20 compared with the ten steps before")
     assert fits(page)
     page.get_by_role("link", name="Fork from step 10").click()
     expect(page.locator("h1")).to_have_text("Fork calm-otter-12 at step 10")
@@ -230,7 +230,7 @@ def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: I
     page.fill("#id_url", inbox.url)
     page.get_by_role("button", name="Add a webhook").click()
     expect(page.locator("#secret")).to_contain_text("whsec_")
-    page.get_by_role("button", name="Send a test").last.click()
+    page.get_by_role("button", name="Send a test message").last.click()
     expect(page.locator(".deliveries")).to_contain_text("sent")
     expect(page.locator("#secret")).to_have_count(0)
     assert json.loads(inbox.got[0][2])["type"] == "test"
