@@ -158,10 +158,10 @@ class AlertRaised(EventBase):
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 
-class MachinesFreed(EventBase):
+class ClusterReleased(EventBase):
     """An attempt on a cluster has ended its actors; what the cluster says of that. `proven`: that it holds nothing."""
 
-    kind: Literal["machines_freed"] = "machines_freed"
+    kind: Literal["cluster_released"] = "cluster_released"
     account: str
     proven: bool
 
@@ -195,7 +195,7 @@ Event = Annotated[
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised
-    | MachinesFreed
+    | ClusterReleased
     | RunFinished
     | RunFailed,
     Field(discriminator="kind"),

@@ -7,9 +7,9 @@ import sys
 from engine.events import (
     AlertRaised,
     CheckpointSaved,
+    ClusterReleased,
     EvaluationCompleted,
     Event,
-    MachinesFreed,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -46,7 +46,7 @@ def describe(event: Event) -> str:
             return f"{event.severity} at step {event.step}: {event.message}"
         case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
-        case MachinesFreed():
+        case ClusterReleased():
             return event.account
         case RunFinished():
             return f"{event.outcome}: {event.reason}"

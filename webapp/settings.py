@@ -90,7 +90,7 @@ TEMPLATES = [
 DATABASES = {"default": database(environ.text("DATABASE_URL"), STARBOARD_DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Redis carries tasks and news, and never the only copy of anything. Without one, a process talks to itself only.
+# Redis carries tasks and updates, never the only copy of anything. Without one, a process talks to itself only.
 REDIS_URL = environ.text("REDIS_URL", "memory://")
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -98,9 +98,9 @@ CHANNEL_LAYERS: dict[str, Any] = {
     else {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
         "CONFIG": {
-            # the layer waits five seconds at a time for news, which is the client's own time-out: give it more
+            # the layer waits five seconds at a time for updates, which is the client's own time-out: give it more
             "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
-            "prefix": "starboard.news",
+            "prefix": "starboard.updates",
             "capacity": 1000,
             "expiry": 60,
         },

@@ -20,7 +20,8 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the request as JSON."""
+    """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the
+    request as JSON."""
 
     run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)

@@ -32,7 +32,7 @@ _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
 _pasts: OrderedDict[str, Past] = OrderedDict()
 
 
-def told_state(run: Run) -> dict[str, Any]:
+def run_snapshot(run: Run) -> dict[str, Any]:
     """What a run's page is told whenever it changes: the live state, its health, what it used, and what was asked.
 
     `asked` counts the entries of its record, refused ones too; `settings_by` says who asked for which settings.

@@ -11,8 +11,8 @@ from workers.app import INDEX, app
 UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 
-def send_for_index(run_id: str) -> bool:
-    """Asks a worker to bring the run's files into rows. With no broker it waits: `tend` looks for such runs."""
+def enqueue_index(run_id: str) -> bool:
+    """Has a worker write the run's files into rows. Without a broker it waits until `adopt_unsupervised_runs` finds it."""
     try:
         app.signature(INDEX, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError):

@@ -48,9 +48,9 @@ class Run(models.Model):
     state_remedy = models.TextField(blank=True, default="")
     wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a run waits for, queued or loading
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
-    checkpoints_asked = models.PositiveIntegerField(default=0)
-    stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
-    stop_asked_at = models.DateTimeField(null=True, blank=True)
+    checkpoint_requests = models.PositiveIntegerField(default=0)
+    stop_requests = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
+    stop_requested_at = models.DateTimeField(null=True, blank=True)
 
     settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
     settings_revision = models.PositiveIntegerField(default=0)
@@ -69,7 +69,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
-    last_heard = models.DateTimeField(null=True, blank=True)  # beat of the engine
+    last_heartbeat_at = models.DateTimeField(null=True, blank=True)  # beat of the engine
     last_progress = models.DateTimeField(null=True, blank=True)  # newest event
     finished_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -151,7 +151,7 @@ class Run(models.Model):
             "restart_budget": self.restart_budget,
             "faults": self.faults[-FAULTS_SHOWN:],
             "last_seq": self.last_seq,
-            "last_heard": self.last_heard.timestamp() if self.last_heard else None,
+            "last_heartbeat_at": self.last_heartbeat_at.timestamp() if self.last_heartbeat_at else None,
             "stop_proof": self.stop_proof,
             "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,

@@ -105,7 +105,7 @@ def _launch(config: RunConfig) -> str:
 
 
 def enqueue(run_id: str) -> bool:
-    """Asks a worker to look at the run. With no broker the row waits: `tend` finds it when there is one again."""
+    """Sends the run to a worker. Without a broker it stays queued until `adopt_unsupervised_runs` finds it."""
     try:
         app.signature(SUPERVISE, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError) as error:
@@ -168,8 +168,8 @@ def _stop_live(run: Run, who: str) -> bool:
     live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
     if not live.update(
         requested=Request.STOP,
-        stops_asked=F("stops_asked") + 1,
-        stop_asked_at=Coalesce(F("stop_asked_at"), Value(timezone.now())),
+        stop_requests=F("stop_requests") + 1,
+        stop_requested_at=Coalesce(F("stop_requested_at"), Value(timezone.now())),
     ):
         return False
     move(run, RunState.STOPPING, reason=f"Stop asked for by {who}.")
@@ -192,7 +192,7 @@ def request_resume(run: Run, user: Actor = None) -> bool:
 def request_checkpoint(run: Run, user: Actor = None) -> bool:
     asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
     return record(
-        run, user, "checkpoint", bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and told(run)
+        run, user, "checkpoint", bool(asked.update(checkpoint_requests=F("checkpoint_requests") + 1)) and told(run)
     )
 
 
@@ -255,8 +255,8 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "attempt": attempt,
         "queued_at": queued_at,
         "requested": Request.RUN,
-        "stops_asked": 0,
-        "stop_asked_at": None,
+        "stop_requests": 0,
+        "stop_requested_at": None,
         "process": {},
         "stop_proof": {},
         "finished_at": None,
