@@ -57,7 +57,7 @@ class Evaluation:
             f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} came to an end: its "
             f"environment broke off {faults}, and {len(self.trajectories) - faults} had no room for a response after "
             "their first prompt.",
-            remedy="Mend the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
+            remedy="Fix the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
         )
 
 
@@ -70,7 +70,7 @@ def evaluate(
     episodes: int,
     checkpoint: Callable[[], None] = never,
 ) -> Evaluation:
-    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
+    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
     settings = config.evaluation
     began = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
