@@ -152,4 +152,4 @@ def test_episodes_that_broke_off_are_told_where_there_are_any(browser: Client) -
     add_evaluation(one, successes=60)
     add_evaluation(two, successes=60, faults=1)
     page = browser.get(f"/compare/?runs={one.pk},{two.pk}").content.decode()
-    assert page.count("fault-note") == 1 and "1 fault<" in page
+    assert page.count("fault-note") == 1 and "1 error<" in page

@@ -100,7 +100,7 @@ def test_the_page_shows_the_interval_and_links_to_the_run(browser: Client) -> No
 
 
 def test_an_empty_leaderboard_says_what_to_do(browser: Client) -> None:
-    assert "No finished run yet" in browser.get("/leaderboard/").content.decode()
+    assert "No finished runs yet" in browser.get("/leaderboard/").content.decode()
 
 
 def test_a_long_table_shows_its_best_rows_and_says_how_many_are_below(browser: Client) -> None:
@@ -135,7 +135,7 @@ def test_pages_refuse_writing_verbs_and_strangers(browser: Client) -> None:
 @pytest.mark.django_db
 def test_episodes_that_broke_off_are_told_beside_those_that_count(browser: Client) -> None:
     add_evaluation(build_run(name="whole"), successes=60)
-    assert "fault" not in browser.get("/leaderboard/").content.decode()
+    assert "fault-note" not in browser.get("/leaderboard/").content.decode()
     add_evaluation(build_run(name="broken"), successes=50, faults=3)
     page = browser.get("/leaderboard/").content.decode()
-    assert page.count("fault-note") == 1 and "3 faults" in page
+    assert page.count("fault-note") == 1 and "3 errors" in page

@@ -199,4 +199,4 @@ def test_a_stranger_asks_nothing_of_a_run(client: Client) -> None:
 
 
 def test_the_newest_trajectories_come_alone(browser: Client) -> None:
-    assert "The first step's trajectories appear here." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()
+    assert "No trajectories yet." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()
