@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import mean, variance
 from typing import NamedTuple
 
 from engine.diagnostics.joint_rules import without_signal
+from engine.statistics.means import difference_of_means
 from webapp.runs.states import RESTARTING, RunState
 
 Metrics = dict[str, float]
@@ -150,8 +149,8 @@ def rise_of(values: Sequence[float]) -> tuple[float, float]:
     if count < 2:
         return 0.0, 1.0
     before, after = values[:count], values[-count:]
-    error = math.sqrt((variance(before) + variance(after)) / count)
-    return mean(after) - mean(before), max(0.02, 2 * error)
+    rise, error = difference_of_means(after, before)
+    return rise, max(0.02, 2 * error)
 
 
 def numbers_of(course: Course, held_out: Sequence[HeldOut]) -> tuple[Number, ...]:

@@ -27,7 +27,7 @@ export function prepareControls(address, onState) {
       try {
         const answer = await fetch(address, {
           method: "POST",
-          headers: { Accept: "application/json", "X-CSRFToken": token() },
+          headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
           body: new URLSearchParams({ action: button.dataset.control }),
         });
         const told = await answer.json();
@@ -41,6 +41,6 @@ export function prepareControls(address, onState) {
   }
 }
 
-export function token() {
+export function csrfToken() {
   return document.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
 }

@@ -8,7 +8,7 @@ import { Curves } from "../charts/curves.js";
 import { oneAtATime } from "../core/draw_scheduler.js";
 import { Lag } from "./event_latency.js";
 import { LiveSocket } from "../core/live_socket.js";
-import { showLive } from "../core/connection_status.js";
+import { showConnection } from "../core/connection_status.js";
 import { prepareControls } from "./controls.js";
 import { prepareHealth, showHealth, showState } from "./header.js";
 import { Panels } from "./panels.js";
@@ -200,7 +200,7 @@ socket = new LiveSocket({
   path: `/ws/runs/${root.dataset.run}/`,
   after: () => store.lastSeq,
   onMessage: hear,
-  onState: showLive,
+  onState: showConnection,
   poll,
   needed: notifies,
 });

@@ -2,7 +2,7 @@
 
 import { notifyOf, prepareNotifications } from "../../core/browser_notifications.js";
 import { heldBy, lastBefore } from "../retained_checkpoints.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 import { RulesPanel } from "../rules_panel.js";
 import { alertRows } from "../alert_list.js";
 
@@ -31,7 +31,7 @@ export class AlertsTab {
       goodStep: (alert) => lastBefore(held, alert.since ?? alert.step),
     };
     inPlace(document.getElementById("view-alerts"), () =>
-      refill(this.list, alertRows(store.alerts, state.faults, places), nameOf),
+      refreshRows(this.list, alertRows(store.alerts, state.faults, places), nameOf),
     );
   }
 

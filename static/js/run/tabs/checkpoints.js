@@ -3,7 +3,7 @@
 import { element } from "../../core/dom.js";
 import { ago, bytes } from "../../core/format.js";
 import { heldBy, keptSteps, sparedStep } from "../retained_checkpoints.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 
 export class CheckpointsTab {
   constructor() {
@@ -15,7 +15,7 @@ export class CheckpointsTab {
     const [kept, spared] = [new Set(keptSteps(held)), sparedStep(held)];
     const about = (one) => ({ there: kept.has(one.step), spared: one.step === spared, fork: this.rows.dataset.fork });
     const rows = store.checkpoints.toReversed().map((one) => row(one, about(one)));
-    refill(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
+    refreshRows(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
   }
 }
 

@@ -2,7 +2,7 @@
 // step on. Of a long run a step stands for its bucket, unless the view names what its steps must have: then it gets those
 // steps and no others, as they were measured.
 
-import { MeasuredCurves } from "../../charts/sparse_curves.js";
+import { SparseCurves } from "../../charts/sparse_curves.js";
 
 export class WithHistory {
   // `tab` is the view, `wanted` the names of its metrics, `having` those of which its steps have one
@@ -29,7 +29,7 @@ export class WithHistory {
 
   curvesOf(store) {
     if (!this.having) return store.curves;
-    this.curves ??= store.follow(new MeasuredCurves(store.curves, this.having));
+    this.curves ??= store.follow(new SparseCurves(store.curves, this.having));
     return this.curves;
   }
 

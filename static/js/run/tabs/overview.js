@@ -1,7 +1,7 @@
 // The overview: the curves every run shows first, where its time goes, and its newest trajectories.
 
 import { drawPhases } from "../phase_bars.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 
 const QUIET = 1500; // milliseconds of news merged before the list is asked for again
 
@@ -42,6 +42,6 @@ export class OverviewTab {
     const answer = await fetch(this.list.dataset.latest).catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    refill(this.list, [...page.querySelectorAll("li")], (row) => row.querySelector("a")?.getAttribute("href"));
+    refreshRows(this.list, [...page.querySelectorAll("li")], (row) => row.querySelector("a")?.getAttribute("href"));
   }
 }
