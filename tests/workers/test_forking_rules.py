@@ -79,7 +79,7 @@ def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
     assert told(parent) == [("Starboard", f"rule_{action}", "done") for action in ("checkpoint", "pause", "stop")]
     [newest, *_] = entries(parent)
     assert (newest["words"], newest["detail"]) == (
-        "ended the run, as a rule says",
+        "stopped the run (alert rule)",
         "rule broken; step 1; severity critical",
     )
 

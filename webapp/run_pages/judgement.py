@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
-from webapp.audit.services import askers
+from webapp.audit.services import settings_authors
 from webapp.run_pages.health import ALERT_STEPS, JUDGED_BY, RECENT, Course, HeldOut, Metrics, best_means, health_of
 from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
@@ -36,7 +36,7 @@ def told_state(run: Run) -> dict[str, Any]:
 
     `asked` counts the entries of its record, refused ones too; `settings_by` says who asked for which settings.
     """
-    asked = {"asked": run.audit.count(), "settings_by": askers(run) if run.settings_revision else {}}
+    asked = {"asked": run.audit.count(), "settings_by": settings_authors(run) if run.settings_revision else {}}
     return {**run.live_state(), "health": health(run), "usage": usage(run), **asked}
 
 

@@ -12,7 +12,7 @@ UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 
 def send_for_index(run_id: str) -> bool:
-    """Asks a worker to bring the run's files into rows. With no broker it waits: `tend` looks for such runs."""
+    """Sends the task that indexes the run's files. Without a broker the run waits until the `tend` task finds it."""
     try:
         app.signature(INDEX, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError):

@@ -31,7 +31,7 @@ export function matrix(told, choice, { all, address, chooseTitle }) {
     ...Array.from({ length: wide }, (_, member) =>
       element("th", { scope: "col", class: "matrix-member" }, String(member)),
     ),
-    element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "spread"),
+    element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "std"),
     element("th", { scope: "col", class: "num", title: "Its square: what mass is made of" }, "variance"),
     element("th", { scope: "col" }, "trained"),
   );
@@ -91,8 +91,8 @@ function row(one, { wide, several, scale, chosen, address }) {
     several ? environment : null,
     element("td", { class: "num muted" }, String(one.seed)),
     ...cells,
-    element("td", { class: "num" }, number(one.spread)),
-    element("td", { class: "num" }, one.spread === null ? "–" : number(one.spread ** 2)),
+    element("td", { class: "num" }, number(one.std)),
+    element("td", { class: "num" }, one.std === null ? "–" : number(one.std ** 2)),
     element("td", { class: "nowrap" }, kept, other ? element("em", {}, other) : null),
   );
 }

@@ -17,7 +17,7 @@ export function showState(state, store) {
   byId("step").textContent = `${step}/${state.total_steps}`;
   byId("attempt").textContent = state.attempt;
   byId("eta").textContent = behindADot(eta(state, step, store.pace()));
-  byId("usage").textContent = behindADot(state.usage?.words);
+  byId("usage").textContent = behindADot(state.usage?.text);
   const alerts = store.alerts.length + state.faults.length;
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;

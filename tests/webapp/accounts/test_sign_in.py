@@ -57,7 +57,7 @@ def test_a_second_use_says_so_and_how_to_get_a_new_link(client: Client, settings
     answer = stranger.get(link)
     page = answer.content.decode()
     assert answer.status_code == 403
-    assert "was used already" in page
+    assert "has already been used" in page
     assert "make link" in page
     assert not signed_in(stranger)
 
@@ -116,7 +116,7 @@ def test_the_session_is_a_new_one_after_signing_in(client: Client, ada: User) ->
 def test_five_wrong_passwords_lock_the_account_for_the_right_one_too(client: Client, ada: User) -> None:
     for _ in range(5):
         assert "Too many" not in try_password(client, "ada", "wrong")
-    assert "Too many wrong passwords" in try_password(client, "ada", PASSWORD)
+    assert "Too many failed attempts" in try_password(client, "ada", PASSWORD)
     assert not signed_in(client)
 
 

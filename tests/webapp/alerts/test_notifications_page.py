@@ -61,10 +61,10 @@ def test_a_test_says_whether_it_arrived(browser: Client, loopback: None) -> None
         do(browser, "add", url=inbox.url)
         key = Webhook.objects.get().pk
         do(browser, "test_webhook", webhook=key)
-        assert "The test was taken by" in browser.get(PLACE).content.decode()
+        assert "Test delivered to" in browser.get(PLACE).content.decode()
         do(browser, "test_webhook", webhook=key)
         page = browser.get(PLACE).content.decode()
-    assert "The test did not arrive. It answered 500." in page
+    assert "The test could not be delivered. It answered 500." in page
     assert page.count("a test") >= 2
     assert [one.state for one in Delivery.objects.all()] == ["failed", "sent"]
 
@@ -94,7 +94,7 @@ def test_nobody_uses_someone_else_s_webhook_or_sees_their_deliveries(browser: Cl
 @pytest.mark.parametrize("key", ["", "x", "-1", "9" * 30, "１"])
 def test_a_webhook_that_is_none_is_said(browser: Client, key: str) -> None:
     do(browser, "remove", webhook=key)
-    assert "There is no such webhook." in browser.get(PLACE).content.decode()
+    assert "This webhook does not exist." in browser.get(PLACE).content.decode()
 
 
 def test_hostile_text_stays_text(browser: Client, user: User) -> None:

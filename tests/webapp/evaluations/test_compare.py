@@ -16,7 +16,7 @@ from webapp.evaluations.compare import (
     read_view,
     results,
     seed_groups,
-    what_differs,
+    short_differences,
 )
 from webapp.runs.models import MetricName, Run
 
@@ -92,10 +92,10 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 
 
 @pytest.mark.django_db
-def test_what_differs_is_told_in_a_line_for_each_run() -> None:
+def test_short_differences_is_told_in_a_line_for_each_run() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
-    assert what_differs(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
+    assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
 
 
 @pytest.mark.django_db
@@ -104,8 +104,8 @@ def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> 
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
     # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
-    assert results([one, two])[0].words == "+8.2 points (95% interval +0.4 to +15.8): significant"
-    assert results([two, one])[0].words == "-8.2 points (95% interval -15.8 to -0.4): significant"
+    assert results([one, two])[0].summary == "+8.2 points (95% interval +0.4 to +15.8): significant"
+    assert results([two, one])[0].summary == "-8.2 points (95% interval -15.8 to -0.4): significant"
 
 
 @pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_a_difference_whose_interval_holds_zero_is_not_significant() -> None:
     one, two = pair()
     add_evaluation(one, successes=62)
     add_evaluation(two, successes=61)
-    assert results([one, two])[0].words.endswith("not significant")
+    assert results([one, two])[0].summary.endswith("not significant")
 
 
 @pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_runs_on_other_problems_have_no_difference() -> None:
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
     assert results([one, two])[0].note == "Not comparable: the environments differ in max_turns."
-    assert results([one, two])[0].words == ""
+    assert results([one, two])[0].summary == ""
 
 
 def test_the_page_shows_differences_first_and_folds_what_is_the_same(browser: Client) -> None:

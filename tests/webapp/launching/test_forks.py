@@ -153,7 +153,7 @@ def test_the_page_says_where_two_runs_of_one_configuration_part(browser: Client)
     report(run, 0.1, 0.2, 0.3)
     report(twin, 0.1, 0.2, 0.4)
     page = browser.get(f"/runs/{run.pk}/history/").content.decode()
-    assert "The first step that differs is 3, in 1 metric." in page
+    assert "The first difference is at step 3, in 1 metric." in page
     assert '<th scope="row" class="mono">rollout/success</th><td class="num">0.3</td><td class="num">0.4</td>' in page
     compared = browser.get(f"/compare/?runs={run.pk},{twin.pk}").content.decode()
-    assert "The first step that differs is 3" in compared
+    assert "The first difference is at step 3" in compared

@@ -111,7 +111,7 @@ def test_ticked_runs_are_compared_in_the_address(browser: Client) -> None:
 
 def test_nothing_ticked_is_said(browser: Client) -> None:
     a_run()
-    assert "Tick the runs first." in browser.post("/runs/bulk/", {"action": "stop"}, follow=True).content.decode()
+    assert "Select at least one run." in browser.post("/runs/bulk/", {"action": "stop"}, follow=True).content.decode()
 
 
 def test_an_unknown_action_is_refused(browser: Client) -> None:

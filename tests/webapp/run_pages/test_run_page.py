@@ -120,7 +120,7 @@ def test_a_running_run_takes_requests(browser: Client, action: str, requested: R
 def test_what_a_run_cannot_do_is_said_with_its_state(browser: Client) -> None:
     answer = ask(browser, a_run(state=RunState.FINISHED), "pause")
     assert answer.status_code == 409
-    assert answer.json()["error"] == "The run is finished: it cannot pause."
+    assert answer.json()["error"] == "Cannot pause a run that is finished."
 
 
 def test_a_stopped_run_resumes_as_its_next_attempt(browser: Client) -> None:

@@ -45,7 +45,7 @@ def test_the_groups_of_a_step_come_with_their_returns_and_recorded_trajectories(
     told = get(browser, run, "groups/", step=3)
     assert (told["step"], told["kept"], told["threshold"]) == (3, [0], 1.0)
     assert told["groups"][1] == {
-        "group": 2, "environment": "Lake", "seed": 71, "returns": [0.0, 1.0], "spread": 0.5, "score": 0.5,
+        "group": 2, "environment": "Lake", "seed": 71, "returns": [0.0, 1.0], "std": 0.5, "score": 0.5,
         "kept": False, "trajectories": [None, member.pk],
     }  # fmt: skip
 

@@ -63,7 +63,7 @@ def test_what_differs_from_nothing_asks_for_nothing(browser: Client) -> None:
         ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
         ({"filter__strategy": "top_p", "filter__value": 3}, "filter.value", "takes a share"),
         ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
-        ({"steps": 4}, "", "cannot be changed while a run goes on"),
+        ({"steps": 4}, "", "cannot be changed during a run"),
         ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
     ],
 )
@@ -115,9 +115,9 @@ def test_every_request_to_a_run_is_on_record_those_refused_too(user: User) -> No
     request_stop(run)
     told = [(entry["who"], entry["words"], entry["refused"]) for entry in entries(run)]
     assert told == [
-        ("Starboard", "asked to stop", False),
-        ("ada", "asked to pause", True),
-        ("ada", "asked to pause", False),
+        ("Starboard", "requested a stop", False),
+        ("ada", "requested a pause", True),
+        ("ada", "requested a pause", False),
     ]
 
 

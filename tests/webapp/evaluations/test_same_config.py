@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp.runs.rows import a_run, report
-from webapp.evaluations.sameness import Difference, compare, first_difference, twins
+from webapp.evaluations.same_config import Difference, compare, first_difference, runs_with_same_config
 from webapp.runs.models import Run, RunEvent
 from webapp.runs.services import run_again, submit_run
 
@@ -36,15 +36,15 @@ def test_what_a_clock_says_and_steps_that_one_has_not_done_are_left_out() -> Non
 
 
 @pytest.mark.django_db
-def test_twins_have_the_same_configuration_whatever_they_are_called() -> None:
+def test_runs_with_same_config_have_the_same_configuration_whatever_they_are_called() -> None:
     run = a_run()
     twin = run_again(run, None)
     sibling = run_again(run, None)
     other_seed = {**run.config, "seed": 2}
     submit_run(owner=None, config=other_seed, cloned_from=run)
     labelled = submit_run(owner=None, config={**run.config, "description": "again"}, cloned_from=run)
-    assert set(twins(run)) == {twin, sibling, labelled}
-    assert set(twins(twin)) == {run, sibling, labelled}
+    assert set(runs_with_same_config(run)) == {twin, sibling, labelled}
+    assert set(runs_with_same_config(twin)) == {run, sibling, labelled}
 
 
 @pytest.mark.django_db
@@ -58,8 +58,8 @@ def test_what_may_be_the_reason_is_said() -> None:
         payload = {"kind": "run_started", "device": device}
         RunEvent.objects.create(run=one, seq=9, kind="run_started", step=0, time=1.0, payload=payload)
     pair = compare(run, twin)
-    assert pair.words == "Equal in every metric of the 1 step that both have."
+    assert pair.summary == "Identical in all metrics over 1 common step."
     assert pair.notes == [
-        "Settings of calm-otter-12 again were changed while it ran.",
-        "They ran on different devices: cpu, cuda.",
+        "Settings of calm-otter-12 again were changed during the run.",
+        "The runs used different devices: cpu, cuda.",
     ]
