@@ -27,8 +27,9 @@ def openapi() -> Schema:
         "info": {
             "title": "Starboard",
             "version": "1",
-            "description": "Access runs, their events and their metrics. Authenticate with the session cookie; POST requests "
-            "also need the CSRF token in the header `X-CSRFToken`. Errors have a message (`error`) and a fix (`remedy`).",
+            "description": "Access runs, their events and their metrics. Authenticate with the session cookie; POST "
+            "requests also need the CSRF token in the header `X-CSRFToken`. Errors have a message in `error` and "
+            "a fix in `remedy`.",
         },
         "paths": _paths(),
         "components": {"schemas": _schemas(), "securitySchemes": {"session": _cookie()}},
@@ -77,8 +78,8 @@ def _paths() -> Schema:
         "/api/v1/runs/{run_id}/metrics": {
             "get": _operation(
                 "get_metrics",
-                "Retrieve metrics as columns aligned with `steps`, downsampled to about `points` steps. Minima and maxima "
-                "are preserved",
+                "Retrieve metrics as columns aligned with `steps`, downsampled to about `points` steps. Minima and "
+                "maxima are preserved",
                 "MetricSeries",
                 [
                     run,
@@ -91,8 +92,8 @@ def _paths() -> Schema:
         "/api/v1/runs/{run_id}/bands": {
             "get": _operation(
                 "get_bands",
-                "Retrieve metrics aggregated over ranges of consecutive steps: the mean, the minimum and maximum, and the "
-                "steps at which they occur",
+                "Retrieve metrics aggregated over ranges of consecutive steps: the mean, minimum and maximum, and "
+                "the steps of the extremes",
                 "MetricBands",
                 [
                     run,
@@ -134,8 +135,8 @@ def _control(run: Schema) -> Schema:
 
 def _settings(run: Schema) -> Schema:
     summary = (
-        "Change settings of a live run from its next step on. If `revision` is given and is no longer the run's current "
-        "revision, nothing changes and the status is 409"
+        "Change settings of a live run from its next step on. If `revision` is given and is no longer the run's "
+        "current revision, nothing changes and the status is 409"
     )
     operation = _operation("change_settings", summary, "ChangedSettings", [run])
     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("SettingsChange")}}}

@@ -91,8 +91,8 @@ def first_metrics(runs: list[Run]) -> list[str]:
 
 
 def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
-    """A series colour, 1 to 10, per run: first those in `kept`, so that colours stay when runs are added or removed; then
-    the colour derived from the run's ID, or the next one that is free."""
+    """A series colour, 1 to 10, per run: first those in `kept`, so that colours stay when runs come and go, then the
+    colour derived from the run's ID, or the next free one."""
     taken = [colour for colour in dict.fromkeys(kept) if 1 <= colour <= COLOURS][: len(runs)]
     for run in runs[len(taken) :]:
         wanted = zlib.crc32(run.pk.encode()) % COLOURS

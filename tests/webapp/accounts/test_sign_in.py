@@ -75,7 +75,7 @@ def test_a_link_just_below_ten_minutes_works() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "a" * 5000, "%00", "ß" * 43])
-def test_a_made_up_token_is_unknown(token: str) -> None:
+def test_an_invented_token_is_unknown(token: str) -> None:
     new_link(local_user())
     assert use_token(token) is Refused.UNKNOWN
 
@@ -171,14 +171,14 @@ def test_the_many_ipv6_addresses_of_one_machine_count_as_one(ada: User) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_locked_account_is_told_of_links_only_where_there_are_some(
+def test_a_locked_account_mentions_sign_in_links_only_if_they_are_enabled(
     client: Client, ada: User, settings: Settings, links: bool
 ) -> None:
     settings.STARBOARD_SIGN_IN_LINKS = links
     assert ("make link" in client.get(LOGIN).content.decode()) == links
     for _ in range(6):
         page = try_password(client, "ada", "wrong")
-    assert "Wait five minutes" in page
+    assert "Try again in five minutes" in page
     assert ("make link" in page) == links
 
 

@@ -15,7 +15,7 @@ def test_equal_steps_are_counted() -> None:
     assert first_difference(steps, steps) == Difference(same=2)
 
 
-def test_the_first_step_that_differs_is_told_with_every_metric_that_does() -> None:
+def test_the_first_differing_step_is_reported_with_every_differing_metric() -> None:
     one = {1: {"reward/mean": 0.5}, 2: {"reward/mean": 0.5, "policy/kl": 0.1}, 3: {"reward/mean": 1.0}}
     other = {1: {"reward/mean": 0.5}, 2: {"reward/mean": 0.75, "policy/kl": 0.1}, 3: {"reward/mean": 0.0}}
     assert first_difference(one, other) == Difference(same=1, step=2, metrics=[("reward/mean", 0.5, 0.75)])
@@ -25,18 +25,18 @@ def test_the_last_digit_counts() -> None:
     assert first_difference({1: {"policy/kl": 0.3}}, {1: {"policy/kl": 0.1 + 0.2}}).step == 1  # 0.30000000000000004
 
 
-def test_a_metric_that_one_of_them_lacks_differs() -> None:
+def test_a_metric_that_only_one_run_has_differs() -> None:
     found = first_difference({4: {"policy/kl": 0.1}}, {4: {}})
     assert found.metrics == [("policy/kl", 0.1, None)]
 
 
-def test_what_a_clock_says_and_steps_that_one_has_not_done_are_left_out() -> None:
+def test_timing_metrics_and_missing_steps_are_not_compared() -> None:
     one = {1: {"time/step": 1.0, "perf/memory_mb": 9.0, "reward/mean": 0.5}, 2: {"reward/mean": 0.5}}
     assert first_difference(one, {1: {"time/step": 2.0, "reward/mean": 0.5}}) == Difference(same=1)
 
 
 @pytest.mark.django_db
-def test_runs_with_same_config_have_the_same_configuration_whatever_they_are_called() -> None:
+def test_labels_are_not_part_of_the_compared_configuration() -> None:
     run = a_run()
     twin = run_again(run, None)
     sibling = run_again(run, None)
@@ -48,7 +48,7 @@ def test_runs_with_same_config_have_the_same_configuration_whatever_they_are_cal
 
 
 @pytest.mark.django_db
-def test_what_may_be_the_reason_is_said() -> None:
+def test_possible_reasons_for_a_difference_are_noted() -> None:
     run = a_run()
     twin = run_again(run, None)
     Run.objects.filter(pk=twin.pk).update(settings_revision=1)
