@@ -724,6 +724,6 @@ declare global {
   };
   interface HTMLElementEventMap {
     "step-pointed": CustomEvent<number | null>;
-    "steps-looked-at": CustomEvent<[number, number] | null>;
+    "steps-selected": CustomEvent<[number, number] | null>;
   }
 }
