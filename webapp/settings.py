@@ -100,7 +100,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
         "CONFIG": {
             # the layer blocks for five seconds, which is also the client's default timeout
             "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
-            "prefix": "starboard.news",
+            "prefix": "starboard.updates",
             "capacity": 1000,
             "expiry": 60,
         },

@@ -1,12 +1,14 @@
-"""What to think of a run from the evidence. Silence is never taken for death: *crashed* is decided elsewhere, by proof.
+"""The condition of a run's engine, assessed from its process, heartbeat and progress.
 
-process   beat    progress   verdict
-alive     fresh   fresh      well
-alive     fresh   old        stalled
-alive     old     any        stalled (stopped, or held in native code)
-unseen    fresh   any        well
-unseen    old     any        lost
-gone      any     any        ended
+Silence is never proof of death: *crashed* is decided elsewhere, with proof.
+
+process   heartbeat   progress   condition
+alive     fresh       fresh      healthy
+alive     fresh       old        stalled
+alive     old         any        stalled (suspended, or blocked in native code)
+unknown   fresh       any        healthy
+unknown   old         any        lost
+gone      any         any        ended
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from workers.process import Liveness
 MEDIAN_OVER_STEPS = 20
 
 
-class Verdict(Enum):
-    WELL = "well"
+class Condition(Enum):
+    HEALTHY = "healthy"
     STALLED = "stalled"
     LOST = "lost"
     ENDED = "ended"
@@ -41,47 +43,47 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    verdict: Verdict
+class Assessment:
+    verdict: Condition
     reason: str = ""
     remedy: str = ""
 
 
-def judge(evidence: Evidence, limits: Limits) -> Judgement:
+def assess(evidence: Evidence, limits: Limits) -> Assessment:
     if evidence.liveness is Liveness.GONE:
-        return Judgement(verdict=Verdict.ENDED)
+        return Assessment(condition=Condition.ENDED)
     silent = evidence.beat_age > limits.silent
     if evidence.liveness is Liveness.UNKNOWN:
-        return _lost(evidence) if silent else Judgement(verdict=Verdict.WELL)
+        return _lost(evidence) if silent else Assessment(condition=Condition.HEALTHY)
     if silent:
-        return _not_beating(evidence)
+        return _no_heartbeat(evidence)
     if evidence.state != RunState.PAUSED and evidence.progress_age > evidence.progress_limit:
-        return _not_moving(evidence)
-    return Judgement(verdict=Verdict.WELL)
+        return _no_progress(evidence)
+    return Assessment(condition=Condition.HEALTHY)
 
 
-def _lost(evidence: Evidence) -> Judgement:
-    return Judgement(
-        verdict=Verdict.LOST,
-        reason=f"The engine runs on another machine and has not been heard for {_ago(evidence.beat_age)}.",
-        remedy="If that machine is gone for good, stop the run and resume it here from its newest checkpoint.",
+def _lost(evidence: Evidence) -> Assessment:
+    return Assessment(
+        condition=Condition.LOST,
+        reason=f"The engine runs on another machine and has sent no heartbeat for {_ago(evidence.beat_age)}.",
+        remedy="If that machine will not come back, stop the run and resume it here from its newest checkpoint.",
     )
 
 
-def _not_beating(evidence: Evidence) -> Judgement:
-    return Judgement(
-        verdict=Verdict.STALLED,
-        reason=f"The engine's process is there but has not beaten for {_ago(evidence.beat_age)}: "
-        "it is suspended, or held in native code.",
-        remedy="Wait if a long native call is expected; else stop the run and resume it from its newest checkpoint.",
+def _no_heartbeat(evidence: Evidence) -> Assessment:
+    return Assessment(
+        condition=Condition.STALLED,
+        reason=f"The engine's process exists but has sent no heartbeat for {_ago(evidence.beat_age)}: "
+        "it is suspended, or blocked in native code.",
+        remedy="Wait if a long native call is expected; otherwise stop the run and resume it from its newest checkpoint.",
     )
 
 
-def _not_moving(evidence: Evidence) -> Judgement:
-    return Judgement(
-        verdict=Verdict.STALLED,
-        reason=f"The engine beats but has not got further for {_ago(evidence.progress_age)}.",
-        remedy="Read the end of its log; an environment or a download may hang. Stop and resume if it stays so.",
+def _no_progress(evidence: Evidence) -> Assessment:
+    return Assessment(
+        condition=Condition.STALLED,
+        reason=f"The engine sends heartbeats but has made no progress for {_ago(evidence.progress_age)}.",
+        remedy="Read the end of its log; an environment or a download may hang. Stop and resume the run if it continues.",
     )
 
 
@@ -90,7 +92,7 @@ def _ago(seconds: float) -> str:
 
 
 def progress_limit(run: Run, limits: Limits) -> float:
-    """Before the first event the limit of starting; then ten median steps, but never less than five minutes."""
+    """Before the first event the limit for starting; then ten median steps, but at least five minutes."""
     if run.state == RunState.STARTING:
         return limits.starting
     recent = run.steps.order_by("-step").values_list("metrics", flat=True)[:MEDIAN_OVER_STEPS]
@@ -98,8 +100,9 @@ def progress_limit(run: Run, limits: Limits) -> float:
     return max(limits.stalled, 10 * statistics.median(times)) if times else limits.stalled
 
 
-class Doubt:
-    """Doubts the watcher before the watched: after a gap of our own, two rounds pass without a verdict."""
+class AssessmentTimer:
+    """When to assess the engine. After a gap in the supervisor's own rounds it skips two periods: the supervisor may have
+    been suspended, and the engine has not."""
 
     def __init__(self, period: float) -> None:
         self.period = period
@@ -107,7 +110,7 @@ class Doubt:
         self.rounds = 0
 
     def is_due(self) -> bool:
-        """Once a period; False while in doubt."""
+        """True once per period, except in skipped ones."""
         gap = time.monotonic() - self.last
         if gap < self.period:
             return False
@@ -119,6 +122,6 @@ class Doubt:
             return False
         return True
 
-    def begin(self) -> None:
-        """To be called after an outage of the database."""
+    def pause(self) -> None:
+        """Skips two periods. To be called after an outage of the database."""
         self.rounds = 2

@@ -1,4 +1,4 @@
-"""Runs that go on by themselves after a fault: real workers and engines that die, and the judgement alone."""
+"""Runs that go on by themselves after a fault: real workers and engines that die, and the assessment alone."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None
     assert len(starts(run)) == 1
 
 
-# --- the judgement alone ---
+# --- the assessment alone ---
 
 
 def a_run(*, restarts: int = 3, **fields: Any) -> Run:
@@ -198,7 +198,7 @@ def test_a_run_keeps_its_slot_while_it_waits_to_start_again(settings: Any) -> No
     )
     other = Run.objects.create(name="other", config={})
     assert turns.due() == []
-    turns.tell_waiting()
+    turns.report_queue_positions()
     other.refresh_from_db()
     fallen.refresh_from_db()
     assert other.wait_reason == "Waits for 'fallen' to finish (1 of 1 engine slots in use)"

@@ -103,10 +103,10 @@ def test_stopping_a_queued_run_needs_no_engine() -> None:
 def test_stopping_a_live_run_asks_and_each_press_counts(state: str) -> None:
     run = a_run(state)
     assert services.request_stop(run)
-    asked_at = run.stop_asked_at
-    assert (run.state, run.requested, run.stops_asked) == ("stopping", "stop", 1)
+    asked_at = run.stop_requested_at
+    assert (run.state, run.requested, run.stop_requests) == ("stopping", "stop", 1)
     assert services.request_stop(run)
-    assert (run.stops_asked, run.stop_asked_at) == (2, asked_at)
+    assert (run.stop_requests, run.stop_requested_at) == (2, asked_at)
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
@@ -123,17 +123,17 @@ def test_pause_and_resume_and_checkpoints_are_wishes_in_the_row() -> None:
     assert not services.request_pause(run)
     assert services.request_resume(run) and run.requested == "run"
     assert services.request_checkpoint(run) and services.request_checkpoint(run)
-    assert run.checkpoints_asked == 2
+    assert run.checkpoint_requests == 2
     services.request_stop(run)
     assert not services.request_pause(run)
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed", "crashed"])
 def test_a_run_that_ended_early_is_queued_as_its_next_attempt(state: str) -> None:
-    run = a_run(state, requested="stop", stops_asked=2, process={"cookie": "x"}, stop_proof={"proven": True})
+    run = a_run(state, requested="stop", stop_requests=2, process={"cookie": "x"}, stop_proof={"proven": True})
     assert services.resume_ended(run)
     run.refresh_from_db()
-    assert (run.state, run.attempt, run.requested, run.stops_asked) == ("queued", 2, "run", 0)
+    assert (run.state, run.attempt, run.requested, run.stop_requests) == ("queued", 2, "run", 0)
     assert (run.process, run.stop_proof, run.finished_at, run.state_reason) == ({}, {}, None, "")
 
 

@@ -213,7 +213,7 @@ def _run() -> Schema:
         dict.fromkeys(texts, TEXT)
         | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "restarts", "restart_budget", "last_seq"), INTEGER)
         | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from"), maybe_text)
-        | dict.fromkeys(("eta_seconds", "last_heard"), maybe_number)
+        | dict.fromkeys(("eta_seconds", "last_heartbeat_at"), maybe_number)
         | {
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},

@@ -1,4 +1,4 @@
-"""The audit log: who requested what of which run, and when. Rows are only ever added."""
+"""Who requested what of which run, and when. Rows are added and never changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """`who` is the user's name at the time, kept if the account is deleted; `detail` is the request, as JSON."""
+    """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the
+    request as JSON."""
 
     run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)

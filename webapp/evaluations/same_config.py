@@ -8,7 +8,9 @@ from typing import Any
 
 from django.db.models import Q
 
+from engine.events import RunStarted
 from webapp.runs.models import Run
+from webapp.runs.recorded_events import newest_of
 
 # decided by clocks and machines, not by the seed
 NOT_COMPARED = ("time/", "perf/", "cluster/")
@@ -106,5 +108,5 @@ def _steps(run: Run) -> dict[int, dict[str, float]]:
 
 
 def _device(run: Run) -> str:
-    started = run.events.filter(kind="run_started").order_by("-seq").first()
-    return str(started.payload.get("device", "")) if started else ""
+    started = newest_of(run, RunStarted)
+    return started.device if started else ""

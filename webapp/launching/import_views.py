@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from engine.foreign.run_directory import Report, Source, Split
+from engine.events import Split
+from engine.foreign.run_directory import Report, Source
 from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, import_run
 
 SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}

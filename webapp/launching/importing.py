@@ -10,9 +10,10 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
 
-from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
+from engine.events import Split
+from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
-from webapp.runs.indexing import send_for_index
+from webapp.runs.indexing import enqueue_index
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.states import RunState
@@ -55,7 +56,7 @@ def import_run(
     except BaseException:
         shutil.rmtree(run.directory, ignore_errors=True)
         raise
-    transaction.on_commit(lambda: send_for_index(run.pk))
+    transaction.on_commit(lambda: enqueue_index(run.pk))
     return run, report
 
 

@@ -10,10 +10,10 @@ from channels.db import database_sync_to_async
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, as_text, cursor_of
-from webapp.live.listen import News
+from webapp.live.listen import Update
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group
@@ -34,8 +34,8 @@ class RunConsumer(LiveConsumer):
         return run is not None
 
     async def hello(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        self.state = told.state if told else {}
+        snapshot = await STATES.fresh(self.run_id)
+        self.state = snapshot.state if snapshot else {}
         last_seq = self.state.get("last_seq", 0)
         self.cursor = min(self.cursor, last_seq)
         await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
@@ -53,12 +53,12 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
     async def _send_state(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        if told is None:
+        snapshot = await STATES.fresh(self.run_id)
+        if snapshot is None:
             await self.close(code=NOT_FOUND)
-        elif told.state != self.state:
-            self.state = told.state
-            await self.send(text_data=told.message)
+        elif snapshot.state != self.state:
+            self.state = snapshot.state
+            await self.send(text_data=snapshot.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _state(run_id: str) -> State | None:
     run = Run.objects.filter(pk=run_id).first()
     if run is None:
         return None
-    state = told_state(run)
+    state = run_snapshot(run)
     return State(state, as_text({"kind": "state", "state": state}))
 
 
@@ -121,9 +121,9 @@ class RunsConsumer(LiveConsumer):
         await self.catch_up()
         await self.say({"kind": "heartbeat", "time": time.time()})
 
-    def hear(self, news: News | None) -> None:
-        self.changed |= {news["run"]} if news else set(self.states)
-        self.news.set()
+    def receive_update(self, update: Update | None) -> None:
+        self.changed |= {update["run"]} if update else set(self.states)
+        self.updated.set()
 
     @database_sync_to_async
     def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:

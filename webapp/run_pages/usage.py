@@ -7,7 +7,9 @@ from typing import TypedDict
 
 from django.conf import settings
 
+from engine.events import RunStarted
 from webapp.runs.models import Run
+from webapp.runs.recorded_events import events_of
 
 
 class Usage(TypedDict):
@@ -22,10 +24,10 @@ class Usage(TypedDict):
 
 def usage(run: Run) -> Usage:
     """Devices count from the start of an attempt to its last event, including loading, pauses and evaluations."""
-    attempts = list(run.events.filter(kind="run_started").order_by("seq").values_list("seq", "payload"))
-    on_gpu = bool(attempts) and str(attempts[-1][1].get("device", "")).startswith(("cuda", "gpu"))
+    attempts = events_of(run, RunStarted)
+    on_gpu = bool(attempts) and attempts[-1].device.startswith(("cuda", "gpu"))
     devices = _gpus(run) if on_gpu else 1
-    hours = devices * held_seconds(run, [(seq, payload["time"]) for seq, payload in attempts]) / 3600
+    hours = devices * held_seconds(run, [(started.seq, started.time) for started in attempts]) / 3600
     price = settings.GPU_HOUR_PRICE if on_gpu else settings.CPU_HOUR_PRICE
     unit = "GPU hours" if on_gpu else "CPU hours"
     cost = None if price is None else hours * price

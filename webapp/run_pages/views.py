@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.run_pages.imported import imported_page
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.run_pages.log_tail import tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
@@ -99,7 +99,7 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": f"Unknown action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"error": problem, "state": told_state(run)}, status=200 if done else 409)
+        return JsonResponse({"error": problem, "state": run_snapshot(run)}, status=200 if done else 409)
     if problem:
         messages.warning(request, problem)
     target = request.POST.get("next", "")

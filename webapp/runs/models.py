@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from engine.config import CheckpointConfig, RunConfig
+from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunState
 
@@ -47,9 +48,9 @@ class Run(models.Model):
     state_remedy = models.TextField(blank=True, default="")
     wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued or loading run waits for
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
-    checkpoints_asked = models.PositiveIntegerField(default=0)
-    stops_asked = models.PositiveIntegerField(default=0)  # each request escalates the stop
-    stop_asked_at = models.DateTimeField(null=True, blank=True)
+    checkpoint_requests = models.PositiveIntegerField(default=0)
+    stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
+    stop_requested_at = models.DateTimeField(null=True, blank=True)
 
     settings_changes = models.JSONField(default=dict)  # dotted field to value, all changes since launch
     settings_revision = models.PositiveIntegerField(default=0)
@@ -68,7 +69,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
-    last_heard = models.DateTimeField(null=True, blank=True)  # heartbeat of the engine
+    last_heartbeat_at = models.DateTimeField(null=True, blank=True)  # heartbeat of the engine
     last_progress = models.DateTimeField(null=True, blank=True)  # newest event
     finished_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -150,7 +151,7 @@ class Run(models.Model):
             "restart_budget": self.restart_budget,
             "faults": self.faults[-FAULTS_SHOWN:],
             "last_seq": self.last_seq,
-            "last_heard": self.last_heard.timestamp() if self.last_heard else None,
+            "last_heartbeat_at": self.last_heartbeat_at.timestamp() if self.last_heartbeat_at else None,
             "stop_proof": self.stop_proof,
             "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
@@ -158,10 +159,12 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event."""
+    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
+    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=30)
     step = models.PositiveIntegerField()
     time = models.FloatField()
@@ -174,6 +177,22 @@ class RunEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} #{self.seq}"
+
+    @classmethod
+    def of(cls, run: Run, event: Event) -> RunEvent:
+        """The row of `event`, not yet saved."""
+        return cls(
+            run=run,
+            seq=event.seq,
+            attempt=event.attempt,
+            kind=event.kind,
+            step=event.step,
+            time=event.time,
+            payload=event.model_dump(mode="json"),
+        )
+
+    def parsed(self) -> Event:
+        return parse_payload(self.payload)
 
 
 class StepMetrics(models.Model):
@@ -253,15 +272,27 @@ class Checkpoint(models.Model):
         return self.path
 
 
+ALERT_FIELDS = (
+    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since", "action",
+)  # fmt: skip
+
+
 class Alert(models.Model):
+    """An `alert_raised` event whose step still counts."""
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     time = models.FloatField()
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)
     message = models.TextField()
-    payload = models.JSONField()
+    metric = models.TextField(blank=True, default="")
+    value = models.FloatField(default=0.0)
+    baseline = models.FloatField(null=True)
+    since = models.IntegerField(null=True)  # the step at which the breached readings began
+    action = models.CharField(max_length=10, default="notify")
 
     class Meta:
         ordering = ["-seq"]
@@ -270,3 +301,8 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.rule}"
+
+    @classmethod
+    def of(cls, run: Run, event: AlertRaised) -> Alert:
+        """The row of `event`, not yet saved."""
+        return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})

@@ -108,7 +108,7 @@ def _launch(config: RunConfig) -> str:
 
 
 def enqueue(run_id: str) -> bool:
-    """Sends the task that supervises the run. Without a broker the run waits until the `tend` task finds it."""
+    """Sends the task that supervises the run. Without a broker it waits for `adopt_unsupervised_runs`."""
     try:
         app.signature(SUPERVISE, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError) as error:
@@ -171,8 +171,8 @@ def _stop_live(run: Run, who: str) -> bool:
     live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
     if not live.update(
         requested=Request.STOP,
-        stops_asked=F("stops_asked") + 1,
-        stop_asked_at=Coalesce(F("stop_asked_at"), Value(timezone.now())),
+        stop_requests=F("stop_requests") + 1,
+        stop_requested_at=Coalesce(F("stop_requested_at"), Value(timezone.now())),
     ):
         return False
     move(run, RunState.STOPPING, reason=f"Stop requested by {who}.")
@@ -198,7 +198,7 @@ def request_checkpoint(run: Run, user: Actor = None) -> bool:
         run,
         user,
         "checkpoint",
-        bool(updated.update(checkpoints_asked=F("checkpoints_asked") + 1)) and refresh_and_publish(run),
+        bool(updated.update(checkpoint_requests=F("checkpoint_requests") + 1)) and refresh_and_publish(run),
     )
 
 
@@ -261,8 +261,8 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "attempt": attempt,
         "queued_at": queued_at,
         "requested": Request.RUN,
-        "stops_asked": 0,
-        "stop_asked_at": None,
+        "stop_requests": 0,
+        "stop_requested_at": None,
         "process": {},
         "stop_proof": {},
         "finished_at": None,

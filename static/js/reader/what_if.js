@@ -1,4 +1,4 @@
-// A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two part.
+// A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two diverge.
 
 import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
@@ -51,10 +51,10 @@ const TOLD = {
     state.phase = `Loading the model on ${device === "cuda" ? "the GPU" : "the CPU"}`;
   },
   replayed: () => {
-    state.phase = "Rolling on";
+    state.phase = "Sampling";
   },
   prompt: ({ turn, text }) => change(turn, { prompt: text }),
-  words: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
+  text: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
   turn: ({ turn, kind, time, ...rest }) => change(turn, { ...rest, done: true }),
 };
 
@@ -93,7 +93,7 @@ async function end(answer) {
     if (index >= fork) state.forked.set(index, { ...turn, done: true });
   });
   drawAll();
-  const verdicts = [state.original && `${page.dataset.before}: ${verdict(state.original)}.`, `What if: ${verdict(record)}.`];
+  const verdicts = [state.original && `${page.dataset.before}: ${verdict(state.original)}.`, `What-if: ${verdict(record)}.`];
   tell(answer.label, [answer.message, ...verdicts].filter(Boolean).join(" "));
 }
 
@@ -105,11 +105,11 @@ function drawAll() {
   const turns = state.original?.turns ?? [];
   if (fork > 0 && turns.length) {
     const many = fork === 1 ? "Turn 1 was" : `Turns 1 to ${fork} were`;
-    rows.append(html("p", "muted", { textContent: `${many} played again as recorded.` }));
+    rows.append(html("p", "muted", { textContent: `${many} replayed as recorded.` }));
   }
   const last = Math.max(turns.length, ...[...state.forked.keys()].map((turn) => turn + 1), fork + 1);
   for (let turn = fork; turn < last; turn += 1) drawRow(turn);
-  markParting(last);
+  markDivergence(last);
 }
 
 function drawRow(turn) {
@@ -121,8 +121,8 @@ function drawRow(turn) {
     "what-if-row",
     { id },
     html("h3", "", { textContent: `Turn ${turn + 1}` }),
-    cell(page.dataset.before, mine, state.original ? "This episode was over." : "The original cannot be read."),
-    cell("What if", other, absence()),
+    cell(page.dataset.before, mine, state.original ? "The episode had ended." : "The original cannot be read."),
+    cell("What-if", other, absence()),
   );
   const before = document.getElementById(id);
   if (before) before.replaceWith(row);
@@ -130,7 +130,7 @@ function drawRow(turn) {
 }
 
 function absence() {
-  if (state.record) return "This episode was over.";
+  if (state.record) return "The episode had ended.";
   return state.ended ? "Not reached." : "Not reached yet.";
 }
 
@@ -150,10 +150,10 @@ function cell(side, turn, absent) {
 
 function outcome(turn) {
   if (turn.executed === undefined) {
-    const textContent = state.ended ? "was not sampled to its end" : "is being sampled …";
+    const textContent = state.ended ? "not sampled to the end" : "sampling …";
     return html("p", "muted", { textContent });
   }
-  const done = turn.executed.map(visibleString).join(" ‖ ") || "nothing was done";
+  const done = turn.executed.map(visibleString).join(" ‖ ") || "no action executed";
   const line = html("p", "", {}, html("b", "mono", { textContent: done }));
   line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
   if (turn.parse && turn.parse !== "ok") {
@@ -169,26 +169,26 @@ function promptOf(turn) {
   return html("details", "", {}, html("summary", "", { textContent: "Prompt" }), text);
 }
 
-// Marks the first turn in which the two read, did or said something else. What they read is the cause of the rest.
-function markParting(last) {
+// Marks the first turn in which the two read, did or wrote something else. A different prompt is the cause of the rest.
+function markDivergence(last) {
   for (let turn = fork; turn < last; turn += 1) {
     const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
     if (!state.original || !(other ? other.done : state.record)) return; // nobody knows yet, or ever
     const why = difference(mine, other);
     if (!why) continue;
     const row = document.getElementById(`what-if-turn-${turn}`);
-    row.classList.add("what-if-row--parts");
-    row.querySelector("h3").textContent = `Turn ${turn + 1}: here they part, ${why}`;
+    row.classList.add("what-if-row--diverges");
+    row.querySelector("h3").textContent = `Turn ${turn + 1}: diverges here, ${why}`;
     return;
   }
-  if (state.record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+  if (state.record) rows.append(html("p", "muted", { textContent: "Both are identical." }));
 }
 
 function difference(mine, other) {
-  if (!mine || !other) return "one of them was over";
-  if (mine.prompt !== other.prompt) return "by what they were told";
-  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
-  return mine.response === other.response ? "" : "by their words alone";
+  if (!mine || !other) return "one of them had ended";
+  if (mine.prompt !== other.prompt) return "in the prompt";
+  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "in the actions";
+  return mine.response === other.response ? "" : "in the wording only";
 }
 
 async function begin() {

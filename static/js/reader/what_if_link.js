@@ -1,4 +1,4 @@
-// The reader's link to the question what if: of the turn that is shown when it is followed.
+// The reader's link to a new what-if: at the turn that is shown when it is followed.
 
 import { readPlace } from "./address.js";
 

@@ -10,8 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.config import RunConfig
+from engine.events import PhaseChanged
+from tests.webapp.event_rows import add_event
 from webapp.api.schema import openapi
-from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +35,7 @@ def report(run: Run, events: int) -> None:
     """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …, together as many as `events`."""
     for seq in range(1, events + 1):
         if seq % 2:
-            payload = {"kind": "phase_changed", "seq": seq, "step": seq, "time": float(seq), "phase": "rollout"}
-            RunEvent.objects.create(run=run, seq=seq, kind="phase_changed", step=seq, time=seq, payload=payload)
+            add_event(run, PhaseChanged(step=seq, phase="rollout"), seq=seq, time=float(seq))
         else:
             StepMetrics.objects.create(
                 run=run, seq=seq, step=seq // 2, time=seq, tokens=10 * seq, seconds=seq, metrics={"reward/mean": seq}

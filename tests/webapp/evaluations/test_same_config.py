@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from engine.events import RunStarted
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run, report
 from webapp.evaluations.same_config import Difference, compare, first_difference, runs_with_same_config
-from webapp.runs.models import Run, RunEvent
+from webapp.runs.models import Run
 from webapp.runs.services import run_again, submit_run
 
 
@@ -55,8 +57,8 @@ def test_possible_reasons_for_a_difference_are_noted() -> None:
     twin.refresh_from_db()
     for one, device in ((run, "cpu"), (twin, "cuda")):
         report(one, 0.1)
-        payload = {"kind": "run_started", "device": device}
-        RunEvent.objects.create(run=one, seq=9, kind="run_started", step=0, time=1.0, payload=payload)
+        started = RunStarted(step=0, total_steps=9, pid=1, device=device, model="tiny", parameters=1)
+        add_event(one, started, seq=9)
     pair = compare(run, twin)
     assert pair.summary == "Identical in all metrics over 1 common step."
     assert pair.notes == [

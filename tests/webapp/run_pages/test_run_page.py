@@ -114,7 +114,7 @@ def test_a_running_run_accepts_requests(browser: Client, action: str, requested:
     assert ask(browser, run, action).status_code == 200
     run.refresh_from_db()
     assert run.requested == requested
-    assert run.checkpoints_asked == (1 if action == "checkpoint" else 0)
+    assert run.checkpoint_requests == (1 if action == "checkpoint" else 0)
 
 
 def test_a_refused_action_names_the_state(browser: Client) -> None:

@@ -40,7 +40,7 @@ def test_the_groups_of_a_step_come_with_their_returns_and_recorded_trajectories(
     member = Trajectory.objects.create(
         run=run, step=3, split="train", environment="Lake", kind="frozen_lake", group=2, member=1, seed=71,
         success=True, episode_return=1.0, score=1.0, turns=1, response_tokens=1, parse_failures=0, stop="success",
-        shard="s", offset=0, length=1,
+        file="s", offset=0, length=1,
     )  # fmt: skip
     told = get(browser, run, "groups/", step=3)
     assert (told["step"], told["kept"], told["threshold"]) == (3, [0], 1.0)

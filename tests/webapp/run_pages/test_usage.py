@@ -7,19 +7,18 @@ from datetime import UTC, datetime
 import pytest
 from pytest_django import Settings
 
+from engine.events import PhaseChanged, RunStarted
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run
 from webapp.run_pages.usage import usage
-from webapp.runs.models import Run, RunEvent
+from webapp.runs.models import Run
 
 pytestmark = pytest.mark.django_db
 
 
 def start(run: Run, seq: int, time: float, device: str = "cuda") -> None:
-    add(run, seq, time, "run_started", {"time": time, "device": device})
-
-
-def add(run: Run, seq: int, time: float, kind: str = "phase_changed", payload: dict[str, object] | None = None) -> None:
-    RunEvent.objects.create(run=run, seq=seq, kind=kind, step=0, time=time, payload=payload or {})
+    started = RunStarted(step=0, total_steps=9, pid=1, device=device, model="tiny", parameters=1)
+    add_event(run, started, seq=seq, time=time)
 
 
 def at(run: Run, time: float) -> Run:
@@ -30,7 +29,7 @@ def at(run: Run, time: float) -> Run:
 def test_attempts_count_from_their_start_to_their_last_event() -> None:
     run = a_run()
     start(run, 1, 1000.0)
-    add(run, 2, 4600.0)  # one hour later; then the engine died
+    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later; then the engine died
     start(run, 3, 9000.0)
     told = usage(at(run, 10_800.0))  # half an hour into the second attempt
     assert (told["device_hours"], told["unit"], told["devices"], told["cost"]) == (1.5, "GPU hours", 1, None)

@@ -12,7 +12,7 @@ from django.test import Client
 from tests.webapp.runs.rows import a_run
 from webapp.audit.models import AuditEntry
 from webapp.audit.services import entries
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.services import request_pause, request_stop
 from webapp.runs.states import RunState
@@ -38,7 +38,7 @@ def test_a_change_is_recorded_with_its_revision_and_author(browser: Client, user
     assert (entry.who, entry.outcome) == ("ada", "done")
     assert entry.detail["changes"]["optimizer.learning_rate"] == {"old": 2e-4, "new": 1e-5}
     assert answer.json()["state"]["settings"]["revision"] == 1
-    assert told_state(run)["settings_by"] == {"1": "ada"}
+    assert run_snapshot(run)["settings_by"] == {"1": "ada"}
 
 
 def test_a_later_change_keeps_the_earlier_ones(browser: Client) -> None:
@@ -113,7 +113,7 @@ def test_every_request_is_recorded_including_refused_ones(user: User) -> None:
     request_pause(run, user)
     request_pause(run, user)
     request_stop(run)
-    told = [(entry["who"], entry["label"], entry["refused"]) for entry in entries(run)]
+    told = [(entry["who"], entry["description"], entry["refused"]) for entry in entries(run)]
     assert told == [
         ("Starboard", "requested a stop", False),
         ("ada", "requested a pause", True),

@@ -34,6 +34,6 @@ class Command(BaseCommand):
             self.stdout.write(f"  {removed.kept} trajectories removed by retention: rows kept")
         if removed.gone:
             self.stdout.write(
-                f"  {removed.gone} trajectories that its retention removed have no rows: their shards are gone, and "
+                f"  {removed.gone} trajectories that its retention removed have no rows: their files are gone, and "
                 "events tell only how many there were"
             )
