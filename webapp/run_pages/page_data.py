@@ -1,4 +1,4 @@
-"""Everything the run page is first drawn with. What comes later comes over the socket."""
+"""The data of a run's page as it is first rendered. Later updates arrive over the socket."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from webapp.trajectories.models import Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A view of the run page: its key in the address, its word, and the template of what it holds."""
+    """A tab of the run's page: its key in the URL, its label, and its template."""
 
     key: str
-    word: str
+    label: str
     template: str
 
 

@@ -127,8 +127,8 @@ function rowOf(one, { wide, several, scale, chosen, address }) {
     several ? environment : null,
     element("td", { class: "num muted" }, String(one.seed)),
     ...cells,
-    element("td", { class: "num" }, number(one.spread)),
-    element("td", { class: "num" }, one.spread === null ? "–" : number(one.spread ** 2)),
+    element("td", { class: "num" }, number(one.std)),
+    element("td", { class: "num" }, one.std === null ? "–" : number(one.std ** 2)),
     element("td", { class: "nowrap" }, kept, other ? element("em", {}, other) : null),
   );
 }
