@@ -36,6 +36,7 @@ SKIPPED = {
     "docs/vocabulary.md": "lists the retired words itself",
     "tests/test_vocabulary.py": "lists the retired words itself",
     "static/vendor/": "third-party",
+    "/migrations/": "generated from the models",
     "engine/models/": "weights and their tokenizer",
     "docs/findings/": "glyphs of figures; their labels come from benchmarks/science and the glossary",
 }
@@ -54,7 +55,7 @@ class Retired:
 
     @property
     def label(self) -> str:
-        return " / ".join(self.words) or self.pattern
+        return " / ".join(self.words) or self.use
 
 
 RETIRED = (
@@ -71,7 +72,7 @@ RETIRED = (
         unless=r"(?i)spread (?:\w+ )?(?:over|across|out|among|between|evenly)|templates_spread",
     ),
     Retired(
-        pattern=r"(?i)(?<![a-z])in[-_]group(?![a-z])|(?i:in group (?:spread|std))",
+        words=("in group std", "in group reward", "in group score", "in group spread"),
         use="within-group, within_group",
         allowed={"engine/glossary/foreign.py": "RAGEN's names"},
     ),
@@ -122,12 +123,12 @@ RETIRED = (
         },
     ),
     Retired(
-        pattern=r"\bcheckpoint(?:: Callable|\(\)|=(?:lambda|never|self\.|check_))",
+        pattern=r"checkpoint(?<!\wcheckpoint)(?:: Callable|\(\)|=(?:lambda|never|self\.|check_))",
         use="check_cancelled; a checkpoint is saved weights",
     ),
     Retired(words=("let go of the point",), use="clear selection"),
-    Retired(words=("a memorable one",), use="generated if left blank"),
-    Retired(words=("what is not taken",), use="failed deliveries are retried"),
+    Retired(words=("memorable one",), use="generated if left blank"),
+    Retired(words=("taken is sent again",), use="failed deliveries are retried"),
 )
 
 # In the "Not" column of docs/vocabulary.md for one concept, and right for another: no search can tell them apart.
@@ -154,10 +155,7 @@ def findings_in(path: str, text: str) -> Iterator[Finding]:
     for retired in RETIRED:
         if any(path.startswith(prefix) for prefix in retired.allowed):
             continue
-        # far quicker than a search for each word of all, and enough to leave most files out
-        if retired.words and not any(max(words.split(), key=len) in lowered for words in retired.words):
-            continue
-        for match in spellings(retired).finditer(text):
+        for match in occurrences(retired, text, lowered):
             if not retired.names_only or is_name(path, text, match):
                 line = text.count("\n", 0, match.start()) + 1
                 source = text.splitlines()[line - 1].strip()
@@ -165,23 +163,33 @@ def findings_in(path: str, text: str) -> Iterator[Finding]:
                     yield Finding(path, line, " ".join(match[0].split()), retired, source)
 
 
+def occurrences(retired: Retired, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    """A plain search for the first word, then the expression there: many times faster than the expression alone."""
+    if retired.pattern:
+        yield from re.finditer(retired.pattern, text)
+    for words in retired.words:
+        offset = lowered.find(words.split()[0])
+        while offset >= 0:
+            if match := spellings(words).match(text, offset):
+                yield match
+            offset = lowered.find(words.split()[0], offset + 1)
+
+
 @cache
-def spellings(retired: Retired) -> re.Pattern[str]:
-    return re.compile(retired.pattern or "|".join(_spellings(words.split()) for words in retired.words))
-
-
-def _spellings(words: list[str]) -> str:
+def spellings(phrase: str) -> re.Pattern[str]:
     """`look at`, `look_at`, `lookAt`, `LookAt`, `LOOK_AT`, `look-at`; words may be parted by a line's end and `#`."""
+    words = phrase.split()
     between = r"[\s_#*/-]+"
     capital = [word.capitalize() for word in words]
-    single = len(words) == 1
-    lower = [f"(?:{word}|{word.capitalize()}{'' if single else '|' + word.upper()})" for word in words]
-    return "|".join(
-        (
-            rf"(?<![A-Za-z]){between.join(lower)}(?![a-z])",
-            rf"(?<![A-Z]){''.join(capital)}(?![a-z])",
-            rf"(?<![A-Za-z]){words[0]}{''.join(capital[1:])}(?![a-z])",
-            rf"(?<![A-Za-z]){between.join(word.upper() for word in words)}(?![A-Za-z])",
+    lower = [f"(?:{word}|{word.capitalize()}{'' if len(words) == 1 else '|' + word.upper()})" for word in words]
+    return re.compile(
+        "|".join(
+            (
+                rf"(?<![A-Za-z]){between.join(lower)}(?![a-z])",
+                rf"(?<![A-Z]){''.join(capital)}(?![a-z])",
+                rf"(?<![A-Za-z]){words[0]}{''.join(capital[1:])}(?![a-z])",
+                rf"(?<![A-Za-z]){between.join(word.upper() for word in words)}(?![A-Za-z])",
+            )
         )
     )
 
@@ -229,8 +237,8 @@ def files(root: Path) -> Iterator[tuple[str, str]]:
     for path in sorted([*found, *root.glob("*.md"), *root.glob("*.toml"), root / "Makefile"]):
         name = path.relative_to(root).as_posix()
         is_source = path.suffix in SUFFIXES or path.name == "Makefile"
-        if is_source and path.is_file() and not name.startswith(tuple(SKIPPED)):
-            yield name, path.read_text()
+        if is_source and path.is_file() and not any(skipped in name for skipped in SKIPPED):
+            yield name, path.read_text().replace("İ", "I")  # the only letter whose lower case is longer
 
 
 def search(root: Path) -> list[Finding]:
@@ -283,7 +291,7 @@ def test_every_term_that_the_vocabulary_retires_is_searched_for_or_depends_on_it
 
 @pytest.mark.parametrize("path", sorted({*SKIPPED, *(path for retired in RETIRED for path in retired.allowed)}))
 def test_every_exception_is_for_something_that_exists(path: str) -> None:
-    assert (ROOT / path).exists()
+    assert (ROOT / path).exists() or any(path in found.as_posix() for found in ROOT.glob("webapp/*/*/*.py"))
 
 
 def main(roots: Iterable[str]) -> None:
