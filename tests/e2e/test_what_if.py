@@ -57,7 +57,7 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         forked = page.locator("#what-if-turn-0 article").nth(1)
         expect(forked).to_contain_text("nothing was done")
         expect(forked).to_contain_text("unknown action")
-        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they did")
+        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: they diverge here, in their actions")
         expect(page.locator("#what-if-message")).to_contain_text("What if: ")
         expect(page.locator("#what-if-stop")).to_have_count(0)
         page.click("#what-if-fork")
@@ -95,5 +95,5 @@ def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
         forked = page.locator("#what-if-turn-0 article").nth(1)
         forked.locator("summary").first.click()
         expect(forked).to_contain_text("Mind the holes.")
-        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they were told")
+        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: they diverge here, in their prompts")
     assert apart(lambda: WhatIf.objects.get().summary["turns"]) >= 1
