@@ -10,12 +10,8 @@ from django.db.models import QuerySet
 from engine.metrics import GLOSSARY, SECTIONS
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
-<<<<<<< HEAD
 from webapp.run_pages.chart_previews import chart_previews
-from webapp.run_pages.judgement import health, told_state
-=======
 from webapp.run_pages.judgement import health, run_snapshot
->>>>>>> main
 from webapp.run_pages.settings_form import fields_with_values
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command

@@ -88,9 +88,8 @@ export class Chart {
   /** @param {Element} panel in whose place this chart's comes */
   takePreview(panel) {
     this.preview = panel.querySelector(".chart-preview");
-    if (!this.preview) return;
-    this.plot.after(this.preview);
-    this.empty.hidden = true;
+    if (this.preview) this.plot.after(this.preview);
+    this.empty.hidden = this.preview !== null;
   }
 
   /** Mouse and keys, from the start: a reader may be quicker than the first drawing. */
