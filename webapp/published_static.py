@@ -1,4 +1,4 @@
-"""Static files as they go over a network: copied once for each version, with a gzip file beside each that gains by it."""
+"""Static files ready for a network: copied once per version, each with a gzip file beside it if that is smaller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPLETE = ".complete"
 def publish_static() -> Path:
     """Collects the static files into `STATIC_ROOT`, unless that has been done, and has the site serve them from there.
 
-    Older versions are removed: a page that is still open has what it needs, or loads itself again.
+    Older versions are removed.
     """
     folder = Path(settings.STATIC_ROOT)
     if not (folder / COMPLETE).exists():

@@ -6,6 +6,7 @@ smoothing, so that the curve stays where it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -68,8 +69,9 @@ def _preview(chart: Chart, bands: MetricBands) -> ChartPreview:
     drawn = {name: found for name, found in points.items() if found}
     if not drawn:
         return ChartPreview(key=key, title=title)
+    is_log = all(describe(name).log for name in chart.names)
     steps = [step for found in drawn.values() for step, _ in found]
-    low, high = _range(chart, [value for found in drawn.values() for _, value in found])
+    low, high = _range(chart, [value for found in drawn.values() for _, value in found], is_log=is_log)
     first, last = min(steps), max(steps)
     return ChartPreview(
         key=key,
@@ -82,7 +84,7 @@ def _preview(chart: Chart, bands: MetricBands) -> ChartPreview:
         curves=[
             Curve(
                 title=describe(name).title,
-                path=path_of(drawn[name], x_range=(first, last), y_range=(low, high)),
+                path=path_of(drawn[name], x_range=(first, last), y_range=(low, high), is_log=is_log),
                 index=chart.names.index(name) + 1,
             )
             for name in drawn
@@ -90,14 +92,27 @@ def _preview(chart: Chart, bands: MetricBands) -> ChartPreview:
     )
 
 
-def path_of(points: Sequence[tuple[int, float]], *, x_range: tuple[float, float], y_range: tuple[float, float]) -> str:
-    """Of (step, value) pairs. Steps 0 to 10 and values 0 to 1: (5, 1.0) is at 500 of 1000 from the left, 0 from the top."""
+def path_of(
+    points: Sequence[tuple[int, float]],
+    *,
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    is_log: bool = False,
+) -> str:
+    """The path of (step, value) pairs.
+
+    With steps from 0 to 10 and values from 0 to 1, (5, 1.0) is 500 of 1000 from the left and 0 from the top. On a
+    logarithmic axis only positive values are drawn, and `y_range` is positive.
+    """
 
     def scaled(value: float, low: float, high: float) -> float:
         return SIZE * (value - low) / (high - low) if high > low else SIZE / 2
 
-    places = [f"{scaled(step, *x_range):.0f} {SIZE - scaled(value, *y_range):.0f}" for step, value in points]
-    return f"M{'L'.join(places)}" if len(places) > 1 else f"M{places[0]}h1"
+    if is_log:
+        points = [(step, math.log10(value)) for step, value in points if value > 0]
+        y_range = (math.log10(y_range[0]), math.log10(y_range[1]))
+    corners = [f"{scaled(step, *x_range):.0f} {SIZE - scaled(value, *y_range):.0f}" for step, value in points]
+    return f"M{'L'.join(corners)}" if len(corners) > 1 else f"M{corners[0]}h1" if corners else ""
 
 
 def _points(bands: MetricBands, name: str) -> list[tuple[int, float]]:
@@ -106,9 +121,11 @@ def _points(bands: MetricBands, name: str) -> list[tuple[int, float]]:
     return list(zip((step for step, _ in known), smoothed([value for _, value in known]), strict=True))
 
 
-def _range(chart: Chart, values: list[float]) -> tuple[float, float]:
-    """The metric's own bounds where all metrics of the chart have both; else that of the values, from 0 where they
-    cannot be lower."""
+def _range(chart: Chart, values: list[float], *, is_log: bool) -> tuple[float, float]:
+    """The bounds of the metrics where all have both; else those of the values, from 0 where they cannot be lower."""
+    if is_log:
+        positive = [value for value in values if value > 0] or [1.0]
+        return min(positive), max(positive)
     metrics = [describe(name) for name in chart.names]
     lows = [metric.low for metric in metrics if metric.low is not None]
     highs = [metric.high for metric in metrics if metric.high is not None]
