@@ -25,6 +25,7 @@ from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
 from workers import lease
 from workers.bridge import Bridge
+from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.control import write_control, write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, Escalation, handle_of_child
@@ -33,7 +34,6 @@ from workers.heartbeat import Pulse
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
-from workers.reaper import Assessment, AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.restarts import after_fault
 from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, truncate_partial_line

@@ -116,7 +116,7 @@ export type WhatIfEvent = { seq: number } & (
   | { kind: "loading"; device: string }
   | { kind: "replayed" }
   | { kind: "prompt"; turn: number; text: string }
-  | { kind: "words"; turn: number; text: string }
+  | { kind: "text"; turn: number; text: string }
   | ({ kind: "turn"; turn: number; time: number } & WhatIfTurn)
 );
 

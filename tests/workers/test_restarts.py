@@ -148,7 +148,7 @@ def test_each_restart_waits_longer_up_to_the_last_pause() -> None:
         assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
     ending, fields = judged(run, progressed=True)
     assert ending.state == "crashed"
-    assert ending.reason.startswith("It was killed. It had gone on by itself 3 times")
+    assert ending.reason.startswith("It was killed. It was restarted 3 times")
     assert ending.reason.endswith("The end of its log:\nBoo")
     assert set(fields) == {"faults"}
 

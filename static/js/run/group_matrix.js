@@ -144,7 +144,7 @@ function cellOf(one, member, scale, address) {
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
   if (value === null)
-    return element(
+    {return element(
       "td",
       { class: "matrix-cell" },
       element(
@@ -152,7 +152,7 @@ function cellOf(one, member, scale, address) {
         { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a response" },
         "×",
       ),
-    );
+    );}
   const title = `group ${one.group}, member ${member}: return ${number(value)}${key ? "" : " · its trajectory was not recorded"}`;
   const attributes = { class: `heat heat-${scale.shade(value)}`, title, "aria-label": title };
   const inner = key

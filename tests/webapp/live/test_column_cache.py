@@ -88,9 +88,9 @@ def test_the_runs_that_were_looked_at_longest_ago_make_room() -> None:
     read = [read_columns(run, [NORM]) for run in runs]
     assert read[0].size == 560  # 6 columns of places and one metric, 10 numbers of 8 bytes each
     kept, mark = ColumnCache(most_bytes=1200), Mark(10, 10)
-    kept.keep("one", mark, read[0])
-    kept.keep("two", mark, read[1])
+    kept.store("one", mark, read[0])
+    kept.store("two", mark, read[1])
     assert kept.find("one", mark, [NORM])
-    kept.keep("three", mark, read[2])
+    kept.store("three", mark, read[2])
     assert [bool(kept.find(name, mark, [NORM])) for name in ("one", "two", "three")] == [True, False, True]
     assert not kept.find("one", mark, [NORM, ENTROPY]) and not kept.find("one", Mark(10, 11), [NORM])

@@ -1,4 +1,4 @@
-"""What supervision concludes from evidence: liveness by identity, the reaper's table, endings, and turns."""
+"""What supervision concludes from evidence: liveness by identity, the table of conditions, endings, and turns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers import lease, turns
 from workers.app import app, broker_url
+from workers.condition import AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.endings import ending_of
 from workers.limits import Limits
 from workers.process import Identity, Liveness, identify, liveness, send_signal
-from workers.reaper import AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.supervisor import supervise
 from workers.tail import log_tail, read_chunk, truncate_partial_line
 
@@ -71,11 +71,11 @@ def test_a_zombie_is_gone() -> None:
     child.wait()
 
 
-# --- the reaper's table ---
+# --- the table of conditions ---
 
 
 @pytest.mark.parametrize(
-    ("alive", "beat_age", "progress_age", "state", "verdict"),
+    ("alive", "beat_age", "progress_age", "state", "condition"),
     [
         (Liveness.ALIVE, 5, 5, "running", Condition.HEALTHY),
         (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five lost beats change nothing
@@ -88,13 +88,13 @@ def test_a_zombie_is_gone() -> None:
         (Liveness.GONE, 1, 1, "running", Condition.ENDED),
     ],
 )
-def test_the_verdict_on_a_run(
-    alive: Liveness, beat_age: float, progress_age: float, state: str, verdict: Condition
+def test_the_condition_of_an_engine(
+    alive: Liveness, beat_age: float, progress_age: float, state: str, condition: Condition
 ) -> None:
     evidence = Evidence(
         liveness=alive, beat_age=beat_age, progress_age=progress_age, state=state, progress_limit=LIMITS.stalled
     )
-    assert assess(evidence, LIMITS).condition is verdict
+    assert assess(evidence, LIMITS).condition is condition
 
 
 @pytest.mark.django_db
@@ -110,7 +110,7 @@ def test_the_progress_limit_is_ten_median_steps_but_never_under_five_minutes() -
 
 def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("workers.reaper.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("workers.condition.time.monotonic", lambda: now[0])
     doubt = AssessmentTimer(period=5)
 
     def at(seconds: float) -> bool:
@@ -157,7 +157,7 @@ def test_an_end_without_a_report_is_typed_by_its_exit() -> None:
         and "Traceback" in ending(None, 1, log="Traceback")[1]
     )
     assert ending(None, 2)[0] == "failed"
-    assert "nobody saw" in ending(None, None)[1]
+    assert "unknown exit status" in ending(None, None)[1]
     assert ending(None, -9, stop_requested=True)[0] == "stopped"
 
 

@@ -44,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    verdict: Condition
+    condition: Condition
     reason: str = ""
     remedy: str = ""
 
