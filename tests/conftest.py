@@ -1,17 +1,23 @@
-"""How the suite is split: browser tests count as slow; which tests stay together when several processes run them.
-And one Ray for the tests that need no Ray of their own: to start one takes longer than most of what they do."""
+"""How the suite is split: tests with a browser or Ray count as slow; which tests stay together when several processes
+run them. And one Ray for the tests that need no Ray of their own: to start one takes longer than most of what they do.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tests.e2e.chromium import end_shared_browser
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 
 TESTS = Path(__file__).parent
 PROCESSORS = 8  # more than any run of these tests has actors on Ray
@@ -45,6 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # the longest first: one process has those that are alone, another begins with the patient ones
     items.sort(key=lambda item: (not is_alone(item.nodeid), not item.nodeid.startswith(PATIENT)))
     for item in items:
+        if "ray_address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
             item.add_marker(AGAIN)
@@ -56,6 +64,9 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # else each test client would read the whole folder of static files before its first request
     settings.SERVESTATIC_AUTOREFRESH = True
+    # permissions, which the site does not use, would be written again whenever a test empties the database
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 def pytest_unconfigure() -> None:
