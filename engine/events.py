@@ -167,10 +167,10 @@ class VerdictUpdated(EventBase):
     verdict: Verdict
 
 
-class MachinesFreed(EventBase):
+class ClusterReleased(EventBase):
     """An attempt on a cluster has ended its actors; what the cluster says of that. `proven`: that it holds nothing."""
 
-    kind: Literal["machines_freed"] = "machines_freed"
+    kind: Literal["cluster_released"] = "cluster_released"
     account: str
     proven: bool
 
@@ -205,7 +205,7 @@ Event = Annotated[
     | SettingsChanged
     | AlertRaised
     | VerdictUpdated
-    | MachinesFreed
+    | ClusterReleased
     | RunFinished
     | RunFailed,
     Field(discriminator="kind"),

@@ -7,9 +7,9 @@ import sys
 from engine.events import (
     AlertRaised,
     CheckpointSaved,
+    ClusterReleased,
     EvaluationCompleted,
     Event,
-    MachinesFreed,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -49,7 +49,7 @@ def describe(event: Event) -> str:
             return f"verdict at step {event.step}: {event.verdict.title}. {event.verdict.reason}"
         case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
-        case MachinesFreed():
+        case ClusterReleased():
             return event.account
         case RunFinished():
             return f"{event.outcome}: {event.reason}"

@@ -1,7 +1,7 @@
-"""Events into rows: each chunk is one transaction that also moves the run's offset, guarded by the epoch.
+"""Writes events into rows. Each chunk is one transaction that also advances the run's offset, guarded by the epoch.
 
-So an event is in the rows exactly if the offset is past it, whoever crashed when; and the rows are what
-`events.jsonl` says, which `rebuilding` makes use of.
+So an event is in the rows exactly if the offset is past it, whichever process crashed when, and the rows can be rebuilt
+from `events.jsonl` (`rebuilding`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_
 from workers.tail import Chunk, read_chunk
 
 INSERT_BATCH = 500
-LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps all the same
+LONGEST_NAME = 300  # of a metric that pages list; a longer one is only in its steps
 
 
 class Bridge:
-    """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over.
+    """Keeps the rows of one run up to date with its file. Created at each take-over, with the epoch of that take-over.
 
     The rows of the trajectory files in `spared` stay as they are, whatever the events say of them.
     """
@@ -41,15 +41,15 @@ class Bridge:
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
 
-    def has_news(self) -> bool:
-        """Whether the file is longer, or shorter, than what was read of it."""
+    def has_unread_events(self) -> bool:
+        """Whether the file is longer, or shorter, than what was read."""
         try:
             return self.path.stat().st_size != self.run.event_offset
         except OSError:
             return False
 
     def drain(self, *, moves: bool = True) -> bool:
-        """Everything whole in the file into rows; True if there was anything. `Fenced` if the run is not ours."""
+        """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours."""
         advanced = False
         while (chunk := read_chunk(self.path, self.run.event_offset)).end != self.run.event_offset:
             self.ingest(chunk, moves=moves)
@@ -57,8 +57,8 @@ class Bridge:
         return advanced
 
     def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
-        """What is remembered changes after the commit only: a chunk that was rolled back is read again whole."""
-        fresh = self._news(chunk.events)
+        """State in memory changes only after the commit: a chunk that was rolled back is read again."""
+        fresh = self._unseen(chunk.events)
         rows = Rows(self.run, spared=self.spared)
         for event in fresh:
             rows.add(event)
@@ -67,7 +67,7 @@ class Bridge:
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
-            _note_names(self.run, names)
+            _add_metric_names(self.run, names)
             if moves:
                 plan(self.run, rows.alerts)
                 record_actions(self.run, rows.alerts)
@@ -78,8 +78,8 @@ class Bridge:
         self.names |= names
         self.attempt = fresh[-1].attempt if fresh else self.attempt
 
-    def _news(self, events: list[Event]) -> list[Event]:
-        """Those not seen before, and not of an engine that a newer attempt has replaced."""
+    def _unseen(self, events: list[Event]) -> list[Event]:
+        """Events not seen before, without those of an engine that a newer attempt has replaced."""
         fresh: list[Event] = []
         seq, attempt = self.run.last_seq, self.attempt
         for event in events:
@@ -99,7 +99,7 @@ def _newest_attempt(run: Run) -> int:
     return started.values_list("attempt", flat=True).first() or 1
 
 
-def _note_names(run: Run, names: set[str]) -> None:
+def _add_metric_names(run: Run, names: set[str]) -> None:
     named = [MetricName(run=run, name=name) for name in sorted(names) if len(name) <= LONGEST_NAME]
     MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
 
@@ -165,13 +165,13 @@ def _save_checkpoints(rows: Rows) -> None:
 
 
 def drop_lost_checkpoints(run: Run) -> int:
-    """Takes away the rows of checkpoints that the engine has pruned; how many."""
+    """Deletes the rows of checkpoints that the engine has pruned; returns their number."""
     lost = [c.pk for c in run.checkpoints.all() if not (run.directory / c.path).exists()]
     return Checkpoint.objects.filter(pk__in=lost).delete()[0] if lost else 0
 
 
 def forget(run: Run, step: int, spared: frozenset[str]) -> None:
-    """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
+    """A new attempt continues from `step`: what was reported above it, and any final evaluation, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     StepGroups.objects.filter(run=run, step__gt=step).delete()
     Trajectory.objects.filter(run=run, step__gt=step).exclude(file__in=spared).delete()

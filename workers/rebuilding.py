@@ -1,7 +1,7 @@
-"""The rows of a run anew from its `events.jsonl`, but for those that its files can no longer give.
+"""Rebuilds the rows of a run from its `events.jsonl`, except those that its files no longer have.
 
-Of trajectories that the run's retention removed the events tell how many there were, and no file tells more. The rows
-that the database still has of them stay as they are, if by the events it is they that were removed.
+Of trajectories that the run's retention removed, the events have only the number. Rows of them in the database are
+retained if they are the removed ones by the events.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Removed:
 
 
 def rebuild(run_id: str) -> Run:
-    """Its supervisor, if any, is fenced off and another adopts the run."""
+    """The supervisor, if any, is fenced off, and another one adopts the run."""
     epoch = seize(run_id)
     run = Run.objects.get(pk=run_id)
     with transaction.atomic():

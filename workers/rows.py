@@ -1,4 +1,4 @@
-"""Engine events as rows, not yet saved. It knows what each kind of event becomes; `bridge` writes it."""
+"""Engine events as rows, not yet saved: what each class of event becomes. `bridge` writes them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engine.events import (
     MACHINES,
     AlertRaised,
     CheckpointSaved,
+    ClusterReleased,
     EvaluationCompleted,
     Event,
     GroupsFiltered,
-    MachinesFreed,
     PhaseChanged,
     RunFailed,
     RunFinished,
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 BEFORE_ALL_STEPS = -1
 LONGEST_WAIT_REASON = 200  # characters of the column
-# columns that are the fields of an event, by the table's row
+# columns of tables that are fields of an event
 STEP_FIELDS = ("seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics")
 GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
 GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "stds", "filter")
@@ -48,7 +48,7 @@ CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time")
 
 @dataclass(slots=True)
 class Rows:
-    """What a chunk of events changes. `cut` is the step above which earlier rows no longer count, if any."""
+    """The changes of a chunk of events. `cut` is the step above which earlier rows no longer count, if any."""
 
     run: Run
     spared: frozenset[str] = frozenset()  # trajectory files whose rows stay as they are
@@ -92,8 +92,8 @@ class Rows:
                 self.alerts.append(Alert.of(self.run, event))
             case VerdictUpdated():
                 self.fields["verdict"] = event.verdict.model_dump(mode="json")
-            case SettingsChanged() | MachinesFreed() | RunFinished() | RunFailed():
-                pass  # their event row is all there is of them
+            case SettingsChanged() | ClusterReleased() | RunFinished() | RunFailed():
+                pass  # stored as event rows only
             case _:
                 assert_never(event)
 

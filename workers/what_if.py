@@ -112,7 +112,7 @@ def _start(what_if: WhatIf, origin: Origin) -> subprocess.Popen[bytes]:
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "request.json", request.model_dump(mode="json"))
     command = [*engine_start(), "what-if", str(folder / "request.json"), "--out", str(folder)]
-    return start(command, folder / "engine.log", cookie=what_if.process["cookie"], words={})
+    return start(command, folder / "engine.log", cookie=what_if.process["cookie"], variables={})
 
 
 def _publish_output(what_if: WhatIf, size: int, shutdown: threading.Event) -> int:

@@ -72,7 +72,8 @@ ESTIMATES = (
     ),
     Metric(
         name="collapse/retrieval_above_chance", section="collapse", title="Retrieval accuracy above chance",
-        unit="share", high=1, better="higher", meaning="How much better than guessing the prompt can be identified from the thought.",
+        unit="share", high=1, better="higher",
+        meaning="How much better than guessing the prompt can be identified from the thought.",
         formula="retrieval - chance",
         bad="Near 0: thoughts ignore the state. It falls in healthy runs too, so read it with success.",
     ),

@@ -7,8 +7,8 @@ from engine.glossary.types import Metric
 REWARD = (
     Metric(
         name="reward/mean", section="reward", title="Mean reward", better="higher",
-        meaning="Mean score of the step's trajectories: the return, which is the sum of the environment's rewards, plus "
-        "format penalties.",
+        meaning="Mean score of the step's trajectories: the return, which is the sum of the environment's rewards, "
+        "plus format penalties.",
         formula="mean of (return + penalties)",
         bad="Flat from the start: there is no signal. Falling while success holds: penalties grow, so look at parsing.",
     ),

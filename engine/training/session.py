@@ -16,7 +16,7 @@ from engine.config import RunConfig
 from engine.config.live import with_changes
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import CheckpointError, RetryableFault, StarboardError
-from engine.events import MACHINES, AlertRaised, MachinesFreed, PhaseChanged, RunFailed, RunFinished, RunStarted
+from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
@@ -131,7 +131,7 @@ def open_ray(
         )
 
     def told(freed: Freed) -> None:
-        events.emit(MachinesFreed(step=events.step, account=freed.in_words(), proven=freed.proven))
+        events.emit(ClusterReleased(step=events.step, account=freed.in_words(), proven=freed.proven))
 
     voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
     return RayBackend.open(config, found, directory.path.resolve(), voice)

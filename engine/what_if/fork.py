@@ -182,5 +182,6 @@ def _check_turn(index: int, played: Turn, recorded: Record) -> None:
 def _mismatch(message: str) -> ReplayMismatch:
     return ReplayMismatch(
         f"The trajectory cannot be replayed: {message}",
-        remedy="The environment has changed since, or is not determined by its seed. Choose a trajectory of a newer run.",
+        remedy="The environment has changed since, or is not determined by its seed. "
+        "Choose a trajectory of a newer run.",
     )

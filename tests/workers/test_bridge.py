@@ -292,9 +292,9 @@ def test_every_metric_is_noted_once_whichever_step_and_supervisor_brings_it(run:
 
 def test_a_glance_at_the_file_tells_whether_there_is_anything_to_read(run: Run) -> None:
     bridge = Bridge(run, 1)
-    assert not bridge.has_news()
+    assert not bridge.has_unread_events()
     record = Record(run)
     record.started()
-    assert bridge.has_news()
+    assert bridge.has_unread_events()
     bridge.drain()
-    assert not bridge.has_news()
+    assert not bridge.has_unread_events()

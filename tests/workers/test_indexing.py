@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Three steps of two trajectories each, that no worker was told of."""
     settings.RUNS_DIR = str(tmp_path)
-    monkeypatch.setattr(importing, "send_for_index", lambda run_id: True)
+    monkeypatch.setattr(importing, "enqueue_index", lambda run_id: True)
     lines = [verl(step=step, score=score) for step in (1, 2, 3) for score in (0, 1)]
     run, _ = importing.import_run([Source(name="dump.jsonl", lines=lines)], origin="dump.jsonl")
     assert run is not None
@@ -81,7 +81,7 @@ def test_others_write_and_read_while_a_run_is_indexed(
     while_a_file_is_read(monkeypatch, lambda: in_a_thread(look))
     assert index(run.pk)
     assert seen == [0, 2, 4]
-    assert all("Being read in" in page for page in pages)
+    assert all("<h2>Indexing</h2>" in page for page in pages)
     assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
@@ -98,19 +98,19 @@ def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
     while_a_file_is_read(monkeypatch, die_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         index(run.pk)
-    assert lease.free_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
+    assert lease.unheld_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
     Run.objects.filter(pk=run.pk).update(lease_holder=f"{lease.this_holder().split(' ')[0]} {2**22} 5 1")
-    assert lease.free_runs(UNINDEXED) == [run.pk]
+    assert lease.unheld_runs(UNINDEXED) == [run.pk]
     assert index(run.pk)
     assert run.trajectories.count() == 6
 
 
 def test_the_clock_sends_for_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(tasks, "send_for_index", sent.append)
-    tasks.tend()
+    monkeypatch.setattr(tasks, "enqueue_index", sent.append)
+    tasks.adopt_unsupervised_runs()
     assert sent == [run.pk]
     assert not run.trajectories.exists()
     index(run.pk)
-    tasks.tend()
+    tasks.adopt_unsupervised_runs()
     assert sent == [run.pk]

@@ -61,7 +61,7 @@ def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
     record = read_record(run.directory / shown.file, shown.offset, shown.length)
     assert (record["group"], record["member"], record["step"]) == (shown.group, shown.member, 2)
     assert run.evaluations.filter(final=True).count() == 1
-    assert run.last_heard is not None
+    assert run.last_heartbeat_at is not None
     assert run.stop_proof["proven"] and run.stop_proof["exit"] == "exited with code 0"
 
 

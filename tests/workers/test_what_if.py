@@ -147,7 +147,7 @@ def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Traje
     asked = ask(row)
     folder = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
-    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
+    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", variables={})
     holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that began at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}

@@ -50,7 +50,7 @@ def plan(run: Run, alerts: Sequence[Alert]) -> None:
     rows = [row for alert in alerts if (alert.step, alert.rule) not in told for row in _rows(run, alert)]
     if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)
-        transaction.on_commit(call_sender)
+        transaction.on_commit(dispatch_deliveries)
 
 
 def _told_of_forgotten(run: Run) -> set[tuple[int, str]]:
@@ -94,7 +94,7 @@ def trial_message(user: User, channel: str, target: str) -> Delivery:
     return row
 
 
-def call_sender() -> None:
+def dispatch_deliveries() -> None:
     """With no broker the rows wait for the clock of the next worker."""
     try:
         app.signature(DELIVER).apply_async(retry=False)

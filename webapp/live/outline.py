@@ -1,6 +1,6 @@
-"""What a run's page starts from: what happened, where the newest steps spent their time, and which metrics there are.
+"""What a run's page starts from: events, the phase times of the newest steps, and the names of metrics.
 
-It is as small for ten thousand steps as for ten: curves are asked for as they come into view (`webapp.live.bands`).
+Its size does not grow with the number of steps: curves are requested as they come into view (`webapp.live.bands`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Outline(TypedDict):
 
 
 def outline(run: Run) -> Outline:
-    """Rows are written with the run's `last_seq`: what is read up to that is whole."""
+    """Rows are written together with the run's `last_seq`: up to that they are complete."""
     upto = run.last_seq
     events = list(run.events.filter(seq__lte=upto, kind__in=SHOWN).order_by("seq").values_list("payload", flat=True))
     for kind in NEWEST_ONLY:

@@ -120,7 +120,8 @@ def record_text(trajectory: Trajectory) -> bytes:
         return read_text(path, trajectory.offset, trajectory.length)
     except OSError as error:
         raise RunDirectoryError(
-            f"The trajectory file {trajectory.file} of run {trajectory.run_id} cannot be read: {error.strerror or error}.",
+            f"The trajectory file {trajectory.file} of run {trajectory.run_id} cannot be read: "
+            f"{error.strerror or error}.",
             remedy="Check the permissions and the disk of the run directory.",
         ) from None
 

@@ -82,7 +82,7 @@ def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") 
 
 
 def enqueue(pk: int) -> bool:
-    """Sends it to a worker. Without a broker it stays queued until `tend` finds it."""
+    """Sends it to a worker. Without a broker it stays queued until `adopt_unsupervised_runs` finds it."""
     try:
         app.signature(WHAT_IF, args=[pk]).apply_async(retry=False)
     except (OperationalError, OSError) as error:

@@ -1,7 +1,7 @@
-// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at one step that is scrubbed to.
+// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at the selected step.
 
 import { stepsShown } from "../../charts/step_window.js";
-import { element } from "../../core/dom.js";
+import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
@@ -12,24 +12,39 @@ import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../empty_state.js";
 
+/** @import { Facts, HistoryPage, HistoryStore, RunState, Series, Window } from "../../types.js" */
+/** @import { Reading } from "../regimes.js" */
+/** @import { Panels } from "../panels.js" */
+/** @import { RunView } from "../view_state.js" */
+
 export class CollapseTab {
+  /** @type {HistoryPage | undefined} */
+  page = undefined;
+
+  /**
+   * @param {Panels} panels
+   * @param {DOMStringMap} addresses
+   * @param {Facts} facts
+   * @param {RunView} view
+   */
   constructor(panels, addresses, facts, view) {
-    Object.assign(this, { panels, facts });
-    const place = (name) => document.getElementById(`collapse-${name}`);
-    const choose = (step) => this.scrubber.chooseNear(step);
+    this.panels = panels;
+    this.facts = facts;
+    const part = (/** @type {string} */ name) => byId(`collapse-${name}`);
+    const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the collapse diagnostics", view, () => this.redraw());
-    this.regimes = new RegimesOfRun(addresses.run);
+    this.regimes = new RegimesOfRun(addresses.run ?? "");
     this.texts = regimeTexts();
     this.map = new RegimeMap(choose);
-    this.per = place("per");
+    this.per = byId("collapse-per", HTMLSelectElement);
     this.per.addEventListener("change", () => this.redraw());
-    this.said = place("said");
-    this.why = place("why");
-    this.body = place("body");
-    this.facing = place("facts");
-    this.borders = place("borders");
-    place("scrubber").append(this.scrubber.root);
-    place("map").append(this.map.root, regimeKey());
+    this.said = part("said");
+    this.why = part("why");
+    this.body = part("body");
+    this.facing = part("facts");
+    this.borders = part("borders");
+    part("scrubber").append(this.scrubber.root);
+    part("map").append(this.map.root, regimeKey());
     this.retrieval = new SmallChart({
       title: label("collapse/retrieval_above_chance"),
       low: 0,
@@ -38,15 +53,16 @@ export class CollapseTab {
     });
     this.samples = new SmallChart({ title: label("collapse/samples"), low: 0, onStep: choose });
     this.ratio = new SmallChart({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
-    place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
-    this.gradients = new GradientBuckets(place("gradients"), facts, choose);
-    this.templates = new TemplatesPanel(place("templates"), addresses, facts, choose);
+    part("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
+    this.gradients = new GradientBuckets(part("gradients"), facts, choose);
+    this.templates = new TemplatesPanel(part("templates"), addresses, facts, choose);
   }
 
   redraw() {
     if (this.page) this.draw(this.page);
   }
 
+  /** @param {HistoryPage} page */
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
@@ -59,10 +75,16 @@ export class CollapseTab {
     await this.panels.draw("collapse", store, view, this.scrubber.step);
   }
 
+  /**
+   * @param {HistoryStore} store
+   * @param {RunState} state
+   * @param {number | null} mark
+   * @param {Window} domain
+   */
   async drawRegimes(store, state, mark, domain) {
     const per = this.per.value;
     const map = await this.regimes.find(per, `${state.attempt} ${store.everyStep.at(-1) ?? 0}`);
-    const found = map?.borders ? readings(store.steps, per, map) : [];
+    const found = map ? readings(store.steps, per, map) : [];
     this.body.hidden = !found.length;
     this.why.hidden = found.length > 0;
     if (!map?.borders || !found.length) {
@@ -74,15 +96,24 @@ export class CollapseTab {
     }
     const { borders, explanation } = map;
     const unit = per === "token" ? "nats per token" : "nats per thought";
-    const now = found.findLast((one) => one.step <= mark) ?? found[0];
+    const now = found.findLast((one) => one.step <= (mark ?? Infinity)) ?? found[0];
     this.map.draw({ found, borders, step: now.step, unit });
     this.said.textContent = describeRegime(found, now, this.texts);
     this.facing.replaceChildren(...factRows(now, this.texts[now.regime].title));
     this.borders.textContent = explanation;
+    /**
+     * @param {string} name
+     * @param {string} kind
+     * @param {(one: Reading) => number | undefined} y
+     * @returns {Series}
+     */
     const line = (name, kind, y) => ({
       name,
       kind,
-      points: found.filter((one) => y(one) !== undefined).map((one) => ({ step: one.step, y: y(one) })),
+      points: found.flatMap((one) => {
+        const value = y(one);
+        return value === undefined ? [] : [{ step: one.step, y: value }];
+      }),
     });
     this.ratio.draw({
       series: [
@@ -115,6 +146,10 @@ export class CollapseTab {
   }
 }
 
+/**
+ * @param {Reading} now
+ * @param {string} regime its title
+ */
 function factRows(now, regime) {
   const rows = [
     ["Regime", regime],

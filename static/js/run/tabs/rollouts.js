@@ -1,8 +1,8 @@
-// The Rollouts tab: the changes of response format that the verdict lists, then every curve of rollouts, rewards and
+// The Rollouts tab: the changes of response format that the verdict lists, then all charts of rollouts, rewards and
 // environments.
 
 import { stepsShown } from "../../charts/step_window.js";
-import { element } from "../../core/dom.js";
+import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { label } from "../../core/glossary.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
@@ -10,18 +10,43 @@ import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { showText } from "../../core/visible_text.js";
 
+/** @import { Facts, FormatChange, HistoryPage, HistoryStore, Series, Verdict } from "../../types.js" */
+/** @import { Panels } from "../panels.js" */
+/** @import { RunView } from "../view_state.js" */
+/** @import { SmallChartOptions } from "../../charts/small_chart.js" */
+
 const LINES = 8; // different colours
+/** @type {Record<FormatChange["unit"], (value: number) => string>} */
 const SHOWN = { share: percent, tokens: (value) => `${number(value, 1)} tokens`, turns: (value) => number(value, 2) };
-const caseName = (name) => name.replaceAll("_", " ");
+const caseName = (/** @type {string} */ name) => name.replaceAll("_", " ");
+
+/** @typedef {(metric: string, name: string, kind: string) => Series} LineOf */
 
 export class RolloutsTab {
+  /** @type {HistoryPage | undefined} */
+  page = undefined;
+
+  /**
+   * @param {Panels} panels
+   * @param {DOMStringMap} addresses
+   * @param {Facts} facts
+   * @param {RunView} view
+   */
   constructor(panels, addresses, facts, view) {
-    Object.assign(this, { panels, addresses, facts });
-    const place = (name) => document.getElementById(`rollouts-${name}`);
-    const choose = (step) => this.scrubber.chooseNear(step);
+    this.panels = panels;
+    this.addresses = addresses;
+    this.facts = facts;
+    const part = (/** @type {string} */ name) => byId(`rollouts-${name}`);
+    const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
-    place("scrubber").append(this.scrubber.root);
-    Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
+    part("scrubber").append(this.scrubber.root);
+    this.said = part("said");
+    this.signs = part("signs");
+    this.read = byId("rollouts-read", HTMLAnchorElement);
+    /**
+     * @param {string | HTMLElement} title
+     * @param {Partial<SmallChartOptions>} options
+     */
     const chart = (title, options) => new SmallChart({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
@@ -31,13 +56,14 @@ export class RolloutsTab {
     });
     this.invalid = chart("Invalid actions, share of responses", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
-    place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
+    part("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
   }
 
   redraw() {
     if (this.page) this.draw(this.page);
   }
 
+  /** @param {HistoryPage} page */
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
@@ -50,12 +76,14 @@ export class RolloutsTab {
     await this.panels.draw("rollouts", store, view, this.scrubber.step);
   }
 
+  /** @param {Verdict | null | undefined} verdict */
   showChanges(verdict) {
     this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
     const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
     refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }
 
+  /** @param {FormatChange} change */
   changeRow({ key, title, unit, step, baseline, value, now, holds, main_case: mainCase }) {
     const button = element("button", { class: "button button--small", type: "button" }, `step ${step}`);
     button.addEventListener("click", () => this.scrubber.chooseNear(step));
@@ -77,14 +105,16 @@ export class RolloutsTab {
     );
   }
 
+  /**
+   * @param {HistoryStore} store
+   * @param {RunView} view
+   */
   drawCurves(store, view) {
     const shown = { domain: stepsShown(store, view), mark: this.scrubber.step };
-    const of = (name, called, kind) => ({
-      name: called,
-      kind,
-      points: store.points(name),
-    });
+    /** @type {LineOf} */
+    const of = (metric, name, kind) => ({ name, kind, points: store.points(metric) });
     const limits = [...new Set(this.facts.environments.map((one) => one.maxResponseTokens))];
+    /** @type {Series[]} */
     const length = [
       of("rollout/response_tokens", "mean", "line-1"),
       of("rollout/response_tokens_p95", "95th percentile", "line-2"),
@@ -92,12 +122,12 @@ export class RolloutsTab {
     // the limit as a line where responses come near it; elsewhere it would flatten the rest
     const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
     if (limits.length === 1 && near)
-      length.push({
+      {length.push({
         name: "limit",
         kind: "line-limit",
         points: shown.domain.map((step) => ({ step, y: limits[0] })),
         dots: false,
-      });
+      });}
     this.length.draw({ ...shown, series: length });
     this.cut.draw({
       ...shown,
@@ -115,28 +145,38 @@ export class RolloutsTab {
     });
   }
 
-  // Reasons that ever occurred, the most frequent first.
+  /**
+   * Reasons that ever occurred, the most frequent first.
+   * @param {HistoryStore} store
+   * @param {LineOf} of
+   */
   failures(store, of) {
     const names = [...store.keys].filter(
       (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
     );
-    const total = (name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+    const total = (/** @type {string} */ name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
-      .map((name) => [name, total(name)])
-      .filter(([, sum]) => sum > 0)
-      .sort(([, one], [, other]) => other - one)
+      .map((name) => ({ name, sum: total(name) }))
+      .filter(({ sum }) => sum > 0)
+      .sort((one, other) => other.sum - one.sum)
       .slice(0, LINES)
-      .map(([name], place) => of(name, caseName(name.split("/")[2]), `line-${place + 1}`));
+      .map(({ name }, index) => of(name, caseName(name.split("/")[2]), `line-${index + 1}`));
   }
 
-  // A line for each environment; of runs from before that was measured, one for all.
+  /**
+   * A line for each environment; one for all where it was not measured by environment.
+   * @param {string} measure
+   * @param {string | null} together
+   * @param {LineOf} of
+   * @param {HistoryStore} store
+   */
   byEnvironment(measure, together, of, store) {
     const known = this.facts.environments.filter(({ tag }) => store.keys.has(`env/${tag}/${measure}`));
     if (!known.length) return together ? [of(together, "all environments", "line-1")] : [];
-    return known.slice(0, LINES).map(({ tag }, place) => {
-      const called = element("span", {});
-      showText(called, tag);
-      return { ...of(`env/${tag}/${measure}`, "", `line-${place + 1}`), name: called };
+    return known.slice(0, LINES).map(({ tag }, index) => {
+      const name = element("span", {});
+      showText(name, tag);
+      return { ...of(`env/${tag}/${measure}`, "", `line-${index + 1}`), name };
     });
   }
 }
