@@ -31,7 +31,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A metric of the step and its mean over the steps before; `deviations` is the distance in std, None if that is 0."""
+    """A metric of the step and its mean over the steps before; `deviations` is the distance in std, None if flat."""
 
     name: str
     title: str
@@ -125,8 +125,8 @@ def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
     for name, value in now.items():
         before = [metrics[name] for metrics in rows.values() if name in metrics]
         mean = statistics.fmean(before) if before else None
-        spread = statistics.pstdev(before) if len(before) > 2 else 0.0
-        away = (value - mean) / spread if mean is not None and spread > 0 else None
+        std = statistics.pstdev(before) if len(before) > 2 else 0.0
+        away = (value - mean) / std if mean is not None and std > 0 else None
         title = describe(name).title
         found.append(Compared(name=name, title=title, value=value, mean=mean, deviations=away))
     return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))

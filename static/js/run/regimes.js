@@ -66,18 +66,18 @@ export class RegimesOfRun {
  * @returns {Reading[]}
  */
 export function readings(steps, per, map) {
-  const index = new Map(map.steps.map((step, place) => [step, place]));
+  const indices = new Map(map.steps.map((step, index) => [step, index]));
   return steps.flatMap(({ step, metrics }) => {
-    const place = index.get(step);
+    const index = indices.get(step);
     const [h, mi] = [metrics[ENTROPY[per]], metrics["collapse/mi_ratio"]];
-    if (place === undefined || h === undefined || mi === undefined) return [];
+    if (index === undefined || h === undefined || mi === undefined) return [];
     return [
       {
         step,
         h,
         mi,
-        regime: map.regimes[place],
-        broken: map.format_broken[place],
+        regime: map.regimes[index],
+        broken: map.format_broken[index],
         nats: metrics["collapse/mi_sequence"],
         ceiling: metrics["collapse/mi_ceiling"],
         valid: metrics["collapse/valid_thought_rate"],
@@ -97,8 +97,8 @@ export function readings(steps, per, map) {
  * @param {Record<string, RegimeText>} texts
  */
 export function describeRegime(found, now, texts) {
-  const place = found.indexOf(now);
-  const before = found.slice(0, place).findLast((one) => one.regime !== now.regime);
+  const index = found.indexOf(now);
+  const before = found.slice(0, index).findLast((one) => one.regime !== now.regime);
   const since = before ? found[found.indexOf(before) + 1].step : found[0].step;
   const { title, description } = texts[now.regime];
   const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;

@@ -1,4 +1,4 @@
-"""A rule that flaps speaks once in a cool-down, and trouble that outlasts it is told all the same."""
+"""A rule that flaps raises one alert per cooldown; an incident that outlasts it is reported at its end."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tests.engine.diagnostics.test_rule_kinds import KL, alerts, detectors, fire
 BAD, GOOD = 0.2, 0.0
 
 
-def test_without_a_cooldown_every_episode_is_told() -> None:
+def test_without_a_cooldown_every_incident_is_reported() -> None:
     assert fired(rule(steps=1), [BAD, GOOD, BAD, GOOD, BAD]) == [1, 3, 5]
 
 
-def test_within_a_cooldown_no_other_is_told() -> None:
-    # told at 1; 4 readings later, at 5, it may speak again
+def test_within_a_cooldown_no_other_alert_is_raised() -> None:
+    # raised at 1; 4 readings later, at 5, it may raise another
     assert fired(rule(steps=1, cooldown=4), [BAD, GOOD, BAD, GOOD, BAD, GOOD, BAD]) == [1, 5]
 
 
-def test_trouble_that_outlasts_the_cooldown_is_told_at_its_end() -> None:
+def test_an_incident_that_outlasts_the_cooldown_is_reported_at_its_end() -> None:
     # a second episode begins at 3 and stays; the cool-down of 1 ends at 6
     assert fired(rule(steps=1, cooldown=5), [BAD, GOOD, BAD, BAD, BAD, BAD, BAD, BAD]) == [1, 6]
 
 
-def test_trouble_that_is_over_by_then_is_not_told() -> None:
+def test_an_incident_that_is_over_by_then_is_not_reported() -> None:
     assert fired(rule(steps=1, cooldown=4), [BAD, GOOD, BAD, GOOD, GOOD, GOOD, GOOD]) == [1]
 
 

@@ -18,7 +18,7 @@ SUCCESS, KL = "rollout/success", "policy/kl"
 
 
 def recording(name: str, *, kl: list[float], success: list[float]) -> Recording:
-    steps = [(place, {KL: one, SUCCESS: two}) for place, (one, two) in enumerate(zip(kl, success, strict=True), 1)]
+    steps = [(step, {KL: one, SUCCESS: two}) for step, (one, two) in enumerate(zip(kl, success, strict=True), 1)]
     return Recording(name=name, steps=steps)
 
 

@@ -104,7 +104,7 @@ def test_the_default_rules_warn_of_lost_information_before_success_is_gone(every
     falling = [0.95 - 0.085 * i for i in range(11)]
     shares = [0.95] * 15 + falling + [0.1] * 5
     steps = [
-        healthy | ({MI: share, ENTROPY: 0.5} if place % every == 0 else {}) for place, share in enumerate(shares)
+        healthy | ({MI: share, ENTROPY: 0.5} if index % every == 0 else {}) for index, share in enumerate(shares)
     ] + [healthy | {SUCCESS: 0.0}] * 10
     found = alerts(build_detectors(StopConfig()), steps)
     first = {alert.rule: (number, alert.severity) for number, alert in reversed(found)}
@@ -145,10 +145,10 @@ def test_a_rule_that_stops_gives_its_name_and_finding_as_the_reason() -> None:
 
 
 @pytest.mark.parametrize(("success", "ending"), [(0.99, "converged"), (0.2, "collapsed")])
-def test_a_stop_for_lost_spread_tells_converged_from_collapsed(success: float, ending: str) -> None:
-    spread = "reward/within_group_std"
-    lost = rule(kind="reward_std_collapsed", metric=spread, limit=0.1, steps=10, action="stop")
-    healthy, late = {SUCCESS: 0.5, spread: 0.4}, {SUCCESS: success, spread: 0.0}
+def test_a_stop_for_lost_reward_std_distinguishes_converged_from_collapsed(success: float, ending: str) -> None:
+    std = "reward/within_group_std"
+    lost = rule(kind="reward_std_collapsed", metric=std, limit=0.1, steps=10, action="stop")
+    healthy, late = {SUCCESS: 0.5, std: 0.4}, {SUCCESS: success, std: 0.0}
     assert verdicts(detectors(lost), [healthy] * 10 + [late] * 10)[-1].ending == ending
 
 

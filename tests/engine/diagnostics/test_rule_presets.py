@@ -81,7 +81,7 @@ def test_a_spike_of_the_gradient_is_critical_once_success_falls() -> None:
     ]  # fmt: skip
 
 
-def test_a_spread_that_is_gone_is_dead_only_where_success_is_under_half_its_best() -> None:
+def test_a_vanished_reward_std_is_dead_only_with_success_below_half_its_best() -> None:
     solved = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.95}] * 20
     assert said("papers", *solved) == [(22, "reward_std_low", "watch")]
     dead = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.0}] * 10

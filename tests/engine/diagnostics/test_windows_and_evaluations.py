@@ -74,7 +74,7 @@ def test_a_held_out_rule_reads_evaluations_only_and_no_stop_counts_them() -> Non
     assert alert.message.startswith("Held-out success is 0.1, below 0.3 for 2 readings")
 
 
-def test_a_recording_is_tried_with_its_evaluations_in_their_places(tmp_path: Path) -> None:
+def test_a_recording_is_replayed_with_its_evaluations_in_order(tmp_path: Path) -> None:
     recording = Recording(
         name="r",
         steps=[(1, {KL: 0.0}), (2, {KL: 0.2})],
@@ -89,7 +89,7 @@ def test_evaluations_of_a_run_directory_are_read_and_those_taken_again_count_onc
     started = {"total_steps": 9, "pid": 1, "device": "cpu", "model": "tiny", "parameters": 1}
     result = {"environment": "lake", "episodes": 2, "low": 0.0, "high": 1.0, "mean_return": 0.0}
     result |= {"first_seed": 1, "temperature": 1.0, "seconds": 1.0}
-    told = [
+    lines = [
         event(1, "run_started", 0, **started),
         event(2, "evaluation_completed", 0, successes=1, success=0.5, **result),
         event(3, "step_completed", 1, metrics={KL: 0.1}, tokens=1, seconds=1.0),
@@ -98,7 +98,7 @@ def test_evaluations_of_a_run_directory_are_read_and_those_taken_again_count_onc
         event(6, "step_completed", 1, metrics={KL: 0.1}, tokens=1, seconds=1.0),
         event(7, "evaluation_completed", 1, successes=2, success=1.0, **result),
     ]
-    (tmp_path / "events.jsonl").write_text("\n".join(told) + "\n")
+    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
     found = read_recording(tmp_path).evaluations
     assert [(step, metrics[HELD_OUT]) for step, metrics in found] == [(0, 0.5), (1, 1.0)]
 
