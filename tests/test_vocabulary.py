@@ -86,6 +86,7 @@ RETIRED = (
     Retired(words=("speak up", "speaks up"), use="(an alert) fires"),
     Retired(words=("held out before", "held out after"), use="initial held-out success, final held-out success"),
     Retired(words=("told",), use="reported, emitted, notified, shown; distinguished"),
+    Retired(words=("foretold", "foretell", "foretells"), use="predicted"),
     Retired(words=("news",), use="update"),
     Retired(words=("under way",), use="in progress"),
     Retired(words=("mend", "mends", "mended", "mending", "mendable"), use="retryable; recovered, repaired; fix"),
