@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from engine.metrics import GLOSSARY, SECTIONS
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
+from webapp.run_pages.chart_previews import chart_previews
 from webapp.run_pages.judgement import health, run_snapshot
 from webapp.run_pages.settings_form import fields_with_values
 from webapp.run_pages.tab_settings import watching_facts
@@ -61,6 +62,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],
         "sections": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
+        "previews": chart_previews(run),
         "watching": watching_facts(config),
         "tags": [environment.tag for environment in config.environments],
     }
