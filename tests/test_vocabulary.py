@@ -117,7 +117,7 @@ RETIRED = (
             "docs/scaling.md": "FSDP",
             "engine/cluster/": "FSDP",
             "engine/policies/": "FSDP, safetensors",
-            "engine/training/sharding.py": "FSDP",
+            "engine/training/": "FSDP",
             "tests/engine/cluster/": "FSDP",
             "tests/engine/policies/": "FSDP, safetensors",
             "tests/engine/training/": "FSDP",
