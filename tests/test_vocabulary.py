@@ -69,7 +69,7 @@ RETIRED = (
     Retired(
         words=("spread", "spreads"),
         use="standard deviation, std",
-        unless=r"(?i)spread (?:\w+ )?(?:over|across|out|among|between|evenly)|templates_spread",
+        unless=r"(?i)spread (?:\w+ )?(?:over|across|out|among|between|evenly)",
     ),
     Retired(
         words=("in group std", "in group reward", "in group score", "in group spread"),

@@ -79,8 +79,8 @@ def test_a_cost_is_never_negative() -> None:
 
 
 def test_held_out_points_are_predicted_from_the_others_alone() -> None:
-    # b is 3 a unit and the others 2: foretold 2 of 3; without one of a, the best of 2 and 3 is
-    # c/2 - 1 and c/3 - 1 squared: c (1/4 + 1/9) = 1/2 + 1/3, c = 30/13, foretold 15/13 of what it is
+    # b is 3 a unit and the others 2: predicted 2 of 3; without one of a, the best of 2 and 3 is
+    # c/2 - 1 and c/3 - 1 squared: c (1/4 + 1/9) = 1/2 + 1/3, c = 30/13, predicted 15/13 of what it is
     errors = held_out_errors(np.array([[1.0], [1.0]]), np.array([2.0, 3.0]), ["a", "b"])
     assert errors == pytest.approx([0.5, -1 / 3])
     errors = held_out_errors(np.array([[1.0], [1.0], [1.0]]), np.array([2.0, 2.0, 3.0]), ["a", "c", "b"])
