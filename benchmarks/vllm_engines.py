@@ -37,8 +37,8 @@ def main() -> int:
     rounds = [{name: alone(name) for name in ENGINES} for _ in range(options.rounds)]
     result: dict[str, Any] = {"benchmark": "vllm_engines"}
     for name in ENGINES:
-        for measure in ("seconds_to_start", "tokens_per_second"):
-            result[f"{name}_{measure}"] = round(statistics.median(one[name][measure] for one in rounds), 1)
+        for quantity in ("seconds_to_start", "tokens_per_second"):
+            result[f"{name}_{quantity}"] = round(statistics.median(one[name][quantity] for one in rounds), 1)
     result["ratio"] = round(result["in_process_tokens_per_second"] / result["asynchronous_tokens_per_second"], 2)
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
