@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -47,6 +48,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
             item.add_marker(AGAIN)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    # a slow hash protects real passwords; these are none
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # else each test client would read the whole folder of static files before its first request
+    settings.SERVESTATIC_AUTOREFRESH = True
 
 
 def pytest_unconfigure() -> None:

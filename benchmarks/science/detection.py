@@ -24,7 +24,7 @@ from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig, RunConfig
 from engine.diagnostics.recordings import GONE, Recording, read_recording
 from engine.diagnostics.scorecard import Score, choose, score
-from engine.diagnostics.statistics import wilson_interval
+from engine.statistics.proportions import wilson
 
 REVERSED, CLIMBING, FAST_LAKE, FAST_BANDIT, CALM = (
     "reversed bandit",
@@ -153,8 +153,8 @@ def by_hits(verdicts: Verdicts) -> list[int]:
 
 
 def share(part: int, whole: int) -> str:
-    """With Wilson's 95% interval."""
-    low, high = wilson_interval(part, whole)
+    """With its 95% Wilson interval."""
+    low, high = wilson(part, whole)
     return f"{part}/{whole} [{low:.2f}, {high:.2f}]"
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
-from engine.diagnostics.statistics import wilson_interval
 from engine.errors import EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
+from engine.statistics.proportions import wilson
 from engine.training.backend import Backend, never
 
 
@@ -33,7 +33,7 @@ class Evaluation:
             raise self._nothing_played()
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
-        low, high = wilson_interval(successes, episodes)
+        low, high = wilson(successes, episodes)
         return {
             "environment": self.environment,
             "episodes": episodes,

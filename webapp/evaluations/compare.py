@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.statistics.intervals import Interval
+from engine.statistics.proportions import newcombe
 from webapp.environments.differences import Differences
-from webapp.evaluations.intervals import Interval, newcombe
 from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.sameness import LABELS, same_but_seed
@@ -49,12 +50,12 @@ class Result:
 
     @property
     def words(self) -> str:
-        """The difference as a sentence; empty where there is none to speak of."""
+        """The difference in percentage points with its 95% interval; empty where there is none."""
         if self.difference is None or self.interval is None:
             return ""
         low, high = (f"{end * 100:+.1f}" for end in self.interval)
-        verdict = "not told apart" if self.interval.contains(0.0) else "told apart"
-        return f"{self.difference * 100:+.1f} points ({low} to {high}): {verdict}"
+        verdict = "not significant" if self.interval.contains(0.0) else "significant"
+        return f"{self.difference * 100:+.1f} points (95% interval {low} to {high}): {verdict}"
 
 
 def _shown(cell: Evaluation) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.metrics import GLOSSARY
-from engine.statistics.student_t import t_quantile
+from engine.statistics.means import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import sameness

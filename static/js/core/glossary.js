@@ -1,0 +1,113 @@
+// What metrics mean: the engine's glossary, shown beside a metric's name on hover or focus.
+
+import { element, findAll } from "./dom.js";
+
+/** @import { Metric } from "../types.js" */
+
+/** @type {Record<string, Metric> | undefined} */
+let entries;
+/** @type {[pattern: RegExp, entry: Metric][]} */
+let patterns = [];
+
+/** The glossary that the page came with, read when it is first needed. */
+function glossary() {
+  if (entries) return entries;
+  /** @type {Record<string, Metric>} */
+  const read = JSON.parse(document.getElementById("glossary")?.textContent ?? "{}");
+  patterns = patternsOf(read);
+  entries = read;
+  return read;
+}
+
+/**
+ * The entries whose names have a tag, `env/<tag>/success`, by what they match.
+ * @param {Record<string, Metric>} all
+ * @returns {[pattern: RegExp, entry: Metric][]}
+ */
+function patternsOf(all) {
+  const tagged = Object.values(all).filter((entry) => entry.name.includes("<"));
+  return tagged.map((entry) => {
+    const escaped = entry.name.split(/<(?:tag|case)>/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return [new RegExp(`^${escaped.join("(.+)")}$`, "s"), entry];
+  });
+}
+
+/**
+ * The entry of a metric; one that the glossary lacks is described by its name.
+ * @param {string} name
+ * @returns {Metric}
+ */
+export function describe(name) {
+  const entry = glossary()[name];
+  if (entry) return entry;
+  for (const [pattern, tagged] of patterns) {
+    const found = pattern.exec(name);
+    if (found) return { ...tagged, name, title: tagged.title.replace(/<(?:tag|case)>/, found[1]) };
+  }
+  const parts = name.split("/");
+  return {
+    name,
+    title: parts[parts.length - 1].replaceAll("_", " "),
+    meaning: "Reported by the engine.",
+    section: parts[0],
+  };
+}
+
+/** @param {string} name */
+export function label(name) {
+  const metric = describe(name);
+  return explained(
+    element(
+      "span",
+      { class: "hint", tabindex: "0", role: "button", "aria-label": `${metric.title}: what it means` },
+      metric.title,
+    ),
+    metric,
+  );
+}
+
+/**
+ * Adds the explanation to the labels that a template wrote, `[data-metric]`.
+ * @param {ParentNode} [root]
+ */
+export function explainAll(root = document) {
+  for (const labelled of findAll(root, "[data-metric]")) explained(labelled, describe(labelled.dataset.metric ?? ""));
+}
+
+/**
+ * @template {HTMLElement} T
+ * @param {T} made
+ * @param {Metric} metric
+ */
+function explained(made, metric) {
+  /** @type {HTMLElement | null} */
+  let card = null;
+  const show = () => {
+    card ??= made.appendChild(explain(metric));
+  };
+  const hide = () => {
+    card?.remove();
+    card = null;
+  };
+  made.addEventListener("mouseenter", show);
+  made.addEventListener("mouseleave", hide);
+  made.addEventListener("focus", show);
+  made.addEventListener("blur", hide);
+  made.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+  return made;
+}
+
+/** @param {Metric} metric */
+function explain(metric) {
+  const list = element("dl", { class: "hint-card", role: "tooltip" }, element("dd", {}, metric.meaning));
+  const rows = [
+    ["Formula", metric.formula],
+    ["Unit", metric.unit],
+    ["What bad looks like", metric.bad],
+    ["Name", metric.name],
+  ];
+  for (const [word, text] of rows) if (text) list.append(element("dt", {}, word), element("dd", {}, text));
+  return list;
+}
