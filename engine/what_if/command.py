@@ -56,8 +56,8 @@ def _read(path: Path) -> WhatIfRequest:
     try:
         return WhatIfRequest.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        problems = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))
-        raise ConfigError(problems, remedy="Mend what is named.") from None
+        problems = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, WhatIfRequest))
+        raise ConfigError(problems, remedy="Correct what is named.") from None
 
 
 def _play(request: WhatIfRequest, output: Output) -> None:

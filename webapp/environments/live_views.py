@@ -61,8 +61,7 @@ def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, l
     if kind not in ENVIRONMENTS:
         return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(ENVIRONMENTS))}."]}
     form = EnvironmentForm(request.POST, kind=kind, needs_name=False)
-    form.fields.pop("name")
-    return (form.config, {}) if form.is_valid() else (None, form.errors_by_field())
+    return (form.config, {}) if form.is_valid() else (None, {name: [reason] for name, reason in form.errors.items()})
 
 
 def _seed(request: HttpRequest) -> int | None:

@@ -43,7 +43,7 @@ def new_environment(request: HttpRequest) -> HttpResponse:
     kind = _kind_asked(request)
     form = EnvironmentForm(request.POST or None, kind=kind, current=None)
     if request.method == "POST" and form.is_valid():
-        version = services.define(name=form.cleaned_data["name"], config=form.config, owner=cast(User, request.user))
+        version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
         messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
@@ -55,7 +55,7 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     newest = definition.latest
     form = EnvironmentForm(request.POST or None, kind=newest.kind, current=newest.parsed(), definition=definition)
     if request.method == "POST" and form.is_valid():
-        version = services.edit(definition, name=form.cleaned_data["name"], config=form.config)
+        version = services.edit(definition, name=form.name, config=form.config)
         messages.success(request, _edited(version, newest))
         return redirect("environments:detail", pk)
     return _form_page(request, form, newest)

@@ -15,8 +15,8 @@ from engine.config import RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
-from webapp.config_form import nested
 from webapp.environments.models import EnvironmentVersion
+from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
 from webapp.runs.forks import why_not
 from webapp.runs.models import Run
@@ -94,7 +94,7 @@ def _look_at_cluster(made: Draft, config: RunConfig) -> None:
 
 def _errors(error: ValidationError) -> dict[str, str]:
     """One reason per field; problems inside an environment belong to its choice."""
-    return {_field(name): why for name, why in problems_by_field(error)}
+    return {_field(name): why for name, why in problems_by_field(error, RunConfig)}
 
 
 def _field(name: str) -> str:
@@ -125,9 +125,10 @@ def _measure(kind: str, parameters: str, budget: int) -> Feasibility:
 def _warn(made: Draft, config: RunConfig) -> None:
     if config.optimizer.learning_rate >= 1e-3 and config.model.path == "tiny":
         made.warnings.append("At learning rates of 0.001 and above about half of the small model's runs collapse.")
-    if config.algorithm.estimator == "gae" and config.optimizer.critic_warmup_steps == 0:
+    critic = config.algorithm.critic_settings
+    if critic is not None and critic.warmup_steps == 0:
         made.warnings.append(
-            "The critic starts untrained; a few critic_warmup_steps spare the policy its first guesses."
+            "The critic starts untrained. A few algorithm.critic.warmup_steps keep its first estimates from the policy."
         )
 
 

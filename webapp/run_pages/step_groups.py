@@ -6,53 +6,28 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from engine.algorithms.group_choice import choose_groups, threshold_of
-from engine.config import FilterConfig
+from engine.algorithms.filters import FilterBase, filter_from, threshold_of
 from webapp.runs.models import Run, StepGroups
 
 MOST_STEPS = 400  # for which a choice is made again; of longer runs every so manieth
 
 
-class Choice(TypedDict):
-    """A filter's settings, as `choose_groups` takes them."""
-
-    strategy: Any
-    value: float
-    mode: Any
-    largest: bool
-    include_zero: bool
-    epsilon: float
+def filter_of(run: Run, row: StepGroups | None) -> FilterBase:
+    """The filter at a step, which may change while a run is in progress; without a step, the one it began with."""
+    recorded: dict[str, Any] = row.detail.get("filter", {}) if row else {}
+    return filter_from(recorded or run.config.get("filter") or {"type": "none"})
 
 
-def filter_of(run: Run, row: StepGroups | None) -> dict[str, Any]:
-    """The filter's settings at a step, which a run may change while it goes on; with no step, those it began with."""
-    known: dict[str, Any] = row.detail.get("filter", {}) if row else {}
-    return known or {**FilterConfig().model_dump(mode="json"), **run.config.get("filter", {})}
-
-
-def own_choice(run: Run, row: StepGroups | None) -> Choice:
-    """The part of `filter_of` that says what is kept of given scores."""
-    found = filter_of(run, row)
-    return Choice(
-        strategy=found["strategy"],
-        value=found["value"],
-        mode=found["mode"],
-        largest=found["largest"],
-        include_zero=found["include_zero"],
-        epsilon=found["epsilon"],
-    )
-
-
-def choose_again(row: StepGroups, choice: Choice) -> tuple[list[int], float]:
-    """Places of the groups that `choice` keeps of a step, and its threshold.
+def choose_again(row: StepGroups, chosen: FilterBase) -> tuple[list[int], float]:
+    """Indices of the groups that a filter keeps of a step, and its threshold.
 
     The scores are those the engine's filter saw, float32, so that the run's own settings lead to its own choice. A
     group without a score was no candidate then, and is none now.
     """
-    places = [place for place, score in enumerate(row.scores) if score is not None]
-    scores = [float(np.float32(row.scores[place])) for place in places]
-    kept = choose_groups(scores, **choice)
-    return [places[index] for index in kept], threshold_of(scores, kept, largest=choice["largest"])
+    candidates = [index for index, score in enumerate(row.scores) if score is not None]
+    scores = [float(np.float32(row.scores[index])) for index in candidates]
+    kept = chosen.choose(scores)
+    return [candidates[index] for index in kept], threshold_of(scores, kept, largest=chosen.prefers_largest)
 
 
 def groups_of(row: StepGroups) -> list[dict[str, Any]]:
@@ -91,7 +66,7 @@ class Shares(TypedDict):
     every: int
 
 
-def shares(run: Run, choice: Choice) -> Shares:
+def shares(run: Run, chosen: FilterBase) -> Shares:
     """Of at most 400 steps, evenly taken, the newest always among them."""
     steps = list(run.groups.order_by("step").values_list("step", flat=True))
     every = max(1, -(-len(steps) // MOST_STEPS))
@@ -102,5 +77,5 @@ def shares(run: Run, choice: Choice) -> Shares:
         count = max(1, sum(score is not None for score in row.scores))
         found["steps"].append(row.step)
         found["kept"].append(len(row.kept) / count)
-        found["chosen"].append(len(choose_again(row, choice)[0]) / count)
+        found["chosen"].append(len(choose_again(row, chosen)[0]) / count)
     return found

@@ -46,7 +46,9 @@ def ask(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, An
     try:
         request_of(origin, fields)
     except ValidationError as error:
-        raise Refused("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))) from None
+        raise Refused(
+            "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, WhatIfRequest))
+        ) from None
     if fields.get("turn", 0) >= origin.turns:
         raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of them.")
     user = owner if isinstance(owner, User) else None

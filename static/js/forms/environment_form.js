@@ -2,8 +2,9 @@
 
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
-import { post, problemsOf } from "../core/requests.js";
+import { post } from "../core/requests.js";
 import { html, svg } from "../core/html.js";
+import { fixText, showErrors, watchVariants } from "./fields.js";
 
 const form = document.getElementById("environment-form");
 const seedField = document.getElementById("preview-seed");
@@ -27,9 +28,9 @@ async function refresh() {
   const states = await ask("states", signal);
   if (!states) return;
   problem.hidden = states.ok;
-  markFields(states.ok ? {} : states.errors);
+  const others = showErrors(form, states.ok ? {} : states.errors);
   if (!states.ok) {
-    problem.textContent = problemsOf(states);
+    problem.textContent = fixText(Object.keys(states.errors).length, others);
     return;
   }
   showStates(states);
@@ -74,14 +75,7 @@ function showBaselines(baselines) {
   document.getElementById("preview-baselines").replaceChildren(list);
 }
 
-/** Marks the inputs that the server refused; their messages come with the next save, and stand above the states now. */
-function markFields(errors) {
-  for (const input of form.elements) {
-    if (input.name && Object.hasOwn(errors, input.name)) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
-  }
-}
-
+watchVariants(form);
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);
 seedField.addEventListener("input", schedule);

@@ -1,6 +1,7 @@
 // The form of a new run: checked by the server while it is filled in, sums and TOML beside it.
 
 import { element } from "../core/dom.js";
+import { fixText, markChanged, showErrors, watchVariants } from "./fields.js";
 
 const form = document.getElementById("run-form");
 let timer = 0;
@@ -18,25 +19,15 @@ async function check() {
 }
 
 function show({ errors, warnings, memory, summary, toml, command }) {
-  form.querySelectorAll("[data-error]").forEach((place) => {
-    const text = errors[place.dataset.error] ?? "";
-    place.textContent = text;
-    const input = form.elements[place.dataset.error];
-    if (input instanceof HTMLElement) input.toggleAttribute("aria-invalid", Boolean(text));
-    if (text) input?.setAttribute?.("aria-invalid", "true");
-  });
   const count = Object.keys(errors).length;
-  const known = new Set([...form.querySelectorAll("[data-error]")].map((place) => place.dataset.error));
-  const rest = Object.entries(errors)
-    .filter(([name]) => !known.has(name))
-    .map(([name, why]) => `${name}: ${why}`);
+  const others = showErrors(form, errors);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
   if (count)
     notes.unshift(
       element(
         "p",
         { class: "banner banner--error", role: "alert" },
-        `It cannot start yet: ${count} field${count === 1 ? "" : "s"} to mend. ${rest.join(" ")}`,
+        fixText(count, others),
       ),
     );
   document.getElementById("warnings").replaceChildren(...notes);
@@ -57,15 +48,9 @@ function unfold() {
   document.getElementById("memory").hidden = !there;
 }
 
-function mark(field) {
-  const input = field.querySelector("input, select");
-  const value = input.type === "checkbox" ? String(input.checked) : input.value.trim();
-  field.classList.toggle("field--changed", value !== field.dataset.preset);
-}
-
-form.addEventListener("input", (event) => {
-  const field = event.target.closest("[data-preset]");
-  if (field) mark(field);
+watchVariants(form);
+form.addEventListener("input", () => {
+  markChanged(form);
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
@@ -82,5 +67,5 @@ form.querySelectorAll("[data-preset-card]").forEach((card) =>
   }),
 );
 
-form.querySelectorAll("[data-preset]").forEach(mark);
+markChanged(form);
 check();

@@ -11,8 +11,13 @@ export function settingsNow(events) {
   return found;
 }
 
-/** A value in a few words; of rules how many there are, for they are listed under Alerts. */
+/** A value as text: a filter with its settings; of rules how many there are, for they are listed under Alerts. */
 export function settingText(value) {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    const { type, ...fields } = value;
+    const settings = Object.entries(fields).map(([name, one]) => `${name} ${one}`);
+    return settings.length ? `${type} (${settings.join(", ")})` : type;
+  }
   if (!Array.isArray(value)) return String(value);
   return `${value.length} ${value.length === 1 ? "rule" : "rules"}`;
 }

@@ -34,7 +34,7 @@ export class WhatIf {
 
   // The run's own settings; where it has no filter, a common one.
   toOwn() {
-    const { strategy, mode, value, largest, include_zero: zero } = this.filter;
+    const { type: strategy, mode, value, largest = true, include_zero: zero = false } = this.filter;
     const off = strategy === "none";
     const named = strategy === "top_p" ? `top_p ${mode}` : `${strategy} variance`;
     this.form.elements.choice.value = off ? "top_p variance" : named;
@@ -73,7 +73,7 @@ export class WhatIf {
     const { smallest, include_zero: zero } = this.form.elements;
     const asked = {
       step,
-      strategy,
+      type: strategy,
       mode,
       value: this.value,
       largest: smallest.checked ? 0 : 1,
@@ -83,10 +83,10 @@ export class WhatIf {
   }
 
   // The choice in words, of the server's answer.
-  static words({ strategy, mode, value, largest }) {
+  static words({ type: strategy, mode, value, largest = true }) {
+    if (strategy === "none") return "no filter";
     const order = largest ? "" : ", smallest first";
     const told = {
-      none: "no filter",
       top_p: `top-p ${short(value)} of ${MASS[mode]}`,
       top_k: `top-k of ${percent(value)} of groups`,
       top_k_absolute: `top-k of ${short(value)} groups`,

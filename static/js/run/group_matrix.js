@@ -54,7 +54,7 @@ const compare = (one, other) => (one === other ? 0 : one < other ? -1 : 1);
 function linesOf(rows, told, chosen, chooseTitle) {
   const last = (kept) => rows.findLastIndex((one) => kept.has(one.place));
   const own = { after: last(new Set(told.kept)), words: ownWords(told), kind: "own" };
-  const lines = told.own.strategy === "none" ? [] : [own];
+  const lines = told.own.type === "none" ? [] : [own];
   if (chosen) lines.push({ after: last(chosen), words: chooseTitle, kind: "what-if" });
   return lines.filter(({ after }) => after >= 0 && after < rows.length - 1);
 }

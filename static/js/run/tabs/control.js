@@ -2,6 +2,7 @@
 
 import { post } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
+import { allInputs, inputOf, markChanged, sentInputs, showErrors, showVariant, valueOf, watchVariants } from "../../forms/fields.js";
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
@@ -12,6 +13,7 @@ export class ControlTab {
     this.history = document.getElementById("history");
     this.revision = Number(this.form.dataset.revision);
     this.touched = new Set();
+    watchVariants(this.form);
     this.form.addEventListener("input", (event) => {
       this.touched.add(event.target.name);
       this.mark();
@@ -25,7 +27,7 @@ export class ControlTab {
 
   draw({ store, state }) {
     const live = CHANGEABLE.includes(state.state);
-    for (const input of this.inputs()) input.disabled = !live;
+    for (const input of allInputs(this.form)) input.disabled = !live;
     this.form.querySelector("button").disabled = !live;
     if (!live) this.status.textContent = "The run has ended: fork it to go on with other settings.";
     else this.status.textContent = this.word(store.settings.at(-1), state.settings);
@@ -44,8 +46,10 @@ export class ControlTab {
   // someone changed them: what the reader has not touched follows
   follow(wanted) {
     this.revision = wanted.revision;
-    for (const input of this.inputs())
-      if (input.name in wanted.changes && !this.touched.has(input.name)) show(input, wanted.changes[input.name]);
+    for (const [name, value] of Object.entries(byInput(wanted.changes))) {
+      const input = this.touched.has(name) ? null : inputOf(this.form, name);
+      if (input) show(input, value);
+    }
     this.mark();
   }
 
@@ -66,18 +70,14 @@ export class ControlTab {
   }
 
   async apply() {
-    const changes = Object.fromEntries(this.inputs().map((input) => [input.name, valueOf(input)]));
+    const changes = byField(sentInputs(this.form));
     const body = new FormData();
     body.set("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
     body.set("revision", this.revision);
     body.set("changes", JSON.stringify(changes));
     const answer = await post(this.form.action, body);
     const errors = answer?.errors ?? {};
-    for (const place of this.form.querySelectorAll("[data-error]")) {
-      const words = errors[place.dataset.error];
-      place.textContent = Array.isArray(words) ? words.join(" ") : (words ?? "");
-      this.form.elements[place.dataset.error]?.setAttribute?.("aria-invalid", String(Boolean(words)));
-    }
+    showErrors(this.form, errors);
     this.refresh(this.read); // what was refused is on record too
     if (Object.keys(errors).length) return;
     this.touched.clear();
@@ -85,23 +85,31 @@ export class ControlTab {
     else if (answer.state) this.follow(answer.state.settings);
   }
 
-  inputs() {
-    return [...this.form.elements].filter((one) => one.name && one.type !== "hidden");
-  }
-
   mark() {
-    for (const field of this.form.querySelectorAll("[data-original]")) {
-      const input = field.querySelector("input, select");
-      const changed = String(valueOf(input)) !== field.dataset.original;
-      field.classList.toggle("field--live-changed", changed);
-    }
+    markChanged(this.form);
   }
 }
 
-const valueOf = (input) => (input.type === "checkbox" ? input.checked : input.value.trim());
+const FILTER = "filter."; // set as a whole, since its fields depend on its type
+
+// inputs as changes of a configuration
+function byField(inputs) {
+  const changes = {};
+  for (const input of inputs)
+    if (input.name.startsWith(FILTER)) (changes.filter ??= {})[input.name.slice(FILTER.length)] = valueOf(input);
+    else changes[input.name] = valueOf(input);
+  return changes;
+}
+
+// changes of a configuration by the names of inputs; a type comes before its fields
+function byInput({ filter, ...others }) {
+  const { type, ...fields } = filter ?? {};
+  const names = Object.entries(fields).map(([key, value]) => [FILTER + key, value]);
+  return filter ? { ...others, [`${FILTER}type`]: type, ...Object.fromEntries(names) } : others;
+}
 
 function show(input, value) {
   if (input.type === "checkbox") input.checked = Boolean(value);
   else input.value = String(value);
+  if (input.dataset.variants) showVariant(input);
 }
-

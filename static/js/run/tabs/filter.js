@@ -128,7 +128,7 @@ export class FilterTab {
       mark,
     });
     const spread = [of("reward/within_group_std", "mean over groups")];
-    if (this.facts.filter.strategy !== "none" && this.facts.filter.metric === "reward_variance")
+    if (this.facts.filter.type !== "none" && this.facts.filter.metric === "reward_variance")
       spread.push(of("filter/threshold", "least that trained", "line-2"));
     this.spread.draw({ series: spread, domain, mark });
     this.zero.draw({ series: [of("rollout/zero_variance_share", "of all groups")], domain, mark });
@@ -139,7 +139,7 @@ export class FilterTab {
     const skipped = told.kept.length === 0 ? " Nothing trained at this step." : "";
     const lost = told.groups.length - candidates;
     const left = lost ? ` ${lost} had no two outcomes to compare.` : "";
-    if (told.own.strategy === "none")
+    if (told.own.type === "none")
       return `Step ${told.step}: this run has no filter, so all of ${candidates} groups trained.${left} Below is what one would have kept.`;
     const metric =
       this.facts.filter.metric === "reward_variance"
