@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -56,6 +58,9 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # else each test client would read the whole folder of static files before its first request
     settings.SERVESTATIC_AUTOREFRESH = True
+    # permissions, which the site does not use, would be written again whenever a test empties the database
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 def pytest_unconfigure() -> None:

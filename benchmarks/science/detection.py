@@ -1,9 +1,10 @@
-"""`python -m benchmarks.science.detection`: how well alert rules foretell the collapses of the catalogue's runs.
+"""`python -m benchmarks.science.detection`: how well alert rules predict the collapses of the catalogue's runs.
 
 Runs fall into families by what is done to them. Each family is reported on with the limits that ship, and with limits
 chosen on all other families: a rule has seen nothing like it then. Beside collapses and runs that keep their success
 there are damaged ones, which lost most of it or never had any: an alert there is neither a hit nor false, and counted
-apart. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json`, prints tables.
+separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json` and prints
+tables.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ def mcnemar_many(only_first: ArrayLike, only_other: ArrayLike) -> Floats:
     from scipy.special import bdtr
 
     first, other = _counts(only_first, only_other)
-    return np.minimum(1.0, bdtr(np.minimum(first, other).astype(np.float64), first + other, 0.5) * 2)
+    tail: Floats = bdtr(np.minimum(first, other).astype(np.float64), first + other, 0.5)
+    return np.minimum(1.0, 2 * tail)
 
 
 def paired_rates(only_first: int, only_other: int, seeds: int) -> Interval:
@@ -102,8 +103,8 @@ def sign_flip_test(scores: Sequence[float], other: Sequence[float], *, seed: int
 
 def _counts(only_first: ArrayLike, only_other: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     first, other = np.asarray(only_first, dtype=np.int64), np.asarray(only_other, dtype=np.int64)
-    if not np.all((first >= 0) & (other >= 0)):
-        raise ValueError(f"{only_first} and {only_other} discordant seeds are impossible; give counts of 0 or more.")
+    if (least := int(min(first.min(initial=0), other.min(initial=0)))) < 0:
+        raise ValueError(f"{least} discordant seeds are impossible; give counts of 0 or more.")
     return first, other
 
 

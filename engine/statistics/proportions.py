@@ -66,6 +66,10 @@ def newcombe_many(
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    if not np.all((k >= 0) & (k <= n)):
-        raise ValueError(f"{successes} successes in {trials} trials are impossible; give 0 <= successes <= trials.")
+    impossible = ~((k >= 0) & (k <= n))  # NaN too
+    if impossible.any():
+        worst = [np.broadcast_to(counts, impossible.shape)[impossible][0] for counts in (k, n)]
+        raise ValueError(
+            f"{worst[0]:g} successes in {worst[1]:g} trials are impossible; give 0 <= successes <= trials."
+        )
     return k, n

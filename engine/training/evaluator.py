@@ -26,8 +26,8 @@ class Evaluation:
 
     def fields(self) -> dict[str, float | int | str]:
         """The fields of an `evaluation_completed` event. An episode that its environment broke off, or whose first
-        prompt left no room for a response, is no failure of the model; it is counted apart. `EnvironmentFault` where no
-        episode tells anything."""
+        prompt left no room for a response, is no failure of the model; it is counted separately. `EnvironmentFault`
+        where no episode has an outcome."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         if not played:
             raise self._nothing_played()
@@ -54,7 +54,7 @@ class Evaluation:
             f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} came to an end: its "
             f"environment broke off {faults}, and {len(self.trajectories) - faults} had no room for a response after "
             "their first prompt.",
-            remedy="Mend the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
+            remedy="Fix the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
         )
 
 
@@ -67,7 +67,7 @@ def evaluate(
     episodes: int,
     checkpoint: Callable[[], None] = never,
 ) -> Evaluation:
-    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
+    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
     settings = config.evaluation
     began = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)

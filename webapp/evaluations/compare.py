@@ -21,12 +21,12 @@ MOST_RUNS = 10
 COLOURS = 10
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
-SHORT = 3  # settings told beside a run's name
+SHORT = 3  # settings shown beside a run's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL asks for, put right where it makes no sense. The browser reads how curves are looked at."""
+    """What the URL asks for, with what is invalid left out or replaced. How curves are drawn is read by the browser."""
 
     runs: list[Run]
     colours: list[int]
@@ -102,17 +102,17 @@ def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
 
 
 def seed_groups(runs: list[Run]) -> list[int | None]:
-    """Per run the place of the first that differs from it by nothing but the seed; None for one that stands alone.
+    """Per run the index of the first that differs from it by nothing but the seed; None for one that stands alone.
 
     A seed counts once: another run of the same configuration and seed is the same run again. Settings that were changed
     while a run trained make it another.
     """
     groups: dict[int, list[Run]] = {}
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if run.imported_from or run.settings_revision:
             continue
         like = (first for first, others in groups.items() if same_but_seed(others[0], run))
-        others = groups.setdefault(next(like, place), [])
+        others = groups.setdefault(next(like, index), [])
         if seed_of(run) not in {seed_of(other) for other in others}:
             others.append(run)
     firsts = {run.pk: first for first, others in groups.items() if len(others) > 1 for run in others}
@@ -126,9 +126,11 @@ def seed_of(run: Run) -> int | None:
 def what_differs(differences: Differences | None, count: int) -> list[str]:
     """For each of `count` runs the first few settings by which they differ, as one line."""
     rows = differences.differing if differences else []
-    told = [row for row in rows if row.key not in LABELS]
+    shown = [row for row in rows if row.key not in LABELS]
     return [
-        " · ".join(f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in told[:SHORT] if row.values[i] is not None)
+        " · ".join(
+            f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in shown[:SHORT] if row.values[i] is not None
+        )
         for i in range(count)
     ]
 

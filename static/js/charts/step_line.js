@@ -36,7 +36,6 @@ export function coordinateOf(store, view, step) {
 }
 
 /** @param {Plot} plot */
-/** @param {Plot} plot */
 function lineOf(plot) {
   const [there] = findAll(plot, ":scope > .scrub-line");
   if (there) return there;
@@ -45,6 +44,7 @@ function lineOf(plot) {
   return line;
 }
 
+/** @param {Plot} plot */
 function placeLine(plot) {
   const axis = plot._fullLayout?.xaxis;
   const size = plot._fullLayout?._size;

@@ -1,15 +1,27 @@
-// The form of a new run: checked by the server while it is filled in, sums and TOML beside it.
+// The form of a new run: checked by the server while it is filled in, with totals and TOML beside it.
 
-import { element } from "../core/dom.js";
+import { byId, control, element, findAll } from "../core/dom.js";
 import { fixText, markChanged, showErrors, watchVariants } from "./fields.js";
 
-const form = document.getElementById("run-form");
-let timer = 0;
+/**
+ * @typedef {object} Check the server's answer about the form
+ * @property {Record<string, string>} errors
+ * @property {string[]} warnings
+ * @property {string[]} memory
+ * @property {[word: string, value: string][]} [summary]
+ * @property {string} [toml]
+ * @property {string} [command]
+ */
+
+const form = byId("run-form", HTMLFormElement);
+const backend = control(form, "backend", HTMLSelectElement);
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 let asked = 0;
 
 async function check() {
   const mine = ++asked;
-  const answer = await fetch(form.dataset.check, {
+  const answer = await fetch(form.dataset.check ?? "", {
     method: "POST",
     body: new FormData(form),
     headers: { Accept: "application/json" },
@@ -18,34 +30,29 @@ async function check() {
   show(await answer.json());
 }
 
+/** @param {Check} check */
 function show({ errors, warnings, memory, summary, toml, command }) {
   const count = Object.keys(errors).length;
   const others = showErrors(form, errors);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
-  if (count)
-    notes.unshift(
-      element(
-        "p",
-        { class: "banner banner--error", role: "alert" },
-        fixText(count, others),
-      ),
-    );
-  document.getElementById("warnings").replaceChildren(...notes);
-  if (summary)
-    document
-      .getElementById("summary")
-      .replaceChildren(...summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]));
-  if (memory.length)
-    document.getElementById("memory-words").replaceChildren(...memory.map((words) => element("p", {}, words)));
-  if (toml) document.getElementById("toml").textContent = toml;
-  if (command) document.getElementById("command").textContent = command;
+  if (count) {
+    notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, fixText(count, others)));
+  }
+  byId("warnings").replaceChildren(...notes);
+  if (summary) {
+    const rows = summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]);
+    byId("summary").replaceChildren(...rows);
+  }
+  if (memory.length) byId("memory-words").replaceChildren(...memory.map((words) => element("p", {}, words)));
+  if (toml) byId("toml").textContent = toml;
+  if (command) byId("command").textContent = command;
 }
 
-// what concerns a cluster is folded away where there is none
-function unfold() {
-  const there = form.elements.backend.value === "ray";
-  document.getElementById("cluster-section").open = there;
-  document.getElementById("memory").hidden = !there;
+// The settings of a cluster are open for a backend that uses one.
+function showCluster() {
+  const used = backend.value === "ray";
+  byId("cluster-section", HTMLDetailsElement).open = used;
+  byId("memory").hidden = !used;
 }
 
 watchVariants(form);
@@ -54,18 +61,21 @@ form.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
-form.elements.backend.addEventListener("change", unfold);
-// another preset keeps the name and the environments that were chosen
-form.querySelectorAll("[data-preset-card]").forEach((card) =>
+backend.addEventListener("change", showCluster);
+// another preset keeps the name and the environments that were selected
+for (const card of findAll(form, "a[data-preset-card]", HTMLAnchorElement)) {
   card.addEventListener("click", () => {
     const target = new URL(card.href);
-    for (const name of ["name", "environment", "environment-groups"])
-      if (form.elements[name].value) target.searchParams.set(name, form.elements[name].value);
-    for (const [name, value] of new FormData(form))
-      if (name.startsWith("more-")) target.searchParams.append(name, value);
-    card.href = target;
-  }),
-);
+    const values = new FormData(form);
+    for (const name of ["name", "environment", "environment-groups"]) {
+      if (values.get(name)) target.searchParams.set(name, String(values.get(name)));
+    }
+    for (const [name, value] of values) {
+      if (name.startsWith("more-")) target.searchParams.append(name, String(value));
+    }
+    card.href = target.href;
+  });
+}
 
 markChanged(form);
 check();

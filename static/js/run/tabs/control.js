@@ -95,9 +95,10 @@ const FILTER = "filter."; // set as a whole, since its fields depend on its type
 // inputs as changes of a configuration
 function byField(inputs) {
   const changes = {};
-  for (const input of inputs)
+  for (const input of inputs) {
     if (input.name.startsWith(FILTER)) (changes.filter ??= {})[input.name.slice(FILTER.length)] = valueOf(input);
     else changes[input.name] = valueOf(input);
+  }
   return changes;
 }
 

@@ -6,7 +6,7 @@ import { number, percent } from "../../core/format.js";
 import { caseWord, changes, how, story } from "../format_changes.js";
 import { label } from "../../core/glossary.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
-import { SmallLines } from "../../charts/small_chart.js";
+import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { stepsQuery, stepsInWords } from "../../charts/step_range.js";
 import { showText } from "../../core/visible_text.js";
@@ -22,7 +22,7 @@ export class RolloutsTab {
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
     this.how = place("how");
-    const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
+    const chart = (title, options) => new SmallChart({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
     this.parse = chart("Parse failures by reason, share of responses", {
