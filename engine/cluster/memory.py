@@ -172,7 +172,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
 
 def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
     try:
-        return config.cluster.way_of_weights(gpus=gpu) == "object_store"
+        return config.cluster.weight_transfer_method(gpus=gpu) == "object_store"
     except ValueError:  # a way that cannot be, which the checks tell
         return True
 
