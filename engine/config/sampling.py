@@ -1,4 +1,4 @@
-"""What is sampled: environments, the model, and how many of whose trajectories under which context."""
+"""Settings of sampling: environments, the model, and the rollout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.section import Section
 
 
 class EnvironmentConfig(Section):
-    """One environment of a run: its kind and parameters, its words, its budgets."""
+    """One environment of a run: its kind, parameters, instruction and budgets."""
 
     kind: str = Field("frozen_lake", description="Kind of environment, from the registry.")
     tag: str = Field("", max_length=60, description="Name in metrics and tables. Blank: the kind's title.")
@@ -93,7 +93,7 @@ class LoraSection(Section):
 
 
 class StartFromSection(Section):
-    """A checkpoint of another run. Named by the run's directory beside this one's, never by a path."""
+    """A checkpoint of another run, named by the run's directory next to this one's, never by a path."""
 
     run: str = Field(
         "",

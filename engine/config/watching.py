@@ -1,4 +1,4 @@
-"""What is measured, kept and watched for while a run goes on."""
+"""Settings of diagnostics, evaluation, checkpoints, recorded trajectories, early stops and alerts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CheckpointConfig(Section):
 
 
 class CaptureConfig(Section):
-    """What of each step is kept to be read. `engine.rollout.capture` has the rule."""
+    """Which trajectories are recorded. The rule is in `engine.rollout.capture`."""
 
     every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps. 0: record none.")
     most_per_step: int = Field(
@@ -132,7 +132,7 @@ class StopConfig(Section):
 
 
 class DetectorsConfig(Section):
-    """The rules that raise alerts, and what follows an alert of each severity."""
+    """Alert rules, and the action after an alert of each severity."""
 
     watch_action: Action = Field(
         "notify", description="Action after an alert of severity watch: notify, checkpoint, pause, stop or fork."
@@ -163,7 +163,7 @@ class DetectorsConfig(Section):
         return self
 
     def action_of(self, rule: RuleConfig, severity: Severity) -> Action:
-        """What follows an alert of the rule, which may be of less severity than the rule's own."""
+        """The action after an alert of the rule, whose severity may be lower than the rule's own."""
         by_severity: dict[Severity, Action] = {
             "watch": self.watch_action,
             "warn": self.warn_action,

@@ -118,7 +118,7 @@ class EnvironmentForm:
         return {}
 
     def _check_config(self, data: Mapping[str, str]) -> dict[str, str]:
-        """Sets `config`, or says what is wrong by dotted field."""
+        """Sets `config`; errors by dotted field otherwise."""
         values, errors = parse([*self.instruction, *self.parameters, *self.budgets], data)
         if "\0" in data.get("instruction", ""):
             errors["instruction"] = "The text has a NUL character. Remove it."

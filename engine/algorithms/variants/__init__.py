@@ -1,4 +1,4 @@
-"""All algorithms, one file each: `Algorithm` is their union, told apart by `type`. A new one adds its class here."""
+"""All algorithms, one file each: `Algorithm` is their union, discriminated by `type`. A new one adds its class here."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_an_unknown_kind_falls_back_to_the_first_lesson(browser: Client) -> None
 def test_saving_an_edit_says_what_became_of_it(browser: Client, lake: EnvironmentVersion) -> None:
     build_run(version=lake)
     edit = reverse("environments:edit", args=[lake.definition_id])
-    assert "what you save becomes version 2" in browser.get(edit).content.decode()
+    assert "Saving creates version 2" in browser.get(edit).content.decode()
     answer = browser.post(edit, form_data(name="Lake", max_turns="4"))
     words = [str(message) for message in get_messages(answer.wsgi_request)]
     assert words == ["Saved as version 2. Runs that used version 1 keep it."]

@@ -81,7 +81,7 @@ export class ControlTab {
     this.refresh(this.read); // what was refused is on record too
     if (Object.keys(errors).length) return;
     this.touched.clear();
-    if (!Object.keys(answer.changes).length) toast("Nothing differs from what holds now.");
+    if (!Object.keys(answer.changes).length) toast("No changes.");
     else if (answer.state) this.follow(answer.state.settings);
   }
 
