@@ -11,23 +11,23 @@ from webapp.runs.models import Run
 
 
 def live_nodes(run: Run) -> list[Node]:
-    """Inputs with the values of now; what they are compared with is what the run was launched with."""
+    """Inputs with the current values, compared with those at launch."""
     nodes = [node for section in sections() for node in section.nodes if node.name in LIVE_FIELDS]
     shown = [node for node in nodes if not node.name.startswith("detectors.")]
     launched = flatten(run.parsed_config().model_dump(mode="json"))
     fill(shown, flatten(current(run).model_dump(mode="json")), launched, {})
     for node in shown:
-        _tell_original(node, launched)
+        _add_original(node, launched)
     return shown
 
 
-def _tell_original(node: Node, launched: dict[str, str]) -> None:
+def _add_original(node: Node, launched: dict[str, str]) -> None:
     """Adds the value at launch to the help of each field that had one."""
     if isinstance(node, FormField):
         node.help = f"{node.help} Launched with {node.preset_value}."
         return
-    _tell_original(node.choice, launched)
+    _add_original(node.choice, launched)
     for variant in node.variants:
         if variant.type == node.choice.preset_value:
             for inner in variant.nodes:
-                _tell_original(inner, launched)
+                _add_original(inner, launched)

@@ -1,4 +1,4 @@
-"""The groups of one step, and what another filter would have kept of them and of all steps."""
+"""The groups of a step, and a preview of what another filter would have kept of them and of all steps."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from engine.algorithms.filters import FilterBase, filter_from, threshold_of
 from webapp.runs.models import Run, StepGroups
 
-MOST_STEPS = 400  # for which a choice is made again; of longer runs every so manieth
+MOST_STEPS = 400  # previewed; longer runs are sampled evenly
 
 
 def filter_of(run: Run, row: StepGroups | None) -> FilterBase:
-    """The filter at a step, which may change while a run is in progress; without a step, the one it began with."""
+    """The filter at a step, which can change during a run; without a step, the one at launch."""
     recorded: dict[str, Any] = row.detail.get("filter", {}) if row else {}
     return filter_from(recorded or run.config.get("filter") or {"type": "none"})
 
 
-def choose_again(row: StepGroups, chosen: FilterBase) -> tuple[list[int], float]:
+def apply_choice(row: StepGroups, chosen: FilterBase) -> tuple[list[int], float]:
     """Indices of the groups that a filter keeps of a step, and its threshold.
 
-    The scores are those the engine's filter saw, float32, so that the run's own settings lead to its own choice. A
-    group without a score was no candidate then, and is none now.
+    Scores are rounded to float32, as in the engine, so that the run's own settings reproduce its own choice. Groups
+    without a score were not candidates and are not considered.
     """
     candidates = [index for index, score in enumerate(row.scores) if score is not None]
     scores = [float(np.float32(row.scores[index])) for index in candidates]
@@ -31,9 +31,9 @@ def choose_again(row: StepGroups, chosen: FilterBase) -> tuple[list[int], float]
 
 
 def groups_of(row: StepGroups) -> list[dict[str, Any]]:
-    """Each group of a step: its problem, its members' returns, its score, whether it trained.
+    """Each group of a step: its problem, the returns of its members, its score, and whether it was kept.
 
-    `trajectories` holds the key of each member's recorded trajectory, None where none was recorded.
+    `trajectories` has the key of each member's recorded trajectory, or None.
     """
     detail, kept = row.detail, set(row.kept)
     recorded = {
@@ -45,20 +45,20 @@ def groups_of(row: StepGroups) -> list[dict[str, Any]]:
     return [
         {
             "group": number,
-            "environment": detail["tags"][detail["environments"][place]],
-            "seed": detail["seeds"][place],
-            "returns": detail["returns"][place],
-            "spread": detail["stds"][place],
-            "score": row.scores[place],
-            "kept": place in kept,
-            "trajectories": [recorded.get((number, member)) for member in range(len(detail["returns"][place]))],
+            "environment": detail["tags"][detail["environments"][index]],
+            "seed": detail["seeds"][index],
+            "returns": detail["returns"][index],
+            "std": detail["stds"][index],
+            "score": row.scores[index],
+            "kept": index in kept,
+            "trajectories": [recorded.get((number, member)) for member in range(len(detail["returns"][index]))],
         }
-        for place, number in enumerate(detail["groups"])
+        for index, number in enumerate(detail["groups"])
     ]
 
 
 class Shares(TypedDict):
-    """Columns of equal length, a place for each step shown: share of groups kept in fact and by the choice."""
+    """Columns with one entry per step: the share of groups that the run kept and that the choice would keep."""
 
     steps: list[int]
     kept: list[float]
@@ -67,7 +67,7 @@ class Shares(TypedDict):
 
 
 def shares(run: Run, chosen: FilterBase) -> Shares:
-    """Of at most 400 steps, evenly taken, the newest always among them."""
+    """The shares for at most 400 evenly spaced steps, including the newest."""
     steps = list(run.groups.order_by("step").values_list("step", flat=True))
     every = max(1, -(-len(steps) // MOST_STEPS))
     wanted = steps[::-1][::every][::-1]
@@ -77,5 +77,5 @@ def shares(run: Run, chosen: FilterBase) -> Shares:
         count = max(1, sum(score is not None for score in row.scores))
         found["steps"].append(row.step)
         found["kept"].append(len(row.kept) / count)
-        found["chosen"].append(len(choose_again(row, chosen)[0]) / count)
+        found["chosen"].append(len(apply_choice(row, chosen)[0]) / count)
     return found

@@ -1,21 +1,35 @@
-// Settings of a run that goes on, who asked what of it, and other runs of its configuration.
+// Settings that can change while a run goes on, the history of requests, and other runs of its configuration.
 
+import { byId, control, find } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
-import { allInputs, inputOf, markChanged, sentInputs, showErrors, showVariant, valueOf, watchVariants } from "../../forms/fields.js";
+import {
+  allInputs, inputOf, markChanged, sentInputs, showErrors, showVariant, valueOf, watchVariants,
+} from "../../forms/fields.js";
+
+/** @import { Field } from "../../forms/fields.js" */
+/** @import { FilterChoice, FormAnswer, RunPage, RunState, Setting, SettingsChanged, SettingsState } from "../../types.js" */
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
 export class ControlTab {
+  /** @type {Set<string>} */
+  touched = new Set();
+  /** @type {boolean} */
+  inView = false;
+  /** @type {number} */
+  requests = 0;
+  /** @type {number | null} */
+  read = null;
+
   constructor() {
-    this.form = document.getElementById("live-settings");
-    this.status = document.getElementById("live-settings-status");
-    this.history = document.getElementById("history");
+    this.form = byId("live-settings", HTMLFormElement);
+    this.status = byId("live-settings-status");
+    this.history = byId("history");
     this.revision = Number(this.form.dataset.revision);
-    this.touched = new Set();
     watchVariants(this.form);
     this.form.addEventListener("input", (event) => {
-      this.touched.add(event.target.name);
+      this.touched.add(event.target instanceof Element ? (event.target.getAttribute("name") ?? "") : "");
       this.mark();
     });
     this.form.addEventListener("submit", (event) => {
@@ -25,25 +39,33 @@ export class ControlTab {
     this.mark();
   }
 
+  /** @param {RunPage} runPage */
   draw({ store, state }) {
     const live = CHANGEABLE.includes(state.state);
     for (const input of allInputs(this.form)) input.disabled = !live;
-    this.form.querySelector("button").disabled = !live;
-    if (!live) this.status.textContent = "The run has ended: fork it to go on with other settings.";
-    else this.status.textContent = this.word(store.settings.at(-1), state.settings);
+    find(this.form, "button", HTMLButtonElement).disabled = !live;
+    if (!live) this.status.textContent = "The run has ended. Fork it to continue with other settings.";
+    else this.status.textContent = this.statusOf(store.settings.at(-1), state.settings);
     if (state.settings.revision !== this.revision) this.follow(state.settings);
-    if (this.waits && state.asked !== this.read) this.refresh(state.asked);
+    if (this.inView && state.asked !== this.read) this.refresh(state.asked ?? null);
   }
 
-  // what the engine has said of the newest wish
-  word(event, wanted) {
+  /**
+   * What the engine has reported about the newest request.
+   * @param {SettingsChanged | undefined} event
+   * @param {SettingsState} wanted
+   */
+  statusOf(event, wanted) {
     if (!wanted.revision) return "";
-    if (!event || event.revision < wanted.revision) return "Asked for; they hold once the step in progress is done.";
+    if (!event || event.revision < wanted.revision) return "Requested; in force once the step in progress is done.";
     if (event.refused) return `The engine refused: ${event.refused}`;
     return `In force since step ${event.step + 1}.`;
   }
 
-  // someone changed them: what the reader has not touched follows
+  /**
+   * Another user changed them: fields that the reader has not touched follow.
+   * @param {SettingsState} wanted
+   */
   follow(wanted) {
     this.revision = wanted.revision;
     for (const [name, value] of Object.entries(byInput(wanted.changes))) {
@@ -53,35 +75,41 @@ export class ControlTab {
     this.mark();
   }
 
+  /** @param {boolean} on */
   shown(on) {
-    this.waits = on;
-    this.read = null; // the next drawing reads it
+    this.inView = on;
+    this.read = null; // the next drawing requests it
   }
 
-  // `count`: of the entries that were known of when it was asked for
+  /**
+   * `count` is how many entries were known when it was requested.
+   * @param {number | null} count
+   */
   async refresh(count) {
     this.read = count;
-    const mine = (this.asked = (this.asked ?? 0) + 1);
-    const answer = await fetch(this.history.dataset.address).catch(() => null);
+    this.requests += 1;
+    const mine = this.requests;
+    const answer = await fetch(this.history.dataset.address ?? "").catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== this.asked) return; // a later answer is the newer one
+    if (mine !== this.requests) return; // a later answer is the newer one
     this.history.replaceChildren(...[...page.body.children].map((one) => document.adoptNode(one)));
   }
 
   async apply() {
     const changes = byField(sentInputs(this.form));
     const body = new FormData();
-    body.set("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
-    body.set("revision", this.revision);
+    body.set("csrfmiddlewaretoken", control(this.form, "csrfmiddlewaretoken").value);
+    body.set("revision", String(this.revision));
     body.set("changes", JSON.stringify(changes));
+    /** @type {(FormAnswer & { changes: Record<string, Setting>, state?: RunState }) | null} */
     const answer = await post(this.form.action, body);
     const errors = answer?.errors ?? {};
     showErrors(this.form, errors);
     this.refresh(this.read); // what was refused is on record too
-    if (Object.keys(errors).length) return;
+    if (!answer || Object.keys(errors).length) return;
     this.touched.clear();
-    if (!Object.keys(answer.changes).length) toast("No changes.");
+    if (!Object.keys(answer.changes).length) toast("Nothing differs from the settings in force.");
     else if (answer.state) this.follow(answer.state.settings);
   }
 
@@ -92,25 +120,40 @@ export class ControlTab {
 
 const FILTER = "filter."; // set as a whole, since its fields depend on its type
 
-// inputs as changes of a configuration
+/**
+ * Inputs as changes of a configuration.
+ * @param {Field[]} inputs
+ */
 function byField(inputs) {
+  /** @type {Record<string, unknown>} */
   const changes = {};
+  /** @type {Record<string, unknown>} */
+  const filter = {};
   for (const input of inputs) {
-    if (input.name.startsWith(FILTER)) (changes.filter ??= {})[input.name.slice(FILTER.length)] = valueOf(input);
+    if (input.name.startsWith(FILTER)) filter[input.name.slice(FILTER.length)] = valueOf(input);
     else changes[input.name] = valueOf(input);
   }
-  return changes;
+  return { ...changes, filter };
 }
 
-// changes of a configuration by the names of inputs; a type comes before its fields
+/**
+ * Changes of a configuration by the names of inputs; a type comes before its fields.
+ * @param {Record<string, Setting>} changes
+ * @returns {Record<string, Setting>}
+ */
 function byInput({ filter, ...others }) {
-  const { type, ...fields } = filter ?? {};
+  if (filter === undefined) return others;
+  const { type, ...fields } = /** @type {FilterChoice} */ (filter);
   const names = Object.entries(fields).map(([key, value]) => [FILTER + key, value]);
-  return filter ? { ...others, [`${FILTER}type`]: type, ...Object.fromEntries(names) } : others;
+  return { ...others, [`${FILTER}type`]: type, ...Object.fromEntries(names) };
 }
 
+/**
+ * @param {Field} input
+ * @param {Setting} value
+ */
 function show(input, value) {
-  if (input.type === "checkbox") input.checked = Boolean(value);
+  if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = Boolean(value);
   else input.value = String(value);
-  if (input.dataset.variants) showVariant(input);
+  if (input instanceof HTMLSelectElement && input.dataset.variants) showVariant(input);
 }
