@@ -1,4 +1,4 @@
-// Where the members of a group part: the first turn in which a member did something else than the one that is read.
+// Where the members of a group diverge: the first turn in which a member executed other actions than the one shown.
 
 import { html } from "../core/html.js";
 
@@ -17,13 +17,13 @@ export async function showDivergence(strip) {
   const own = records[links.findIndex((link) => link.ariaCurrent === "page")];
   if (!own) return;
   links.forEach((link, index) => {
-    link.querySelector(".member-part")?.remove();
-    const words = link.ariaCurrent === "page" ? "this one" : parting(own, records[index]);
-    link.append(html("span", "member-part muted", { textContent: words }));
+    link.querySelector(".member-divergence")?.remove();
+    const words = link.ariaCurrent === "page" ? "this one" : divergence(own, records[index]);
+    link.append(html("span", "member-divergence muted", { textContent: words }));
   });
 }
 
-function parting(own, other) {
+function divergence(own, other) {
   if (!other) return "unreadable";
   const length = Math.max(own.turns.length, other.turns.length);
   for (let turn = 0; turn < length; turn += 1) {

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='trajectory',
             name='faults',
-            field=models.CharField(max_length=160, null=True),
+            field=models.CharField(blank=True, default='', max_length=160),
         ),
         migrations.AddIndex(
             model_name='trajectory',

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 ('checkpoint', models.CharField(blank=True, default='', max_length=20)),
                 ('temperature', models.FloatField()),
                 ('seed', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('queued', 'Waiting for its turn'), ('running', 'Rolling on'), ('finished', 'Done'), ('stopped', 'Stopped'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued', max_length=10)),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued', max_length=10)),
                 ('stop_requested', models.BooleanField(default=False)),
                 ('message', models.TextField(blank=True, default='')),
                 ('remedy', models.TextField(blank=True, default='')),
