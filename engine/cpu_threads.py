@@ -1,4 +1,4 @@
-"""How the threads of a matrix product wait for each other. Called before torch loads, which reads it once."""
+"""How many threads a matrix product takes, and how they wait for each other. Loads no torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ SPINS = 1000  # about a microsecond or two
 
 
 def wait_politely() -> None:
-    """Lets OpenMP's threads sleep after a short spin, unless the user's environment says otherwise.
+    """Lets OpenMP's threads sleep after a short spin, unless the user's environment says otherwise. To be called before
+    torch loads, which reads it once.
 
     By default they spin for milliseconds. That gains nothing measurable here, and when something else wants a core
     each operation waits for a thread that is not running: two engines on two cores took fifty times longer a step
@@ -16,3 +17,9 @@ def wait_politely() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(SPINS))
+
+
+def threads_for(configured: int) -> int:
+    """`configured`, else `OMP_NUM_THREADS` if it is a number, else all cores."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return configured or (int(given) if given.isdecimal() else 0) or os.cpu_count() or 1

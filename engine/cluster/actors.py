@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from engine.cluster.looking import Place
 from engine.cluster.needs import Needs
 from engine.cluster.sampler_actor import SamplerActor
 from engine.config import RunConfig
+from engine.cpu_threads import threads_for
 
 GPU_THREADS = 4
 Asked = tuple[str, Any]  # who was asked, and the reference to the answer
@@ -110,7 +110,7 @@ class Troupe:
     def _threads(self) -> int:
         if self.needs.gpus:
             return GPU_THREADS
-        cores = self.config.threads or os.cpu_count() or 1
+        cores = threads_for(self.config.threads)
         return max(1, cores // (len(self.needs.samplers) + len(self.needs.learners)))
 
     def dismiss(self) -> Freed:

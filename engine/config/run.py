@@ -44,7 +44,9 @@ class RunConfig(Section):
         description="Where it runs. local: this machine, its CPU or one GPU. ray: samplers and learners of their own "
         "on a Ray cluster, or on one that is started here; see the section cluster.",
     )
-    threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores.")
+    threads: int = Field(
+        0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores, or as many as OMP_NUM_THREADS says."
+    )
     environments: list[EnvironmentConfig] = Field(
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
         min_length=1,

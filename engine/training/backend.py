@@ -4,7 +4,6 @@ same. `LocalBackend` is this process, on its CPU or one GPU; `engine.cluster.ray
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig
+from engine.cpu_threads import threads_for
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import context_limit, own_stops
@@ -102,7 +102,7 @@ class LocalBackend:
     @classmethod
     def open(cls, config: RunConfig, found: Path | None) -> tuple[LocalBackend, Progress]:
         """From the checkpoint `found`, else from the model that the configuration names."""
-        torch.set_num_threads(config.threads or os.cpu_count() or 1)
+        torch.set_num_threads(threads_for(config.threads))
         device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
         return cls(config, learner, tokenizer), progress

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, RunConfig, problems_by_field, read_config
+from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, StarboardError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import compute_in, context_limit, own_stops
@@ -69,7 +69,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     environment = _environment(config, record)
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
     output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
-    torch.set_num_threads(config.threads or os.cpu_count() or 1)
+    torch.set_num_threads(threads_for(config.threads))
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
     context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))

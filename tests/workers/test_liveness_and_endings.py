@@ -205,7 +205,7 @@ def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path
 @pytest.mark.parametrize(
     ("ahead", "live", "slots", "reason"),
     [
-        (-1, [], 1, "Waits for a worker to take it"),
+        (-1, [], 1, "Waiting for a worker"),
         (0, ["calm-otter-12"], 1, "Waits for 'calm-otter-12' to finish (1 of 1 engine slots in use)"),
         (0, ["a", "b"], 2, "Waits for 'a' or 'b' to finish (2 of 2 engine slots in use)"),
         (1, ["a"], 1, "Waits for 1 queued run before it (1 of 1 engine slots in use)"),

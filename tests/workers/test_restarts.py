@@ -119,7 +119,7 @@ def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None
     assert services.request_stop(run)
     time.sleep(10)  # past the pause and the next look of the clock
     run.refresh_from_db()
-    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started again, by Starboard.")
+    assert (run.state, run.state_reason) == ("stopped", "Stopped by Starboard before it started again.")
     assert len(starts(run)) == 1
 
 

@@ -26,12 +26,12 @@ def a_run(state: str = "running", **fields: Any) -> Run:
     return Run.objects.create(name="calm-otter-12", config={}, state=state, **fields)
 
 
-def test_a_submitted_run_is_a_queued_row_with_a_memorable_name_and_its_whole_config() -> None:
+def test_a_submitted_run_is_a_queued_row_with_a_generated_name_and_its_whole_config() -> None:
     owner = get_user_model().objects.create_user("ada")
     run = services.submit_run(owner=owner, config=RunConfig(steps=7), preset="starter")
     run.refresh_from_db()
     assert (run.state, run.owner, run.preset, run.total_steps) == ("queued", owner, "starter", 7)
-    assert run.wait_reason == "Waits for a worker to take it"
+    assert run.wait_reason == "Waiting for a worker"
     assert len(run.name.split("-")) == 3
     assert run.parsed_config() == RunConfig(steps=7)
 
@@ -96,7 +96,7 @@ def test_stopping_a_queued_run_needs_no_engine() -> None:
     run = a_run("queued")
     assert services.request_stop(run, get_user_model().objects.create_user("ada"))
     run.refresh_from_db()
-    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started, by ada.")
+    assert (run.state, run.state_reason) == ("stopped", "Stopped by ada before it started.")
 
 
 @pytest.mark.parametrize("state", LIVE)

@@ -67,7 +67,7 @@ def _launched(run: Run, step: int, why: dict[str, Any]) -> Run:
             environment_version=run.environment_version,
             cloned_from=run,
             action=LAUNCHED,
-            by_itself=why,
+            launched_because=why,
         )
     except IntegrityError:  # another worker was faster
         return Run.objects.get(pk=fork_id_of(run))

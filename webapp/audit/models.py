@@ -13,10 +13,10 @@ DONE, REFUSED = "done", "refused"
 
 class AppendOnly(models.QuerySet["AuditEntry"]):
     def update(self, **_: Any) -> int:
-        raise TypeError("Audit entries are never changed. Add another.")
+        raise TypeError("Audit entries cannot be changed. Add another.")
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        raise TypeError("Audit entries are never deleted.")
+        raise TypeError("Audit entries cannot be deleted.")
 
 
 class AuditEntry(models.Model):
@@ -42,8 +42,8 @@ class AuditEntry(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
-            raise TypeError("Audit entries are never changed. Add another.")
+            raise TypeError("Audit entries cannot be changed. Add another.")
         super().save(*args, **kwargs)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise TypeError("Audit entries are never deleted.")
+        raise TypeError("Audit entries cannot be deleted.")

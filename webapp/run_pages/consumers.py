@@ -41,7 +41,7 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
 
     async def catch_up(self) -> None:
-        """Events first: curves do not wait for the run's health."""
+        """Sends events first, so that curves do not wait for the state."""
         while (events := await EVENTS.fresh((self.run_id, self.cursor))).count:
             self.cursor = events.last_seq
             await self.send(text_data=events.message)
@@ -63,7 +63,7 @@ class RunConsumer(LiveConsumer):
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The message for pages, encoded once for all of them."""
+    """One message, serialised once for all pages."""
 
     count: int
     last_seq: int
@@ -98,7 +98,7 @@ STATES = Shared(_state)
 
 
 class RunsConsumer(LiveConsumer):
-    """The list of runs: the state of each run that changed, as `{"kind": "state", "state": {...}}`."""
+    """The list of runs: the state of each changed run, as `{"kind": "state", "state": {...}}`."""
 
     group = RUNS_GROUP
 
@@ -116,7 +116,7 @@ class RunsConsumer(LiveConsumer):
             await self.say({"kind": "state", "state": state})
 
     async def beat(self) -> None:
-        """Reads every live run again, which makes up for lost updates."""
+        """Re-reads every live run as well, in case an update was lost."""
         self.changed |= set(self.states)
         await self.catch_up()
         await self.say({"kind": "heartbeat", "time": time.time()})

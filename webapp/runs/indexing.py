@@ -12,7 +12,7 @@ UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 
 def enqueue_index(run_id: str) -> bool:
-    """Has a worker write the run's files into rows. Without a broker it waits until `adopt_unsupervised_runs` finds it."""
+    """Sends the task that indexes the run's files. Without a broker it waits for `adopt_unsupervised_runs`."""
     try:
         app.signature(INDEX, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError):

@@ -28,8 +28,8 @@ class Run(models.Model):
 
         queued ─▶ starting ─▶ running ⇄ paused, stalled, lost ─▶ stopping ─▶ finished | stopped | failed | crashed
 
-    `states.MOVES` has the whole table; `services.move` is the one door. `epoch` counts take-overs of
-    supervision and `attempt` starts of the engine: writers name both, and older ones change nothing.
+    `states.MOVES` is the whole table, and only `services.move` sets the state. `epoch` counts supervisors and
+    `attempt` counts starts of the engine; both are fencing tokens, so that an outdated writer changes nothing.
     """
 
     id = models.CharField(primary_key=True, max_length=10, default=new_run_id, editable=False)
@@ -40,19 +40,19 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
-    imported_from = models.CharField(max_length=200, blank=True, default="")  # files of another trainer
+    imported_from = models.CharField(max_length=200, blank=True, default="")  # names of the imported files
     config = models.JSONField()
 
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     state_reason = models.TextField(blank=True, default="")
     state_remedy = models.TextField(blank=True, default="")
-    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a run waits for, queued or loading
+    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued or loading run waits for
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
     checkpoint_requests = models.PositiveIntegerField(default=0)
-    stop_requests = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
+    stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
     stop_requested_at = models.DateTimeField(null=True, blank=True)
 
-    settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
+    settings_changes = models.JSONField(default=dict)  # dotted field to value, all changes since launch
     settings_revision = models.PositiveIntegerField(default=0)
 
     attempt = models.PositiveIntegerField(default=1)
@@ -60,16 +60,16 @@ class Run(models.Model):
     lease_holder = models.CharField(max_length=120, blank=True, default="")
     lease_expires = models.DateTimeField(null=True, blank=True)
     process = models.JSONField(default=dict)  # pid, start_time, boot_id, host, cookie: an engine's identity
-    stop_proof = models.JSONField(default=dict)  # when no process with the cookie was left, and how it ended
+    stop_proof = models.JSONField(default=dict)  # when the last process with the cookie had ended, and how
 
-    restarts = models.PositiveIntegerField(default=0)  # after faults, of `restart_budget`
-    restart_at = models.DateTimeField(null=True, blank=True)  # of a queued run that waits before it goes on
+    restarts = models.PositiveIntegerField(default=0)  # after failures, at most `restart_budget`
+    restart_at = models.DateTimeField(null=True, blank=True)  # when a queued run resumes after a failure
     faults = models.JSONField(default=list)  # oldest first; `workers.restarts` has their fields
 
     created_at = models.DateTimeField(default=timezone.now)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
-    last_heartbeat_at = models.DateTimeField(null=True, blank=True)  # beat of the engine
+    last_heartbeat_at = models.DateTimeField(null=True, blank=True)  # heartbeat of the engine
     last_progress = models.DateTimeField(null=True, blank=True)  # newest event
     finished_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -81,7 +81,7 @@ class Run(models.Model):
     phase = models.CharField(max_length=20, blank=True, default="")
     tokens = models.BigIntegerField(default=0)
     seconds = models.FloatField(default=0.0)  # training time, all attempts
-    metrics = models.JSONField(default=dict)  # of the newest step
+    metrics = models.JSONField(default=dict)  # of the latest step
 
     class Meta:
         ordering = ["-created_at"]
@@ -107,29 +107,29 @@ class Run(models.Model):
 
     @property
     def shown_as(self) -> str:
-        """The state as people are told it: a queued run that goes on after a fault is *restarting*."""
+        """The state as displayed: a queued run that resumes after a failure is *restarting*."""
         return RESTARTING if self.state == RunState.QUEUED and self.restart_at else self.state
 
     @property
     def restart_budget(self) -> int:
-        """How often it may go on by itself; the default for a run from before there was a choice."""
+        """How often the run may restart by itself."""
         return int(self.config.get("checkpoint", {}).get("restarts", CheckpointConfig().restarts))
 
     def parsed_config(self) -> RunConfig:
-        """Of an imported run the defaults under the name of its first environment: its files say no more."""
+        """For an imported run the defaults with the name of its first environment: its files have no configuration."""
         if self.imported_from:
             tag = self.config["environments"][0]["tag"]
             return RunConfig.model_validate({"preset": self.preset, "environments": [{"tag": tag}]})
         return RunConfig.model_validate(self.config)
 
     def eta_seconds(self) -> float | None:
-        """Time left by the mean step so far, or None before the first step or after the end."""
+        """Remaining time by the mean duration of a step; None before the first step and after the end."""
         if self.is_terminal or not self.step or not self.seconds:
             return None
         return max(0.0, (self.total_steps - self.step) * self.seconds / self.step)
 
     def live_state(self) -> dict[str, Any]:
-        """What a page shows of the run's row, as the socket sends it."""
+        """The run's row as pages receive it over the socket."""
         return {
             "id": self.id,
             "name": self.name,
@@ -196,7 +196,7 @@ class RunEvent(models.Model):
 
 
 class StepMetrics(models.Model):
-    """One training step's metrics, all in one row: a run has one row a step, whatever its attempts."""
+    """All metrics of one training step. A step that a later attempt repeats replaces the row."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     seq = models.BigIntegerField()
@@ -219,7 +219,7 @@ class StepMetrics(models.Model):
 
 
 class MetricName(models.Model):
-    """A metric that a step of the run has had: what a page can offer without reading every step."""
+    """The name of a metric that the run has reported, so that pages can list metrics without reading every step."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
     name = models.CharField(max_length=300)
@@ -233,9 +233,9 @@ class MetricName(models.Model):
 
 
 class StepGroups(models.Model):
-    """What the filter made of one step's groups: one row a step, as of `StepMetrics`.
+    """The groups of one step and which of them the filter kept.
 
-    `scores` are apart from the rest, since asking what another filter would have kept reads those of all steps.
+    `scores` have a column of their own, since previewing another filter reads those of all steps.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="groups")
@@ -243,8 +243,8 @@ class StepGroups(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     threshold = models.FloatField()
-    scores = models.JSONField()  # by place of a group; None where nothing could be learned
-    kept = models.JSONField()  # places
+    scores = models.JSONField()  # by index of the group; None for a group that was no candidate
+    kept = models.JSONField()  # indices of groups
     detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
 
     class Meta:

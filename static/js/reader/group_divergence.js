@@ -1,14 +1,20 @@
-// Where the members of a group diverge: the first turn in which a member executed other actions than the one shown.
+// Where the members of a group diverge: the first turn in which a member acted differently from the one that is shown.
 
+import { findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
 
+/** @import { Problem, TrajectoryRecord } from "../types.js" */
+
+/** @param {HTMLElement} strip */
 export async function showDivergence(strip) {
-  const links = [...strip.querySelectorAll("a.member")];
+  const links = findAll(strip, "a.member", HTMLAnchorElement);
   const records = await Promise.all(
     links.map(async (link) => {
       try {
-        const answer = await (await fetch(link.dataset.data, { headers: { Accept: "application/json" } })).json();
-        return answer.error ? null : answer;
+        const answer = await fetch(link.dataset.data ?? "", { headers: { Accept: "application/json" } });
+        /** @type {TrajectoryRecord & { error?: Problem }} */
+        const record = await answer.json();
+        return record.error ? null : record;
       } catch {
         return null;
       }
@@ -23,6 +29,10 @@ export async function showDivergence(strip) {
   });
 }
 
+/**
+ * @param {TrajectoryRecord} own
+ * @param {TrajectoryRecord | null} other
+ */
 function divergence(own, other) {
   if (!other) return "unreadable";
   const length = Math.max(own.turns.length, other.turns.length);

@@ -58,7 +58,7 @@ def test_runs_come_newest_first_in_pages_without_overlap(api: Client) -> None:
     assert not second["more"]
 
 
-def test_runs_can_be_asked_by_state(api: Client) -> None:
+def test_runs_can_be_filtered_by_state(api: Client) -> None:
     a_run("live")
     a_run("over", RunState.FINISHED)
     assert [run["name"] for run in api.get(RUNS, {"state": "finished"}).json()["runs"]] == ["over"]
@@ -99,7 +99,7 @@ def test_metrics_are_columns_with_null_where_a_step_has_none(api: Client) -> Non
     assert found["series"] == {"reward/mean": [2, 4, 6], "eval/x/success": [None, None, None]}
 
 
-def test_a_pause_is_asked_for_and_said(api: Client) -> None:
+def test_a_pause_is_requested_and_shown(api: Client) -> None:
     run = a_run()
     assert control(api, run, "pause").json()["requested"] == "pause"
     run.refresh_from_db()

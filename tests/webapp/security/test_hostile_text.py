@@ -29,7 +29,7 @@ def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_no_page_lets_hostile_text_out_of_its_place(route: str, hostile_world: World, client: Client) -> None:
+def test_every_page_escapes_hostile_text(route: str, hostile_world: World, client: Client) -> None:
     client.force_login(hostile_world.user)
     answer = client.get(address(route, hostile_world))
     assert answer.status_code == 200
@@ -103,7 +103,7 @@ def test_hostile_ids_of_runs_are_not_found(run_id: str, world: World, client: Cl
 
 
 @pytest.mark.parametrize("file", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../secret"])
-def test_a_row_that_points_out_of_its_run_s_folder_reads_nothing(file: str, world: World, client: Client) -> None:
+def test_a_row_that_points_outside_its_run_directory_is_not_read(file: str, world: World, client: Client) -> None:
     trajectory = world.trajectories[0]
     trajectory.file = file
     trajectory.save()
