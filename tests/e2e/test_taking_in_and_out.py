@@ -81,7 +81,7 @@ def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
     for place in (0, 2):
         ticked.nth(place).check()
     with page.expect_download() as some:
-        page.get_by_role("button", name="Export the ticked").click()
+        page.get_by_role("button", name="Export selected").click()
     members = {(row.group, row.member) for row in group if str(row.pk) in chosen}
     assert {
         (line["metadata"]["group"], line["metadata"]["member"]) for line in lines_of(some.value, tmp_path)
