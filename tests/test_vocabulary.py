@@ -65,7 +65,7 @@ RETIRED = (
         unless=r"Reply (?:\{|<)",  # the instruction that the model in engine/models was trained on
     ),
     Retired(words=("puzzle", "puzzles"), use="problem (environment), prompt (training batch)"),
-    Retired(words=("siblings",), use="members of a group"),
+    Retired(words=("siblings",), use="members of a group", allowed={"static/js/": "siblings of the DOM"}),
     Retired(
         words=("spread", "spreads"),
         use="standard deviation, std",
@@ -104,7 +104,7 @@ RETIRED = (
         words=("place", "places"),
         use="index, position (in a list or sequence); location (of a process); directory",
         names_only=True,
-        unless=r"(?i)in[_ -]place|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)",
+        unless=r"(?i:in[_ -]?place)|\bplace[A-Z]|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)",
     ),
     Retired(
         words=("shard", "shards", "sharded"),
@@ -265,6 +265,7 @@ def test_nothing_uses_a_retired_word() -> None:
         ("engine/a.py", "for place, value in enumerate(values): ...", ["place"]),
         ("engine/a.py", '"""In place of it."""\nreplace(placeholder)', []),
         ("engine/a.py", '"""The first place."""', []),
+        ("static/js/a.js", "keepFocusInPlace(() => placeLine(plot));", []),
         ("engine/a.py", '"""The index `best_place`."""', ["place"]),
         ("engine/a.py", 'row["place"]', ["place"]),
         ("static/css/a.css", ".place { place-items: center; }", []),
