@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.events import parse_event
+from engine.events import RunStarted, parse_event
 
 
 def worked_on_gpus(events: Path) -> bool:
@@ -14,5 +14,5 @@ def worked_on_gpus(events: Path) -> bool:
         return False
     with events.open("rb") as lines:
         begun = [line for line in lines if b'"run_started"' in line and line.endswith(b"\n")]
-    starts = [event for event in map(parse_event, begun) if event.kind == "run_started"]
+    starts = [event for event in map(parse_event, begun) if isinstance(event, RunStarted)]
     return bool(starts) and starts[-1].device == "cuda"

@@ -1,4 +1,4 @@
-"""Trajectories as the JSON records that shards keep and the reader shows."""
+"""Trajectories as the JSON records that trajectory files hold and the reader shows."""
 
 from __future__ import annotations
 

@@ -297,12 +297,20 @@ export class Chart {
       const from = marked === null ? -1 : points.findIndex((point) => point.step >= marked);
       const next = from < 0 ? points.length - 1 : Math.min(points.length - 1, Math.max(0, from + move));
       this.last.setAttribute("aria-live", "polite");
-      this.marked = points[next]; // the next key may come before the next frame
-      this.host.onHover(this.marked);
+      this.hover(points[next]);
       event.preventDefault();
     } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked);
     else if (event.key === "Escape") this.host.onHover(null);
     else this.zoomByKey(event);
+  }
+
+  /**
+   * Marks a position by key, at once: the next key may come before the next frame.
+   * @param {Marked} position
+   */
+  hover(position) {
+    this.marked = position;
+    this.host.onHover(position);
   }
 
   /** @param {KeyboardEvent} event */

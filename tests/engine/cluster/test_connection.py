@@ -11,6 +11,7 @@ import pytest
 from engine.cluster.connection import check_answers, connect_again, is_loopback
 from engine.cluster.earlier import worked_on_gpus
 from engine.cluster.faults import NoCluster, Unanswered
+from engine.events import PhaseChanged, RunStarted
 from engine.training.run_directory import EventLog
 from tests.engine.cluster.runs import needs_ray
 
@@ -98,19 +99,7 @@ def test_what_the_newest_attempt_worked_on_is_read_from_its_events(
 ) -> None:
     log = EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0)
     for device in devices:
-        log.emit(
-            "run_started",
-            step=0,
-            total_steps=2,
-            resumed_from=None,
-            pid=1,
-            device=device,
-            start="",
-            model="tiny",
-            parameters=1,
-            trainable_parameters=1,
-            versions={},
-        )
-        log.emit("phase_changed", step=0, phase="rollout", detail="run_started")
+        log.emit(RunStarted(step=0, total_steps=2, pid=1, device=device, model="tiny", parameters=1))
+        log.emit(PhaseChanged(step=0, phase="rollout", detail="run_started"))
     log.close()
     assert worked_on_gpus(tmp_path / "events.jsonl") == found

@@ -14,7 +14,7 @@ import pytest
 
 from engine.cluster.connection import connect, disconnect
 from engine.cluster.freeing import Freed
-from engine.events import MachinesFreed
+from engine.events import ClusterReleased
 from tests.engine.cluster.runs import engine, events, needs_ray, ray_config, rolling_out, wait_for
 
 Process = subprocess.Popen[bytes]
@@ -62,7 +62,7 @@ def test_a_run_that_ended_holds_nothing_of_the_cluster(
         while (seen := what_is_taken(elsewhere)) != ([], 0.0) and time.monotonic() < deadline:
             time.sleep(0.2)
     assert seen == ([], 0.0)
-    told = [event for event in events(tmp_path) if isinstance(event, MachinesFreed)]
+    told = [event for event in events(tmp_path) if isinstance(event, ClusterReleased)]
     assert [event.proven for event in told] == ([] if end is kill else [True])
     assert all("no actor of the run, and its placement group as removed" in event.account for event in told)
 

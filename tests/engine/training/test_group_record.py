@@ -37,8 +37,7 @@ def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str
 def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
     sound = [played[place] for place in trainable(played)]
     config = FilterConfig.model_validate(choice)
-    fields = group_record(played, keep_groups(config, collate(sound)), config)
-    return GroupsFiltered(seq=1, time=0.0, attempt=1, epoch=0, step=1, **fields)
+    return group_record(1, played, keep_groups(config, collate(sound)), config)
 
 
 def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:

@@ -7,15 +7,18 @@ import time
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from channels_redis.core import RedisChannelLayer
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
 
+from engine.events import PhaseChanged
+from tests.webapp.event_rows import add_event
 from tests.webapp.live.browser import Browser
 from tests.webapp.live.sockets import Sockets, layers
 from webapp.live import consumers
 from webapp.live.listen import listen
-from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
 from webapp.updates import publish_run
 
@@ -35,8 +38,7 @@ async def step(run: Run, seq: int) -> None:
 
 
 async def phase(run: Run, seq: int) -> None:
-    payload = {"kind": "phase_changed", "seq": seq, "phase": "rollout"}
-    await RunEvent.objects.acreate(run=run, seq=seq, kind="phase_changed", step=1, time=0.0, payload=payload)
+    await database_sync_to_async(add_event)(run, PhaseChanged(step=1, phase="rollout"), seq=seq)
     await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq)
 
 

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('response_tokens', models.PositiveIntegerField()),
                 ('parse_failures', models.PositiveIntegerField()),
                 ('stop', models.CharField(max_length=20)),
-                ('shard', models.CharField(max_length=200)),
+                ('file', models.CharField(max_length=200)),
                 ('offset', models.BigIntegerField()),
                 ('length', models.IntegerField()),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trajectories', to='runs.run')),

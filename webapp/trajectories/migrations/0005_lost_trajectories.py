@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('step', models.PositiveIntegerField()),
                 ('split', models.CharField(max_length=10)),
-                ('shard', models.CharField(max_length=200)),
+                ('file', models.CharField(max_length=200)),
                 ('offset', models.BigIntegerField(default=0)),
                 ('count', models.PositiveIntegerField(default=1)),
                 ('environment', models.CharField(blank=True, default='', max_length=60)),

@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('temperature', models.FloatField()),
                 ('seed', models.BigIntegerField()),
                 ('state', models.CharField(choices=[('queued', 'Waiting for its turn'), ('running', 'Rolling on'), ('finished', 'Done'), ('stopped', 'Stopped'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued', max_length=10)),
-                ('stop_asked', models.BooleanField(default=False)),
+                ('stop_requested', models.BooleanField(default=False)),
                 ('message', models.TextField(blank=True, default='')),
                 ('remedy', models.TextField(blank=True, default='')),
                 ('summary', models.JSONField(default=dict)),
