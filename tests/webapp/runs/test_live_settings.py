@@ -13,7 +13,7 @@ from engine.algorithms.filters import TopP
 from tests.webapp.runs.rows import a_run
 from webapp.audit.models import AuditEntry
 from webapp.audit.services import entries
-from webapp.run_pages.judgement import run_snapshot
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.services import request_pause, request_stop
 from webapp.runs.states import RunState
