@@ -272,7 +272,7 @@ class Supervisor:
         )
 
     def _last_event(self) -> RunFinished | RunFailed | None:
-        """How this attempt says that it ended, if it has."""
+        """The event with which this attempt reported its end, if any."""
         row = self._events(RunFinished, RunFailed).order_by("-seq").first()
         event = row.parsed() if row is not None else None
         return event if isinstance(event, RunFinished | RunFailed) else None
@@ -309,7 +309,7 @@ class Supervisor:
             exit_status=exit_status,
             time=time.time(),
             gpus=gpus_after(self.run, swept),
-            cluster=released.account if released else "",
+            cluster=released.message if released else "",
         )
         fields |= {
             "finished_at": last if last and last >= self.run.queued_at else timezone.now(),

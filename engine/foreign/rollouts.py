@@ -80,9 +80,9 @@ def _of_verl(data: Fields) -> Rollout:
     first = split_chat(without_padding(prompt or "")) or [{"role": "user", "content": prompt or ""}]
     if first[-1]["role"] == "assistant":  # the opener of the response
         output, first = first[-1]["content"] + output, first[:-1]
-    said = split_chat(without_padding(output), goes_on="assistant")
-    said = said or [{"role": "assistant", "content": without_end(without_padding(output))}]
-    return _rollout(data, _turns([*first, *said]), group=_group(data) or (prompt or ""))
+    responses = split_chat(without_padding(output), goes_on="assistant")
+    responses = responses or [{"role": "assistant", "content": without_end(without_padding(output))}]
+    return _rollout(data, _turns([*first, *responses]), group=_group(data) or (prompt or ""))
 
 
 def _of_chat(data: Fields) -> Rollout:
@@ -92,7 +92,7 @@ def _of_chat(data: Fields) -> Rollout:
     facts = data.get("metadata")
     about: Fields = facts if isinstance(facts, dict) else {name: data[name] for name in data if name != "messages"}
     turns = _turns([{"role": m["role"], "content": _content(m["content"])} for m in messages])
-    return _rollout(about, _with_rewards(turns, about), group=_group(about) or _said_first(turns))
+    return _rollout(about, _with_rewards(turns, about), group=_group(about) or _first_prompt(turns))
 
 
 READERS: dict[str, Callable[[Fields], Rollout]] = {
@@ -104,7 +104,7 @@ READERS: dict[str, Callable[[Fields], Rollout]] = {
 
 
 def _turns(messages: list[Message]) -> list[ForeignTurn]:
-    """A turn for each response, with what was said to the model since the one before."""
+    """A turn for each response, with the messages since the previous one."""
     turns: list[ForeignTurn] = []
     given: list[Message] = []
     for message in messages:
@@ -182,7 +182,7 @@ def _group(about: Fields) -> str:
     return "" if found is None else str(found)
 
 
-def _said_first(turns: list[ForeignTurn]) -> str:
+def _first_prompt(turns: list[ForeignTurn]) -> str:
     return "\n".join(message["content"] for message in turns[0].given)
 
 

@@ -131,7 +131,7 @@ def open_ray(
         )
 
     def told(freed: Freed) -> None:
-        events.emit(ClusterReleased(step=events.step, account=freed.in_words(), proven=freed.proven))
+        events.emit(ClusterReleased(step=events.step, message=freed.in_words(), proven=freed.proven))
 
     voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
     return RayBackend.open(config, found, directory.path.resolve(), voice)
