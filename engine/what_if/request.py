@@ -21,7 +21,8 @@ TRAJECTORY = "trajectory.jsonl.zst"
 
 
 class WhatIfRequest(Section):
-    """Fork at `turn` (from 0): earlier turns are replayed as recorded, the edit is applied, then the model continues."""
+    """Fork at `turn` (from 0): earlier turns are replayed as recorded, the edit is applied, then the model
+    continues."""
 
     run_dir: str = Field(description="The run directory of the recorded trajectory.")
     file: str = Field(description="Its trajectory file, relative to the run directory.")

@@ -24,8 +24,8 @@ def messages_of(record: Record) -> list[Message]:
     """
     messages: list[Message] = []
     for index, turn in enumerate(record["turns"]):
-        said = turn.get("given") or _given(turn["prompt"])
-        messages += said if index == 0 else said[-1:]
+        given = turn.get("given") or _given(turn["prompt"])
+        messages += given if index == 0 else given[-1:]
         messages.append({"role": "assistant", "content": turn["response"]})
     return messages
 
@@ -51,8 +51,8 @@ def _line(trajectory: Trajectory) -> bytes:
 
 def _given(prompt: str) -> list[Message]:
     """The messages of a prompt, without earlier responses and the opener of the next one."""
-    said = [message for message in split_chat(prompt) if message["role"] != "assistant"]
-    return said or [{"role": "user", "content": prompt}]
+    found = [message for message in split_chat(prompt) if message["role"] != "assistant"]
+    return found or [{"role": "user", "content": prompt}]
 
 
 def _metadata(trajectory: Trajectory) -> Record:
