@@ -11,7 +11,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms config diagnostics envir
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots clean setup setup-dev setup-cluster setup-trl setup-trackers
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock clean setup setup-dev setup-cluster setup-trl setup-trackers
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -56,6 +56,9 @@ bench: setup-dev setup-cluster setup-trl setup-trackers  ## how fast this machin
 
 screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
 	$(VENV)/python -m tests.screenshots
+
+lock: setup  ## the versions in requirements/ anew from pyproject.toml; UPGRADE=django or UPGRADE=all takes newer ones
+	@$(VENV)/python -m workers.launch.lock $(UPGRADE)
 
 setup:
 	@$(PYTHON) -m workers.launch.install base
