@@ -114,13 +114,9 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
                 assessor.add_step(step, metrics)
                 events.emit(StepCompleted(step=step, metrics=metrics, tokens=0, seconds=0.0))
             events.emit(TrajectoriesRecorded(step=step, split=split, path=file, count=len(records)))
-<<<<<<< HEAD
         if (verdict := assessor.verdict()) is not None:
             events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
-        events.emit(RunFinished(step=last, outcome="completed", reason=report.in_words()))
-=======
         events.emit(RunFinished(step=last, outcome="completed", reason=report.summary()))
->>>>>>> wt-events
     report.environments = [name for name, _ in environments.most_common()]
 
 
