@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # pages and JSON; static files are compressed once
     "webapp.security.addresses.NoNulMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -159,10 +160,15 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
-# Served from the folder itself, without collectstatic. Changed files are seen at the next request in debug mode, else
-# at the next start.
+# Served from the folder itself in debug mode and in tests, where changed files are seen at the next request or start;
+# `workers.launch.web` serves a compressed copy.
 STATIC_URL = "/static/" if DEBUG else static_address(BASE_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = STARBOARD_DATA_DIR / "static" / STATIC_URL.strip("/").rpartition("/")[2]  # see webapp.published_static
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "servestatic.storage.CompressedStaticFilesStorage"},
+}
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
 SERVESTATIC_MAX_AGE = 0 if DEBUG else 365 * 24 * 3600  # seconds

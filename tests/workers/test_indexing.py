@@ -81,7 +81,7 @@ def test_others_write_and_read_while_a_run_is_indexed(
     while_a_file_is_read(monkeypatch, lambda: in_a_thread(look))
     assert index(run.pk)
     assert seen == [0, 2, 4]
-    assert all("Being read in" in page for page in pages)
+    assert all("<h2>Indexing</h2>" in page for page in pages)
     assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 

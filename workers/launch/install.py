@@ -19,7 +19,7 @@ from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-APART = {"trl": ROOT / ".venv-trl"}
+APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 

@@ -1,0 +1,34 @@
+import django.db.models.deletion
+import django.utils.timezone
+from django.conf import settings
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('runs', '0001_initial'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('who', models.CharField(max_length=150)),
+                ('action', models.CharField(max_length=30)),
+                ('detail', models.JSONField(default=dict)),
+                ('outcome', models.CharField(choices=[('done', 'done'), ('refused', 'refused')], default='done', max_length=7)),
+                ('time', models.DateTimeField(default=django.utils.timezone.now)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='audit', to='runs.run')),
+                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['-time', '-pk'],
+                'indexes': [models.Index(fields=['run', '-time'], name='audit_audit_run_id_65f67e_idx')],
+            },
+        ),
+    ]
