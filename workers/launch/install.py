@@ -1,7 +1,7 @@
 """Puts what `requirements/` names into `.venv`. Plain standard library: nothing is installed yet when it runs.
 
-`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. Files that do not
-have the hashes that are named there are refused; torch alone has none, see `requirements/torch.txt`. What is only measured
+`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. A download whose
+hash is not in the file is refused; torch alone has none there, see `requirements/torch.txt`. What is only measured
 against has an environment of its own.
 """
 
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+
+from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
@@ -66,9 +68,8 @@ def fingerprint(kind: str) -> str:
 
 
 def _version_of_uv() -> str:
-    found = re.search(r"^uv==(\S+)", (ROOT / "requirements/base.txt").read_text(), re.MULTILINE)
-    assert found is not None
-    return found[1]
+    (version,) = re.findall(r"^uv==(\S+)", (ROOT / "requirements/base.txt").read_text(), re.MULTILINE)
+    return str(version)
 
 
 def environment_of(python: Path) -> dict[str, str]:
@@ -105,6 +106,9 @@ def _say(line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    if problem := why_unsupported():
+        _say(problem)
+        return 1
     try:
         install(arguments[0] if arguments else "base")
     except CannotInstall as problem:
