@@ -21,7 +21,7 @@ SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/en
 
 
 def print_event(event: Event) -> None:
-    """One line of progress on standard output for what a person at a shell wants to see."""
+    """Prints one line of progress on standard output."""
     if line := describe(event):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
@@ -50,7 +50,7 @@ def describe(event: Event) -> str:
         case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
         case ClusterReleased():
-            return event.account
+            return event.message
         case RunFinished():
             return f"{event.outcome}: {event.reason}"
         case RunFailed():

@@ -56,7 +56,7 @@ export interface AlertRaised extends EventBase {
   since?: number | null;
 }
 
-export type Setting = string | number | boolean | null | unknown[];
+export type Setting = string | number | boolean | null | unknown[] | FilterChoice;
 
 export interface SettingsChanged extends EventBase {
   kind: "settings_changed";
@@ -313,12 +313,13 @@ export interface Facts {
 
 // Groups of a step and filters
 
+/** A filter's type, and those of its settings that it has. */
 export interface FilterChoice {
-  strategy: string;
-  mode: string;
-  value: number;
-  largest: boolean;
-  include_zero: boolean;
+  type: string;
+  mode?: string;
+  value?: number;
+  largest?: boolean;
+  include_zero?: boolean;
   metric?: string;
 }
 

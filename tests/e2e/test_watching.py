@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
-from engine.algorithms.group_choice import choose_groups
+from engine.algorithms.filters import TopK
 from engine.events import GroupsFiltered, parse_event
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.trained_run import run_of, train_in
@@ -160,7 +160,7 @@ def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: R
     )
     event = groups_of(run, 1)
     scores = [score if score is not None else 0.0 for score in event.scores]
-    expected = choose_groups(scores, strategy="top_k", value=0.2)
+    expected = TopK(value=0.2).choose(scores)
     expect(view.locator("#what-if-said")).to_contain_text("Top-k of 20.0% of groups would have kept")
     expect(view.locator(".matrix-line--what-if")).to_have_count(1 if expected else 0)
     above = view.locator(".matrix tbody tr").evaluate_all(

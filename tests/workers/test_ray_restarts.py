@@ -12,8 +12,8 @@ import pytest
 from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
 from webapp.runs.models import Run
-from webapp.runs.verdicts import status_of
 from webapp.runs.services import submit_run
+from webapp.runs.verdicts import status_of
 
 pytestmark = [pytest.mark.slow, needs_ray]
 

@@ -17,6 +17,7 @@ from engine.errors import ConfigError
 from engine.events import SettingsChanged
 from engine.metrics import describe
 from webapp.alerts.rules import held_out_of
+from webapp.forms.texts import flatten
 from webapp.runs.forks import last_before
 from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
 from webapp.runs.recorded_events import events_of
@@ -63,7 +64,7 @@ class Evidence:
     notable: list[Compared]
     others: list[Compared]
     worst: QuerySet[Trajectory]
-    settings: list[tuple[str, Any]]
+    settings: list[tuple[str, str]]
     checkpoint: Checkpoint | None
 
     @property
@@ -96,9 +97,14 @@ def evidence_of(alert: Alert) -> Evidence:
         notable=compared[:8],
         others=compared[8:],
         worst=run.trajectories.none() if retaken else worst,
-        settings=[(name, value_of(config, name)) for name in LIVE_FIELDS if not name.startswith("detectors.")],
+        settings=list(_settings(config).items()),
         checkpoint=last_before(run, begun_at(alert)),
     )
+
+
+def _settings(config: RunConfig) -> dict[str, str]:
+    """Live settings but the alert rules, by dotted field."""
+    return flatten({name: value_of(config, name) for name in LIVE_FIELDS if not name.startswith("detectors.")})
 
 
 def begun_at(alert: Alert) -> int:

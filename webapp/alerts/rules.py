@@ -17,7 +17,7 @@ from engine.diagnostics.recordings import Recording, replay
 from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
-from webapp.config_form import field_of
+from webapp.forms.fields import field_of
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 
@@ -134,7 +134,7 @@ def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str
     try:
         return DetectorsConfig.model_validate(data), {}
     except ValidationError as error:
-        return None, {f"detectors.{field}": reason for field, reason in problems_by_field(error)}
+        return None, {f"detectors.{field}": reason for field, reason in problems_by_field(error, DetectorsConfig)}
 
 
 def held_out_of(run: Run) -> list[tuple[int, Metrics]]:

@@ -14,7 +14,7 @@ from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
 from webapp.run_pages.chart_previews import chart_previews
-from webapp.run_pages.settings_form import fields_with_values
+from webapp.run_pages.settings_form import live_nodes
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
@@ -61,7 +61,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "config": config,
         "toml": as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),
-        "live_fields": fields_with_values(run),
+        "live_fields": live_nodes(run),
         "origin": origin(run),
         **rules_of(run),
         "alerts": run.alerts.count() + len(run.faults),

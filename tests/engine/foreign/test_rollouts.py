@@ -128,7 +128,7 @@ def test_lines_in_error_are_counted_and_listed_and_the_others_read(tmp_path: Pat
     report = imported(tmp_path, verl(), "", "{", verl(score=None), "[]")
     assert (report.rollouts, report.failed, report.unscored) == (2, 2, 1)
     assert [(name, number) for name, number, _ in report.errors] == [("rollouts.jsonl", 3), ("rollouts.jsonl", 5)]
-    assert "line 3 of rollouts.jsonl: it is no JSON" in report.in_words()
+    assert "line 3 of rollouts.jsonl: it is not JSON" in report.summary()
     assert as_log(report).count("\n") == 3
 
 
