@@ -1,4 +1,4 @@
-"""Where Starboard runs. Loads nothing that other systems lack, so that they are told in words."""
+"""Where Starboard runs. Loads nothing that other systems lack, so that they get a message instead of a stack trace."""
 
 from __future__ import annotations
 
