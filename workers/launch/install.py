@@ -75,7 +75,7 @@ def _version_of_uv() -> str:
 
 
 def environment_of(python: Path) -> dict[str, str]:
-    """uv does not read pip's configuration, so the folders of wheels that pip has are passed on."""
+    """uv does not read pip's configuration, so pip's `find-links` and certificates are passed on to it."""
     environment = dict(os.environ)
     if "UV_FIND_LINKS" not in environment and (links := _pip_setting(python, "find-links")):
         environment["UV_FIND_LINKS"] = ",".join(links.split())
