@@ -151,7 +151,7 @@ def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, r
 
 def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
-    expect(view.locator("#what-if-said")).to_contain_text(re.compile("the same groups|none either"))
+    expect(view.locator("#filter-preview-summary")).to_contain_text(re.compile("the same groups|none either"))
     scrub(view, 0)
     expect(view.locator("#filter-said")).to_contain_text("Step 1:")
     view.locator("#what-if select").select_option("top_k variance")
@@ -161,14 +161,14 @@ def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: R
     event = groups_of(run, 1)
     scores = [score if score is not None else 0.0 for score in event.scores]
     expected = TopK(value=0.2).choose(scores)
-    expect(view.locator("#what-if-said")).to_contain_text("Top-k of 20.0% of groups would have kept")
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-k of 20.0% of groups would have kept")
     expect(view.locator(".matrix-line--what-if")).to_have_count(1 if expected else 0)
     above = view.locator(".matrix tbody tr").evaluate_all(
         "rows => rows.findIndex(row => row.classList.contains('matrix-line--what-if'))"
     )
     assert above == (len(expected) or -1)
     view.get_by_role("button", name="Reset to the run's filter").click()
-    expect(view.locator("#what-if-said")).to_contain_text("Top-p 0.9 of variance mass would have kept")
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-p 0.9 of variance mass would have kept")
 
 
 def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run) -> None:

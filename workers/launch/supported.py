@@ -1,4 +1,4 @@
-"""Where Starboard runs. Loads nothing that other systems lack, so that they are told in words."""
+"""Supported platforms. Imports nothing that other systems lack, so that they get an explanation, not a traceback."""
 
 from __future__ import annotations
 
