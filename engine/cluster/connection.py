@@ -68,10 +68,10 @@ def connect(cores: int, *, namespace: str) -> str:
 
 
 def connect_again(
-    cores: int, *, namespace: str, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]
+    cores: int, *, namespace: str, minutes: float, tell: Callable[[str], None], check_cancelled: Callable[[], None]
 ) -> str:
     """As `connect`, to a cluster that was there before and may have to be started anew: waits for it up to `minutes`
-    (0: for ever). `tell` hears so, and `checkpoint` raises to leave."""
+    (0: for ever). `tell` hears so, and `check_cancelled` raises to leave."""
     began, told_at = time.monotonic(), float("-inf")
     while True:
         try:
@@ -85,7 +85,7 @@ def connect_again(
             if time.monotonic() - told_at > REPEAT_SECONDS:
                 told_at = time.monotonic()
                 tell(f"waiting for Ray to come back. {error.message}")
-        checkpoint()
+        check_cancelled()
         time.sleep(LOOK_SECONDS)
 
 

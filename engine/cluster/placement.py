@@ -15,10 +15,10 @@ LOST_SECONDS = 30.0
 REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
 
 
-def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]) -> Any:
+def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], check_cancelled: Callable[[], None]) -> Any:
     """Waits until the cluster has given all of `needs`; `tell` hears what is lacking when it changes, and every minute.
 
-    `checkpoint` is called every second and raises to leave. After `minutes` (0: never) it is a `NoCluster`.
+    `check_cancelled` is called every second and raises to leave. After `minutes` (0: never) it is a `NoCluster`.
     """
     ray = import_ray()
     from ray.util.placement_group import placement_group, remove_placement_group
@@ -27,7 +27,7 @@ def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkp
     ready, began, told, told_at = group.ready(), time.monotonic(), "", 0.0
     try:
         while not ray.wait([ready], timeout=LOOK_SECONDS)[0]:
-            checkpoint()
+            check_cancelled()
             lacking = needs.in_words(ray.available_resources(), ray.cluster_resources())
             if lacking != told or time.monotonic() - told_at > REPEAT_SECONDS:
                 told, told_at = lacking, time.monotonic()
@@ -44,15 +44,15 @@ def reserve(needs: Needs, *, minutes: float, tell: Callable[[str], None], checkp
     return group
 
 
-def unless_lost(group: Any, checkpoint: Callable[[], None]) -> Callable[[], None]:
-    """`checkpoint`, which raises a `ClusterFault` too when `group` is not whole after half a minute: its node is gone,
+def unless_lost(group: Any, check_cancelled: Callable[[], None]) -> Callable[[], None]:
+    """`check_cancelled`, which raises a `ClusterFault` too when `group` is not whole after half a minute: its node is gone,
     and Ray would wait for another without a word."""
     from ray.util.placement_group import placement_group_table
 
     began = time.monotonic()
 
     def look() -> None:
-        checkpoint()
+        check_cancelled()
         if time.monotonic() - began > LOST_SECONDS and placement_group_table(group)["state"] != "CREATED":
             raise ClusterFault(
                 "A machine of the run has left the cluster, and no other has room for what it held.",

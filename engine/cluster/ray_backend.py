@@ -35,11 +35,11 @@ from engine.rollout.batching import Batch, collate
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Trajectory
-from engine.training.backend import Metrics, never
+from engine.training.backend import Metrics, never_cancelled
 from engine.training.checkpoint import Progress
 
 # A run may leave within these; an update that was begun, a save or a sync is done to its end.
-LEAVABLE = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
+CANCELLABLE_PHASES = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
 REPLACEMENTS = 3  # times that what was lost of one rollout is played again
 PROBE_TOKENS, FIXED_TOKENS = 64, 24
 PROBE = "Where sampler and learner hold the same weights, they find the same words to be as likely."
@@ -87,7 +87,9 @@ class RayBackend:
         needs = needs_of(cluster, gpus=gpus)
         way = self._way_of_weights(gpus)
         self.voice.tell(f"waiting for {where}")
-        group = reserve(needs, minutes=cluster.wait_minutes, tell=self.voice.tell, checkpoint=self.voice.checkpoint)
+        group = reserve(
+            needs, minutes=cluster.wait_minutes, tell=self.voice.tell, check_cancelled=self.voice.check_cancelled
+        )
         self.troupe = Troupe(config=self.config, needs=needs, group=group, stacks=self.directory / "stacks", way=way)
         self.transfer = WAYS[way](self.troupe, self._synced)
         self.voice.tell("starting samplers and learners")
@@ -110,7 +112,9 @@ class RayBackend:
         if not again:
             return connect(cores, namespace=namespace)
         minutes, voice = self.config.cluster.wait_minutes, self.voice
-        return connect_again(cores, namespace=namespace, minutes=minutes, tell=voice.tell, checkpoint=voice.checkpoint)
+        return connect_again(
+            cores, namespace=namespace, minutes=minutes, tell=voice.tell, check_cancelled=voice.check_cancelled
+        )
 
     def _has_gpus(self, *, again: bool) -> bool:
         """Those of a cluster elsewhere may come back later than its head."""
@@ -129,7 +133,7 @@ class RayBackend:
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
         """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start. With an
         environment actor go the trajectories that it was playing; a share of which none is left is played again too."""
@@ -138,7 +142,7 @@ class RayBackend:
         shards = shards_of(specs, len(troupe.samplers))
         found: list[Any] = [None] * len(shards)
         waiting = list(range(len(shards)))
-        self._see_to_environments(checkpoint)
+        self._see_to_environments(check_cancelled)
         lost = 0
         for attempt in range(1 + REPLACEMENTS):
             asked = [
@@ -153,12 +157,12 @@ class RayBackend:
             died = []
             for place, reference in zip(waiting, asked, strict=True):
                 try:
-                    found[place] = self._results("Rollout", [reference], [f"sampler {place}"], checkpoint)[0]
+                    found[place] = self._results("Rollout", [reference], [f"sampler {place}"], check_cancelled)[0]
                 except ActorDied as death:
-                    checkpoint()  # in a run that is over it was ended with the others
+                    check_cancelled()  # in a run that is over it was ended with the others
                     died.append(place)
                     self._replace(place, death)
-            gone = self._see_to_environments(checkpoint)
+            gone = self._see_to_environments(check_cancelled)
             lost += gone
             emptied = [place for place in waiting if gone and place not in died and found[place][2] is not None]
             if not died and (not emptied or attempt == REPLACEMENTS):
@@ -195,14 +199,14 @@ class RayBackend:
         self._asked("Start", [(f"sampler {place}", troupe.samplers[place].open.remote())])
         self._weight_transfer().revive(place)
 
-    def _see_to_environments(self, checkpoint: Callable[[], None]) -> int:
+    def _see_to_environments(self, check_cancelled: Callable[[], None]) -> int:
         """Puts others in place of the environment actors that are gone; how many those were."""
         troupe, gone = self._troupe(), 0
         for place, (name, reference) in enumerate(of_environments(troupe)):
             try:
-                self._results("Rollout", [reference], [name], checkpoint)
+                self._results("Rollout", [reference], [name], check_cancelled)
             except ActorDied as death:
-                checkpoint()
+                check_cancelled()
                 gone += 1
                 metric = "cluster/replaced_environments"
                 self.voice.warn(f"{death.message} Another takes its place; what it was playing is lost.", metric=metric)
@@ -214,7 +218,7 @@ class RayBackend:
         self.metrics[metric] = self.metrics.get(metric, 0.0) + 1
 
     def _hire_again(self, name: str, replace: Callable[[int], Any], place: int) -> None:
-        look = unless_lost(self._troupe().group, self.voice.checkpoint)
+        look = unless_lost(self._troupe().group, self.voice.check_cancelled)
         for attempt in range(REPLACEMENTS):
             try:
                 self._note_places([(name, replace(place).place.remote())], look)
@@ -344,11 +348,11 @@ class RayBackend:
             raise ValueError("The backend is not open.")
         return self.transfer
 
-    def _note_places(self, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> None:
-        self._troupe().note(self._asked("Start", asked, checkpoint))
+    def _note_places(self, asked: Sequence[Asked], check_cancelled: Callable[[], None] | None = None) -> None:
+        self._troupe().note(self._asked("Start", asked, check_cancelled))
 
-    def _asked(self, what: str, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> list[Any]:
-        return self._results(what, [reference for _, reference in asked], [name for name, _ in asked], checkpoint)
+    def _asked(self, what: str, asked: Sequence[Asked], check_cancelled: Callable[[], None] | None = None) -> list[Any]:
+        return self._results(what, [reference for _, reference in asked], [name for name, _ in asked], check_cancelled)
 
     def _note_gpus(self, role: str, actors: list[Any]) -> None:
         """Asked between calls, when they are idle: who is in the middle of one would keep the run waiting."""
@@ -372,11 +376,11 @@ class RayBackend:
         return self._results(what, asked, [f"learner {place}" for place in range(len(learners))])
 
     def _results(
-        self, what: str, references: list[Any], names: list[str], checkpoint: Callable[[], None] | None = None
+        self, what: str, references: list[Any], names: list[str], check_cancelled: Callable[[], None] | None = None
     ) -> list[Any]:
-        usual = checkpoint or (self.voice.checkpoint if what in LEAVABLE else never)
+        usual = check_cancelled or (self.voice.check_cancelled if what in CANCELLABLE_PHASES else never_cancelled)
 
-        def leave_if_closed() -> None:
+        def check_open() -> None:
             if self.closed:
                 raise ClusterFault(f"{what} was broken off: the run has given back what it held.")
             usual()
@@ -386,7 +390,7 @@ class RayBackend:
                 references,
                 what=what,
                 minutes=self.config.cluster.phase_minutes,
-                checkpoint=leave_if_closed,
+                check_cancelled=check_open,
                 names=names,
             )
         except PhaseHangs as hang:

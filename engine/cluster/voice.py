@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.cluster.freeing import Freed
-from engine.training.backend import never
+from engine.training.backend import never_cancelled
 
 
 class Warn(Protocol):
@@ -18,9 +18,9 @@ class Warn(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voice:
     """`tell` what it waits for, `warn` of what went wrong and was mended, `freed` of what the cluster says when the
-    actors are gone; `checkpoint` raises to leave."""
+    actors are gone; `check_cancelled` raises to leave."""
 
     tell: Callable[[str], None]
     warn: Warn
     freed: Callable[[Freed], None] = lambda _: None
-    checkpoint: Callable[[], None] = never
+    check_cancelled: Callable[[], None] = never_cancelled

@@ -34,10 +34,10 @@ def results(
     *,
     what: str,
     minutes: float,
-    checkpoint: Callable[[], None],
+    check_cancelled: Callable[[], None],
     names: Sequence[str],
 ) -> list[Any]:
-    """What they come to, in order. `checkpoint` is called four times a second and raises to leave.
+    """What they come to, in order. `check_cancelled` is called four times a second and raises to leave.
 
     `ActorDied` names who is gone; what the work itself raised comes out as it was, or as a `ClusterFault` that quotes
     it; `PhaseHangs` after `minutes`.
@@ -52,7 +52,7 @@ def results(
             place = open_places.pop(reference)
             found[place] = answer_of(reference, what=what, name=names[place], place=place)
         if not done:
-            checkpoint()
+            check_cancelled()
             if time.monotonic() > deadline:
                 late = ", ".join(names[place] for place in open_places.values())
                 raise PhaseHangs(

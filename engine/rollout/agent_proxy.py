@@ -71,16 +71,16 @@ class AgentProxy:
         )
 
     def rollout(
-        self, sampler: ResponseSampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
+        self, sampler: ResponseSampler, specs: list[EpisodeSpec], *, check_cancelled: Callable[[], None] = lambda: None
     ) -> list[Trajectory]:
-        """One trajectory per spec, in order. `checkpoint` is called between batches of work and may raise to stop.
+        """One trajectory per spec, in order. `check_cancelled` is called between batches of work and may raise to stop.
 
         An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised. A
         first prompt that leaves no room for a response ends its trajectory as `context_full`, without a turn; when no
         trajectory has a turn for want of room, a `ConfigError` says how much is needed.
         """
         players = self.players(specs)
-        self.play(sampler, players, checkpoint=checkpoint)
+        self.play(sampler, players, check_cancelled=check_cancelled)
         return [player.trajectory for player in players]
 
     def players(self, specs: list[EpisodeSpec]) -> list[Player]:
@@ -91,11 +91,11 @@ class AgentProxy:
         sampler: ResponseSampler,
         players: list[Player],
         *,
-        checkpoint: Callable[[], None] = lambda: None,
+        check_cancelled: Callable[[], None] = lambda: None,
         crew: Crew | None = None,
     ) -> None:
         """Until every episode is over; raises as `rollout` does."""
-        if refusal := self.play_out(sampler, players, checkpoint=checkpoint, crew=crew):
+        if refusal := self.play_out(sampler, players, check_cancelled=check_cancelled, crew=crew):
             raise refusal
 
     def play_out(
@@ -103,7 +103,7 @@ class AgentProxy:
         sampler: ResponseSampler,
         players: list[Player],
         *,
-        checkpoint: Callable[[], None] = lambda: None,
+        check_cancelled: Callable[[], None] = lambda: None,
         crew: Crew | None = None,
     ) -> StarboardError | None:
         """Until every episode is over; why none of them says anything, if so it is.
@@ -111,17 +111,17 @@ class AgentProxy:
         `crew` plays the environments; without one they are played here, by `environment_workers`.
         """
         with nullcontext(crew) if crew is not None else crew_of(self.environment_workers) as at_work:
-            self._play_by(at_work, sampler, players, checkpoint)
+            self._play_by(at_work, sampler, players, check_cancelled)
         faults = [player.fault for player in players if player.fault]
         return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
 
     def _play_by(
-        self, crew: Crew, sampler: ResponseSampler, players: list[Player], checkpoint: Callable[[], None]
+        self, crew: Crew, sampler: ResponseSampler, players: list[Player], check_cancelled: Callable[[], None]
     ) -> None:
         def follow(*, patient: bool) -> None:
             for row, answer in crew.take(patient=patient):
                 players[row].follow(answer, sampler)
-            checkpoint()
+            check_cancelled()
 
         for player in players:
             crew.open(player.row, player.spec, think=self.think)

@@ -30,8 +30,8 @@ from engine.training.step_update import learn
 Metrics = dict[str, float]
 
 
-def never() -> None:
-    """A checkpoint at which nobody asks to leave."""
+def never_cancelled() -> None:
+    """The default cancellation check, which never cancels."""
 
 
 class Backend(Protocol):
@@ -48,11 +48,11 @@ class Backend(Protocol):
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
         """A trajectory of each spec under the present policy, in order, and how many tokens were sampled.
 
-        `checkpoint` is called now and then while they are played, and raises to break off.
+        `check_cancelled` is called now and then while they are played, and raises to break off.
         """
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
@@ -113,12 +113,12 @@ class LocalBackend:
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
         sampler = BatchedSampler(
             self.model, rows=len(specs), stop_ids=self.context.stop_ids, temperature=temperature, seeds=seeds
         )
-        return self.proxy.rollout(sampler, list(specs), checkpoint=checkpoint), sampler.sampled_tokens
+        return self.proxy.rollout(sampler, list(specs), check_cancelled=check_cancelled), sampler.sampled_tokens
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
         """They have them: who sampled is who learns."""

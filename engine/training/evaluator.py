@@ -11,7 +11,7 @@ from engine.diagnostics.statistics import wilson_interval
 from engine.errors import EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
-from engine.training.backend import Backend, never
+from engine.training.backend import Backend, never_cancelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +65,14 @@ def evaluate(
     config: RunConfig,
     *,
     episodes: int,
-    checkpoint: Callable[[], None] = never,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
     """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
     settings = config.evaluation
     began = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
     trajectories, _ = backend.play(
-        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], checkpoint=checkpoint
+        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], check_cancelled=check_cancelled
     )
     return Evaluation(
         environment=environment.tag,

@@ -132,7 +132,7 @@ def open_ray(
     def told(freed: Freed) -> None:
         events.emit("machines_freed", step=events.step, account=freed.in_words(), proven=freed.proven)
 
-    voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
+    voice = Voice(tell=tell, warn=warn, freed=told, check_cancelled=control.check)
     return RayBackend.open(config, found, directory.path.resolve(), voice)
 
 

@@ -10,7 +10,7 @@ from engine.config import RunConfig
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
-from engine.training.backend import Backend, never
+from engine.training.backend import Backend, never_cancelled
 from engine.training.rollout_metrics import group_stds
 
 TRAINING_STREAM = 1
@@ -28,12 +28,17 @@ class StepRollout:
 
 
 def roll_out_step(
-    backend: Backend, manager: EnvStateManager, config: RunConfig, step: int, *, checkpoint: Callable[[], None] = never
+    backend: Backend,
+    manager: EnvStateManager,
+    config: RunConfig,
+    step: int,
+    *,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> StepRollout:
     """All trajectories of a step; groups have numbers of their own, and none is left out."""
 
     def play(specs: list[EpisodeSpec], seeds: list[int]) -> tuple[list[Trajectory], int]:
-        return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, checkpoint=checkpoint)
+        return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, check_cancelled=check_cancelled)
 
     specs = manager.training_batch(step)
     trajectories, sampled = play(specs, [config.seed, step, TRAINING_STREAM])
@@ -55,7 +60,7 @@ def roll_out_step(
     if config.rollout.refill:
         found.metrics["filter/refilled_groups"] = float(refilled)
     if config.algorithm.estimator == "remax":
-        found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, checkpoint=checkpoint)
+        found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, check_cancelled=check_cancelled)
         found.sampled += sampled
         found.metrics["reward/greedy"] = fmean(found.baselines.values()) if found.baselines else 0.0
     return found
@@ -66,7 +71,7 @@ def greedy_baselines(
     specs: list[EpisodeSpec],
     trajectories: list[Trajectory],
     *,
-    checkpoint: Callable[[], None] = never,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> tuple[dict[int, float], int]:
     """Score of one greedy episode for each group of `specs`, and the tokens that were sampled for them.
 
@@ -75,7 +80,7 @@ def greedy_baselines(
     """
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
     try:
-        played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], checkpoint=checkpoint)
+        played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], check_cancelled=check_cancelled)
     except EnvironmentFault:
         played, sampled = [], 0
     scores: dict[int, list[float]] = {}

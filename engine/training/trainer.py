@@ -174,7 +174,7 @@ class Trainer:
         self._detect(step, metrics)
 
     def _roll(self, step: int) -> StepRollout:
-        return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self._check)
+        return roll_out_step(self.backend, self.manager, self.config, step, check_cancelled=self._check)
 
     def _check(self) -> None:
         self.rollouts.check()
@@ -229,7 +229,7 @@ class Trainer:
                     environment,
                     self.config,
                     episodes=episodes,
-                    checkpoint=self.control.check,
+                    check_cancelled=self.control.check,
                 )
                 for environment in self.config.environments
             ]

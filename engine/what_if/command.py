@@ -96,7 +96,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     )
     stopped = ""
     try:
-        proxy.play(ForkSampler(inner, fork, telling.prompted), players, checkpoint=telling.look)
+        proxy.play(ForkSampler(inner, fork, telling.prompted), players, check_cancelled=telling.look)
         check_end(fork, players[0])
     except LimitReached as reached:
         stopped = str(reached)

@@ -29,7 +29,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_cluster_that_is_away_is_waited_for_in_words_and_given_up_in_the_end(nobody: str) -> None:
     told: list[str] = []
     with pytest.raises(NoCluster, match=r"nothing answers there.* did not come back within 0\.02 minutes") as given_up:
-        connect_again(1, namespace="away", minutes=0.02, tell=told.append, checkpoint=lambda: None)
+        connect_again(1, namespace="away", minutes=0.02, tell=told.append, check_cancelled=lambda: None)
     assert not isinstance(given_up.value, Unanswered)
     assert len(told) == 1 and nobody in told[0] and told[0].startswith("waiting for Ray to come back.")
     assert "cluster.wait_minutes" in given_up.value.remedy
@@ -41,7 +41,7 @@ def test_who_waits_for_a_cluster_may_leave(nobody: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        connect_again(1, namespace="away", minutes=0, tell=lambda words: None, checkpoint=leave)
+        connect_again(1, namespace="away", minutes=0, tell=lambda words: None, check_cancelled=leave)
 
 
 @needs_ray
@@ -49,7 +49,7 @@ def test_what_is_no_address_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RAY_ADDRESS", "head")
     told: list[str] = []
     with pytest.raises(NoCluster, match="no address of a cluster"):
-        connect_again(1, namespace="away", minutes=0, tell=told.append, checkpoint=lambda: None)
+        connect_again(1, namespace="away", minutes=0, tell=told.append, check_cancelled=lambda: None)
     assert told == []
 
 

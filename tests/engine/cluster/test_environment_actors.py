@@ -172,7 +172,7 @@ def test_a_killed_environment_actor_is_told_and_replaced_and_the_next_rollout_is
     lake = lake_config(rollout={"groups": 1, "group_size": 4})
     config = ray_config(cluster={"environment_actors": 2})
     needs, told = needs_of(config.cluster, gpus=False), list[tuple[str, str]]()
-    group = reserve(needs, minutes=1, tell=lambda _: None, checkpoint=lambda: None)
+    group = reserve(needs, minutes=1, tell=lambda _: None, check_cancelled=lambda: None)
     troupe = Troupe(config=config, needs=needs, group=group, stacks=tmp_path / "stacks", way="object_store")
     troupe.environments = [troupe.environment(place) for place in range(2)]
     troupe.samplers = [cluster.remote(ScriptedActor).remote(lake.model_dump_json())]

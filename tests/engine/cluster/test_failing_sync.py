@@ -48,7 +48,7 @@ def troupe_whose_second_learner_fails() -> Troupe:
 def wait(asked: Sequence[Asked]) -> list[Any]:
     names = [name for name, _ in asked]
     references = [reference for _, reference in asked]
-    return results(references, what="Weight sync", minutes=1, checkpoint=lambda: None, names=names)
+    return results(references, what="Weight sync", minutes=1, check_cancelled=lambda: None, names=names)
 
 
 def test_the_error_of_one_learner_is_told_and_not_waited_out(cluster: None) -> None:

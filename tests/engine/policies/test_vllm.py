@@ -244,7 +244,7 @@ def test_a_rollout_that_is_broken_off_leaves_nothing_behind(engine: VllmEngine, 
     specs = lakes(groups=16, group_size=2)
     broken = sampler(engine, len(specs))
     with pytest.raises(BrokenOff):
-        proxy().rollout(broken, specs, checkpoint=stop)
+        proxy().rollout(broken, specs, check_cancelled=stop)
     assert engine.open_requests > 0
     if said:
         broken.abort()
