@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.cpu_threads import wait_politely
+from engine.cpu_threads import limit_thread_spinning
 from engine.errors import ConfigError, StarboardError
 
 USAGE_ERROR = 2
@@ -18,7 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python -m engine {{{','.join(COMMANDS)}}} …", file=sys.stderr)  # noqa: T201
         return 0 if arguments[:1] in (["-h"], ["--help"]) else USAGE_ERROR
-    wait_politely()
+    limit_thread_spinning()
     try:
         return COMMANDS[arguments[0]](arguments[1:])
     except StarboardError as error:

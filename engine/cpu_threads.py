@@ -7,7 +7,7 @@ import os
 SPINS = 1000  # about a microsecond or two
 
 
-def wait_politely() -> None:
+def limit_thread_spinning() -> None:
     """Lets OpenMP's threads sleep after a short spin, unless the user's environment says otherwise.
 
     By default they spin for milliseconds. That gains nothing measurable here, and when something else wants a core

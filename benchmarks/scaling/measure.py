@@ -41,8 +41,8 @@ from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
 from engine.rollout.shards import read_records, write_shard
 from engine.rollout.types import Response, Trajectory
-from engine.training.forward_size import tokens_per_pass
 from engine.training.rollout_metrics import rollout_metrics
+from engine.training.token_values import tokens_per_forward
 
 RESPONSE, GROUP_SIZE = 40, 4
 
@@ -243,7 +243,7 @@ def play_without_a_model(backend: RayBackend, config: RunConfig, specs: list[Epi
 
 def step_of(point: Point, config: RunConfig, trajectories: list[Trajectory], batch: Batch, sampled: int) -> Step:
     rows = torch.arange(len(batch))
-    most = tokens_per_pass(config.optimizer, torch.device("cpu"))
+    most = tokens_per_forward(config.optimizer, torch.device("cpu"))
     return Step(
         trajectories=len(trajectories),
         group_size=GROUP_SIZE,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from engine.cluster.looking import Place
-from engine.cpu_threads import wait_politely
+from engine.cpu_threads import limit_thread_spinning
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 _open_files: list[IO[str]] = []  # faulthandler writes to a file that must stay open
@@ -21,7 +21,7 @@ def set_up(name: str, stacks: Path, *, gpu: bool = True) -> None:
     """On SIGUSR1 the stacks of all threads go to `stacks/<name>.txt`, whatever Python is doing."""
     if not gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # Ray leaves all of a machine's GPUs to who asked it for none
-    wait_politely()
+    limit_thread_spinning()
     die_with_parent()
     stacks.mkdir(parents=True, exist_ok=True)
     file = (stacks / f"{name}.txt").open("w")

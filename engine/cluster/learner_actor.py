@@ -179,4 +179,4 @@ class LearnerActor:
         given = (self.tokenizer, self.learner, progress)
         if self.size == 1:
             return str(checkpoint.save(Path(directory), self.learner.model, *given))
-        return str(checkpoint.save_together(Path(directory), *given, mold=self.mold))
+        return str(checkpoint.save_sharded(Path(directory), *given, mold=self.mold))

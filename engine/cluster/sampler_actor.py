@@ -19,7 +19,7 @@ from engine.cluster.gpu_use import gpu_use
 from engine.cluster.looking import Place
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, own_stops_of
+from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, stop_token_ids_of
 from engine.policies.weight_sums import WeightSum, held_sums
 from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
 from engine.rollout.context_manager import ContextManager
@@ -118,7 +118,7 @@ class SamplerActor:
             if self.config.cluster.sampler == "torch"
             else VllmHost(self.config, self.rows, self.transfer)
         )
-        think, stops = self.config.rollout.think, own_stops_of(path)
+        think, stops = self.config.rollout.think, stop_token_ids_of(path)
         self.context = ContextManager(load_tokenizer(path), think=think, stops=stops)
         self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.host.context_tokens)
 

@@ -11,8 +11,8 @@ from engine.config import EnvironmentConfig, RunConfig, read_config
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import CheckpointError, ConfigError
 from engine.evaluation import output
-from engine.evaluation.contestants import Contestant, EndpointModel, LocalModel
 from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
 from engine.evaluation.seeds import read_seeds, seed_range
 
 DESCRIPTION = (
@@ -50,11 +50,11 @@ def evaluate_main(argv: list[str]) -> int:
         refuse_impossible(config.model_copy(update={"environments": [environment]}))
     if options.out is not None:
         output.prepare_directory(options.out)
-    contestant = contestant_of(config, options, newest)
+    model_under_test = evaluated_model_of(config, options, newest)
     try:
-        outcome = evaluate(config, contestant, plan)
+        outcome = evaluate(config, model_under_test, plan)
     finally:
-        contestant.close()
+        model_under_test.close()
     if options.out is not None:
         output.write(outcome, config, options.out)
     sys.stdout.write(output.table(outcome) + "\n")
@@ -103,7 +103,7 @@ def chosen(config: RunConfig, tags: list[str]) -> list[EnvironmentConfig]:
     return [by_tag[tag] for tag in dict.fromkeys(tags)] or config.environments
 
 
-def contestant_of(config: RunConfig, options: argparse.Namespace, run_directory: str | None) -> Contestant:
+def evaluated_model_of(config: RunConfig, options: argparse.Namespace, run_directory: str | None) -> EvaluatedModel:
     if options.endpoint is None:
         if options.key_env is not None:
             raise ConfigError("--key-env is for an endpoint, and none is named.", remedy="Give --endpoint URL.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import StarboardError
-from engine.evaluation.contestants import Contestant
+from engine.evaluation.models import EvaluatedModel
 from engine.evaluation.results import Result, not_played
 from engine.evaluation.seeds import trained_on
 from engine.evaluation.summary import Summary, summarise
@@ -44,7 +44,7 @@ class Outcome:
         return self.failure is None and not self.unscored
 
 
-def evaluate(config: RunConfig, contestant: Contestant, plan: Plan) -> Outcome:
+def evaluate(config: RunConfig, model_under_test: EvaluatedModel, plan: Plan) -> Outcome:
     """Plays the plan sample by sample, so that the first sample of many is what a single one would have been."""
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=config.seed)
     results: list[Result] = []
@@ -56,23 +56,23 @@ def evaluate(config: RunConfig, contestant: Contestant, plan: Plan) -> Outcome:
             for sample in range(plan.samples):
                 specs = manager.batch_of_seeds(environment, plan.seeds, sample=sample)
                 if failure is None:
-                    played = contestant.play(specs, temperature=temperature)
+                    played = model_under_test.play(specs, temperature=temperature)
                     rows += played.results
                     failure = played.failure
                 else:
                     rows += [
-                        not_played(spec, model=contestant.name, temperature=temperature, error=str(failure))
+                        not_played(spec, model=model_under_test.name, temperature=temperature, error=str(failure))
                         for spec in specs
                     ]
             results += rows
             summaries.append(summarise(rows, samples=plan.samples))
     return Outcome(
         plan=plan,
-        model=contestant.name,
-        address=contestant.address,
+        model=model_under_test.name,
+        address=model_under_test.address,
         results=results,
         summaries=summaries,
-        notes=[*contestant.notes(), *_notes(plan, results)],
+        notes=[*model_under_test.notes(), *_notes(plan, results)],
         failure=failure,
     )
 

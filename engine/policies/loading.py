@@ -79,7 +79,7 @@ def compute_in(model: LanguageModel, precision: Literal["auto", "float32", "bflo
 
 def device_of(model: LanguageModel) -> torch.device:
     """Where its weights are; of a hollow model where they will be."""
-    source = getattr(model.base_model, "filled_from", None)
+    source = getattr(model.base_model, "weight_source", None)
     found: torch.device = model.device if source is None else source.device
     return found
 
@@ -97,12 +97,12 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
     return logits
 
 
-def own_stops(model: LanguageModel) -> set[int]:
+def stop_token_ids(model: LanguageModel) -> set[int]:
     """Tokens that end a response by the model's own settings, beside those of tokenizer and template."""
     return _stops(model.generation_config)
 
 
-def own_stops_of(path: str) -> set[int]:
+def stop_token_ids_of(path: str) -> set[int]:
     """The same without its weights."""
     from transformers import AutoConfig, GenerationConfig
 

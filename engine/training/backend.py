@@ -15,7 +15,7 @@ from torch import Tensor
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import context_limit, own_stops
+from engine.policies.loading import context_limit, stop_token_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch
 from engine.rollout.context_manager import ContextManager
@@ -92,7 +92,7 @@ class LocalBackend:
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
         model = self.model = learner.model
-        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
+        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
         self.device = model.device.type
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.trainable_parameters = sum(weight.numel() for weight in trainable_parameters(model))

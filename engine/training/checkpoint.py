@@ -19,13 +19,13 @@ import torch
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.policies.adapter import adapter_state, add_adapter, load_adapter, merged_state, save_adapter
-from engine.policies.hollow import OnlyWhole, hollow_model
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
+from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
-from engine.training.learned import read_learned, write_together
+from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.learner import Learner
-from engine.training.made_with import FILE, made_with, refuse_another, weights_of
+from engine.training.learner_state import read_learner_state, write_sharded_state
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner
     return _named(directory, progress)
 
 
-def save_together(
+def save_sharded(
     directory: Path, tokenizer: Any, learner: Learner, progress: Progress, *, mold: LanguageModel | None = None
 ) -> Path:
     """The same of a model in shards. All learners call it and the first one writes; none has more of it whole at a time
@@ -85,7 +85,7 @@ def save_together(
             model.generation_config.save_pretrained(part / "model")
         if part is not None and adapter:
             save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=adapter)
-        write_together(part, learner.state_dict())
+        write_sharded_state(part, learner.state_dict())
     return _named(directory, progress)
 
 
@@ -98,7 +98,7 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     part.mkdir(parents=True)
     yield part
     tokenizer.save_pretrained(part / "model")
-    (part / FILE).write_text(json.dumps(made_with(config)))
+    (part / FILE).write_text(json.dumps(checkpoint_settings(config)))
     (part / "progress.json").write_text(json.dumps(asdict(progress)))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
@@ -159,7 +159,7 @@ def load_learner(
     One of several learners reads its own part of the model; `tell` hears why, where it has to load it whole.
     """
     if found is not None:
-        refuse_another(found, weights_of(config))
+        require_same_settings(found, weight_settings(config))
     load = partial(_load_hollow, tell=tell) if share is not None and share.size > 1 else load_policy
     model, tokenizer = load(config, found, device=device)
     start = None
@@ -188,8 +188,8 @@ def _load_hollow(
     """The same without weights, which are filled in once it is in shards."""
     path, adapter = _model_of(config, found)
     try:
-        return hollow_model(path, device=device, lora=config.model.lora, adapter=adapter), load_tokenizer(path)
-    except OnlyWhole as why:
+        return meta_model(path, device=device, lora=config.model.lora, adapter=adapter), load_tokenizer(path)
+    except NeedsWholeLoad as why:
         tell(f"each learner loads {path} whole before it is sharded, since {why}")
         return load_policy(config, found, device=device)
 
@@ -204,7 +204,7 @@ def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
 def restore(path: Path, learner: Learner) -> Progress:
     """Loads the learner's state in place. Its model is loaded before that (`load_learner`)."""
     try:
-        learner.load_state_dict(read_learned(path, learner))
+        learner.load_state_dict(read_learner_state(path, learner))
         return Progress(**json.loads((path / "progress.json").read_text()))
     except (KeyError, ValueError, RuntimeError, TypeError) as error:
         raise CheckpointError(
@@ -217,7 +217,7 @@ def adopt(path: Path, learner: Learner) -> None:
     """The optimiser's state of another run's checkpoint, and its critic if both have one, under the learner's own
     settings. The learner's weights are that checkpoint's already."""
     mine = learner.state_dict()
-    learned = read_learned(path, learner)
+    learned = read_learner_state(path, learner)
     state = {name: learned.get(name, value) for name, value in mine.items()}
     try:
         for name in state.keys() & {"optimizer", "critic_optimizer"}:
@@ -233,7 +233,7 @@ def adopt(path: Path, learner: Learner) -> None:
         ) from error
 
 
-def settings_of(path: Path | None) -> dict[str, Any]:
+def changed_settings(path: Path | None) -> dict[str, Any]:
     """The changes of settings that held when the checkpoint was written, by dotted field."""
     if path is None:
         return {}

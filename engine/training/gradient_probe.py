@@ -13,10 +13,9 @@ from engine.config import RunConfig
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_reward_std, gradient_norms
 from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
-from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_update import weighted_advantages
-from engine.training.token_values import logprobs_and_entropies
+from engine.training.token_values import logprobs_and_entropies, tokens_per_forward
 
 
 def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale: float = 1.0) -> dict[str, float]:
@@ -48,7 +47,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation, length=loss.norm_length)
     tokens = group.mask.sum().clamp(min=1)
-    most = tokens_per_pass(config.optimizer, learner.model.device)
+    most = tokens_per_forward(config.optimizer, learner.model.device)
     for rows in group.micro_batches(torch.arange(len(group)), max_tokens=most):
         part = group.rows(rows)
         if not part.mask.any():

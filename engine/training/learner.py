@@ -20,12 +20,11 @@ from engine.errors import ModelError
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
-from engine.training.forward_size import tokens_per_pass
 from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
-from engine.training.token_values import Critic, logprobs_and_entropies
+from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
 
 
 class Learner:
@@ -155,7 +154,7 @@ class Learner:
     def _micro_batches(self, batch: Batch, rows: Tensor) -> list[tuple[Tensor, bool]]:
         """This process's share of `rows`, in parts that have a sampled token, and whether each part counts."""
         optimizer = self.config.optimizer
-        most = tokens_per_pass(optimizer, self.model.device)
+        most = tokens_per_forward(optimizer, self.model.device)
         parts = batch.micro_batches(rows, max_tokens=most, padded=not optimizer.packing)
         some = [part for part in parts if batch.mask[part].any()]
         return self.share.split(some) if some else []
@@ -268,7 +267,7 @@ class Learner:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """From a whole state, or from one whose tensors are in files (`engine.training.learned`)."""
+        """From a whole state, or from one whose tensors are in files (`engine.training.learner_state`)."""
         self.optimizer.load_state_dict(scattered_optimizer(state["optimizer"], self.optimizer))
         if self.critic is not None and self.critic_optimizer is not None:
             load_trained_state(self.critic, state["critic"])

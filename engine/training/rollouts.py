@@ -11,7 +11,7 @@ from typing import Protocol
 from engine.training.backend import Backend
 from engine.training.step_rollout import StepRollout
 
-LEAVE_SECONDS = 20.0  # a rollout that is broken off looks four times a second whether it is
+CANCEL_SECONDS = 20.0  # a rollout that is broken off looks four times a second whether it is
 
 Roll = Callable[[int], StepRollout]
 
@@ -32,7 +32,7 @@ class Sync:
         self.seconds += time.monotonic() - began
 
 
-class NotWanted(Exception):
+class RolloutCancelled(Exception):
     """The run is over: whoever still plays for it leaves."""
 
 
@@ -55,7 +55,7 @@ class Rollouts(Protocol):
         """No more are wanted."""
 
 
-class InTurn:
+class Synchronous:
     """Sampled when asked for, with the newest weights."""
 
     def __init__(self, backend: Backend, roll: Roll) -> None:
@@ -77,7 +77,7 @@ class InTurn:
         """Nothing is under way."""
 
 
-class OneAhead:
+class OneStepAhead:
     """While a step is learned from, the next one's trajectories are sampled with the weights from before that update.
 
     Samplers get new weights between two rollouts, never within one: `policy/staleness` is the updates that a step's
@@ -94,7 +94,7 @@ class OneAhead:
 
     def check(self) -> None:
         if self.closing.is_set():
-            raise NotWanted
+            raise RolloutCancelled
 
     def take(self, step: int) -> StepRollout:
         rollout = self._taken(step)
@@ -131,4 +131,4 @@ class OneAhead:
         self.closing.set()
         self.thread.shutdown(wait=False, cancel_futures=True)
         if self.ahead is not None:
-            wait([self.ahead[1]], timeout=LEAVE_SECONDS)
+            wait([self.ahead[1]], timeout=CANCEL_SECONDS)

@@ -21,9 +21,9 @@ from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
+from engine.training.control import Control, Interrupted, StopRequested
 from engine.training.heartbeat import Heartbeat
-from engine.training.made_with import made_with, refuse_another
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
 
@@ -41,7 +41,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
     directory = RunDirectory(run_directory)
     events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks)
     control = Control(directory.control, epoch=epoch)
-    control.listen_to_signals()
+    control.install_signal_handlers()
     state: dict[str, Any] = {"step": 0, "phase": "loading"}
 
     def progress() -> dict[str, Any]:
@@ -59,7 +59,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
-        except StopAsked:  # the trainer ends itself; this is a backend that waited for its turn on a cluster
+        except StopRequested:  # the trainer ends itself; this is a backend that waited for its turn on a cluster
             step = int(progress()["step"])
             events.emit("run_finished", step=step, outcome="stopped", reason="Stopped before it had loaded.")
             return EXIT_DONE
@@ -78,13 +78,13 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     torch.manual_seed(config.seed)
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
     if found is not None:
-        refuse_another(found, made_with(config))
+        require_same_settings(found, checkpoint_settings(config))
     directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.path
     if start is not None and found is None and not checkpoint.is_good(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     begun = begun_at(config, start)
-    config = with_changes(begun, checkpoint.settings_of(found))
+    config = with_changes(begun, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None and adopted:
@@ -132,7 +132,7 @@ def open_ray(
     def told(freed: Freed) -> None:
         events.emit("machines_freed", step=events.step, account=freed.in_words(), proven=freed.proven)
 
-    voice = Voice(tell=tell, warn=warn, freed=told, check_cancelled=control.check)
+    voice = Voice(tell=tell, warn=warn, freed=told, check_cancelled=control.check_cancelled)
     return RayBackend.open(config, found, directory.path.resolve(), voice)
 
 

@@ -14,10 +14,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from engine.policies.hollow import Source
 from engine.policies.loading import LanguageModel
+from engine.policies.meta_model import WeightSource
 from engine.policies.weight_files import StoredTensor
-from engine.training.filling import fill, part_of
+from engine.training.materialize import fill, part_of
 
 
 class Share(Protocol):
@@ -122,9 +122,9 @@ class Sharded:
         return float(norm)
 
 
-def _taken_source(body: LanguageModel) -> Source | None:
+def _taken_source(body: LanguageModel) -> WeightSource | None:
     """What a hollow model is to be filled from, which it forgets."""
-    source: Source | None = body.__dict__.pop("filled_from", None)
+    source: WeightSource | None = body.__dict__.pop("weight_source", None)
     return source
 
 

@@ -9,8 +9,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from engine.config.learning import ON_A_CPU, ON_A_GPU, OptimizerConfig
 from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.packing import can_pack, layout, packed_hidden
+
+
+def tokens_per_forward(optimizer: OptimizerConfig, device: torch.device) -> int:
+    """The configured `micro_batch_tokens`, or the default of the device where it is 0."""
+    return optimizer.micro_batch_tokens or (ON_A_CPU if device.type == "cpu" else ON_A_GPU)
 
 
 def hidden_before(body: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:

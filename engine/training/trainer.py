@@ -29,7 +29,7 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked, Wanted
+from engine.training.control import Control, Interrupted, RequestedSettings, StopRequested
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups, kept_by_environment
@@ -37,7 +37,7 @@ from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
-from engine.training.rollouts import InTurn, OneAhead, Rollouts
+from engine.training.rollouts import OneStepAhead, Rollouts, Synchronous
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
@@ -82,9 +82,9 @@ class Trainer:
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
-        self.rollouts: Rollouts = InTurn(backend, self._roll)
+        self.rollouts: Rollouts = Synchronous(backend, self._roll)
         if config.backend == "ray" and config.cluster.overlap:
-            self.rollouts = OneAhead(backend, self._roll, last=config.steps)
+            self.rollouts = OneStepAhead(backend, self._roll, last=config.steps)
 
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
@@ -99,7 +99,7 @@ class Trainer:
         except Interrupted:
             self._save("final")
             raise
-        except StopAsked:
+        except StopRequested:
             self._finish(outcome="stopped", reason="Stopped on request.")
         finally:
             self.rollouts.close()
@@ -178,7 +178,7 @@ class Trainer:
 
     def _check(self) -> None:
         self.rollouts.check()
-        self.control.check()
+        self.control.check_cancelled()
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
         """Nothing without thoughts: then there is no reasoning to collapse."""
@@ -204,7 +204,7 @@ class Trainer:
         if verdict.asks_for("checkpoint"):
             self._save("alert")
         if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
-            self.control.ask_to_pause()
+            self.control.request_pause()
 
     def _evaluate_if_due(self) -> None:
         if self._is_over():
@@ -229,7 +229,7 @@ class Trainer:
                     environment,
                     self.config,
                     episodes=episodes,
-                    check_cancelled=self.control.check,
+                    check_cancelled=self.control.check_cancelled,
                 )
                 for environment in self.config.environments
             ]
@@ -256,19 +256,19 @@ class Trainer:
     def _heed(self) -> None:
         if self.control.take_checkpoint_request():
             self._save("request")
-        self.control.look()
-        if self.control.wanted.revision > self.progress.settings.get("revision", 0):
-            self._change_settings(self.control.wanted)
+        self.control.poll()
+        if self.control.settings.revision > self.progress.settings.get("revision", 0):
+            self._change_settings(self.control.settings)
 
-    def _change_settings(self, wanted: Wanted) -> None:
+    def _change_settings(self, requested: RequestedSettings) -> None:
         """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
         before = self.config
         try:
-            after, refused = with_changes(self.begun, wanted.changes), ""
+            after, refused = with_changes(self.begun, requested.changes), ""
         except ConfigError as error:
             after, refused = before, str(error)
-        held = self.progress.settings.get("changes", {}) if refused else wanted.changes
-        self.progress.settings = {"revision": wanted.revision, "changes": held}
+        held = self.progress.settings.get("changes", {}) if refused else requested.changes
+        self.progress.settings = {"revision": requested.revision, "changes": held}
         changes = differences(before, after)
         if changes:
             self.backend.change(after)
@@ -278,7 +278,7 @@ class Trainer:
             self.events.emit(
                 "settings_changed",
                 step=self.progress.step,
-                revision=wanted.revision,
+                revision=requested.revision,
                 changes=changes,
                 refused=refused,
             )

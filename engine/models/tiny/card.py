@@ -10,8 +10,8 @@ from pathlib import Path
 
 from engine.config import build_config
 from engine.environments.players import baseline
-from engine.evaluation.contestants import LocalModel
 from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.models import LocalModel
 from engine.evaluation.seeds import seed_range
 from engine.evaluation.summary import Summary
 

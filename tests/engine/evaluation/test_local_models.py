@@ -13,8 +13,8 @@ import pytest
 
 from engine.__main__ import main
 from engine.config import build_config
-from engine.evaluation.contestants import LocalModel
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
+from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
 from engine.events import parse_event
 from engine.rollout.shards import read_records

@@ -84,7 +84,7 @@ def test_an_alert_does_not_take_back_what_a_user_asked(tmp_path: Path, asked: st
     control = Control(tmp_path / "control.json", epoch=2)
     written = json.dumps({"request": asked, "checkpoint": 3, "epoch": 2})
     (tmp_path / "control.json").write_text(written)
-    control.ask_to_pause()
+    control.request_pause()
     assert (tmp_path / "control.json").read_text() == written
     assert control.request == asked
 
@@ -92,7 +92,7 @@ def test_an_alert_does_not_take_back_what_a_user_asked(tmp_path: Path, asked: st
 def test_a_pause_keeps_the_count_of_checkpoints_asked_for(tmp_path: Path) -> None:
     (tmp_path / "control.json").write_text(json.dumps({"request": "run", "checkpoint": 3, "epoch": 2}))
     control = Control(tmp_path / "control.json", epoch=2)
-    control.ask_to_pause()
+    control.request_pause()
     assert json.loads((tmp_path / "control.json").read_text()) == {"request": "pause", "checkpoint": 3, "epoch": 2}
     assert control.paused
 

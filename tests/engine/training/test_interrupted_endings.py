@@ -99,7 +99,7 @@ def test_a_stop_while_the_run_waits_to_be_loaded_is_a_stop_and_no_failure(
     ) -> NoReturn:
         """As a run on Ray waits for GPUs that others have."""
         while True:
-            control.check()
+            control.check_cancelled()
             time.sleep(0.05)
 
     monkeypatch.setitem(BACKENDS, "local", wait_for_room)

@@ -115,7 +115,7 @@ def test_a_pause_by_a_rule_keeps_the_settings_in_the_file(tmp_path: Path) -> Non
     path = tmp_path / "control.json"
     settings = {"revision": 4, "changes": {"optimizer.learning_rate": 1e-5}}
     path.write_text(json.dumps({"request": "run", "checkpoint": 2, "settings": settings}))
-    Control(path, epoch=0).ask_to_pause()
+    Control(path, epoch=0).request_pause()
     assert json.loads(path.read_text()) == {"request": "pause", "checkpoint": 2, "epoch": 0, "settings": settings}
 
 
@@ -123,8 +123,8 @@ def test_a_pause_by_a_rule_keeps_the_settings_in_the_file(tmp_path: Path) -> Non
 def test_settings_of_another_form_are_no_wish(tmp_path: Path, settings: Any) -> None:
     (tmp_path / "control.json").write_text(json.dumps({"request": "run", "settings": settings}))
     control = Control(tmp_path / "control.json", epoch=0)
-    control.look()
-    assert control.wanted.revision == 0
+    control.poll()
+    assert control.settings.revision == 0
 
 
 def test_every_live_field_is_one_of_the_configuration(model: Path) -> None:

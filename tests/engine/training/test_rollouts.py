@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.training import rollouts
-from engine.training.rollouts import InTurn, OneAhead
+from engine.training.rollouts import OneStepAhead, Synchronous
 from engine.training.step_rollout import StepRollout
 
 SYNC = 5.0  # seconds of a weight sync
@@ -60,20 +60,20 @@ def train(samplers: Samplers, rollouts: Any, steps: int) -> list[float]:
 
 def test_in_turn_each_step_is_of_the_newest_weights() -> None:
     samplers = Samplers()
-    assert train(samplers, InTurn(samplers, samplers.roll), 4) == [0.0] * 4  # type: ignore[arg-type]
+    assert train(samplers, Synchronous(samplers, samplers.roll), 4) == [0.0] * 4  # type: ignore[arg-type]
     assert samplers.played == {1: 0, 2: 1, 3: 2, 4: 3}
 
 
 def test_one_ahead_each_step_but_the_first_is_one_update_behind_and_none_is_played_twice() -> None:
     samplers = Samplers()
-    assert train(samplers, OneAhead(samplers, samplers.roll, last=4), 4) == [0.0, 1.0, 1.0, 1.0]  # type: ignore[arg-type]
+    assert train(samplers, OneStepAhead(samplers, samplers.roll, last=4), 4) == [0.0, 1.0, 1.0, 1.0]  # type: ignore[arg-type]
     # step 2 begins before update 1; step 3 after update 1 has come to the samplers
     assert samplers.played == {1: 0, 2: 0, 3: 1, 4: 2}
 
 
 def test_whoever_else_wants_to_play_gets_idle_samplers_with_the_newest_weights() -> None:
     samplers = Samplers()
-    rollouts = OneAhead(samplers, samplers.roll, last=3)  # type: ignore[arg-type]
+    rollouts = OneStepAhead(samplers, samplers.roll, last=3)  # type: ignore[arg-type]
     rollouts.take(1)
     samplers.updates += 1
     rollouts.learned()
@@ -90,7 +90,7 @@ def test_what_goes_wrong_ahead_is_heard_when_its_step_comes() -> None:
             raise OSError("the ice broke")
         return samplers.roll(step)
 
-    rollouts = OneAhead(samplers, roll, last=3)  # type: ignore[arg-type]
+    rollouts = OneStepAhead(samplers, roll, last=3)  # type: ignore[arg-type]
     rollouts.take(1)
     with pytest.raises(OSError, match="the ice broke"):
         rollouts.take(2)
@@ -110,7 +110,7 @@ def test_a_rollout_that_is_ahead_has_left_when_nobody_wants_it_any_more() -> Non
         finally:
             left.set()
 
-    ahead = OneAhead(samplers, roll, last=3)  # type: ignore[arg-type]
+    ahead = OneStepAhead(samplers, roll, last=3)  # type: ignore[arg-type]
     ahead.take(1)
     assert playing.wait(10)
     ahead.close()
@@ -124,6 +124,6 @@ def test_whoever_measures_a_phase_learns_how_much_of_it_was_weight_sync(
 ) -> None:
     samplers = Samplers()
     monkeypatch.setattr(rollouts, "time", samplers.clock)
-    kind: Any = OneAhead(samplers, samplers.roll, last=4) if ahead else InTurn(samplers, samplers.roll)  # type: ignore[arg-type]
+    kind: Any = OneStepAhead(samplers, samplers.roll, last=4) if ahead else Synchronous(samplers, samplers.roll)  # type: ignore[arg-type]
     train(samplers, kind, 4)
     assert kind.sync.seconds == syncs * SYNC

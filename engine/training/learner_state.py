@@ -21,7 +21,7 @@ NAME = "learner"
 BESIDE = "in a file beside this one"
 
 
-def write_together(folder: Path | None, state: dict[str, Any]) -> None:
+def write_sharded_state(folder: Path | None, state: dict[str, Any]) -> None:
     """Every learner calls this with its own shards, and the first one alone with a folder."""
     apart: dict[str, Tensor] = {}
 
@@ -37,7 +37,7 @@ def write_together(folder: Path | None, state: dict[str, Any]) -> None:
         torch.save(rest, folder / f"{NAME}.pt")
 
 
-def read_learned(folder: Path, learner: Learner) -> dict[str, Any]:
+def read_learner_state(folder: Path, learner: Learner) -> dict[str, Any]:
     """Whole; for one of several learners, and where it is in files beside, no tensor is read before it is taken."""
     several = learner.share.size > 1
     place = torch.device("cpu") if several else learner.model.device

@@ -15,8 +15,8 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from engine.config import LoraSection, RunConfig, build_config
 from engine.policies.adapter import add_adapter
-from engine.policies.hollow import hollow_model
 from engine.policies.loading import load_model
+from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
@@ -82,7 +82,7 @@ def work(rank: int, folder: Path) -> None:
 
 def differences(path: str, lora: LoraSection) -> list[str]:
     """Weights and buffers that differ from those of a model that was loaded whole, to the bit."""
-    model = hollow_model(path, device="cpu", lora=lora)
+    model = meta_model(path, device="cpu", lora=lora)
     Sharded().shard_model(model)
     right, _ = load_model(path)
     if lora.rank:
@@ -125,7 +125,7 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
     """A learner of two that trained a little is saved and read again; what differs then."""
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
     update(learner, made_up_batch((6, 9, 12, 4)))
-    saved = checkpoint.save_together(folder / name, tokenizer, learner, Progress(step=1))
+    saved = checkpoint.save_sharded(folder / name, tokenizer, learner, Progress(step=1))
     dist.barrier()  # the first has written
     _, again, progress = checkpoint.load_learner(config, saved, device="cpu", share=Sharded())
     names = [] if progress.step == 1 else ["progress"]
@@ -162,7 +162,7 @@ def load_what_is_no_safetensors(folder: Path) -> list[str]:
         for weight in learner.model.parameters():
             weight.add_(1)
     mold = right if learner.share.rank == 0 else None
-    checkpoint.save_together(folder / "poured", tokenizer, learner, Progress(step=1), mold=mold)
+    checkpoint.save_sharded(folder / "poured", tokenizer, learner, Progress(step=1), mold=mold)
     return found
 
 
@@ -176,7 +176,7 @@ def peaks(folder: Path) -> dict[str, int]:
 
     loading = Watch(load).bytes
     dist.barrier()
-    saving = Watch(lambda: checkpoint.save_together(folder / "large", held[0], held[1], Progress(step=1))).bytes
+    saving = Watch(lambda: checkpoint.save_sharded(folder / "large", held[0], held[1], Progress(step=1))).bytes
     weights = sum(weight.to_local().nbytes for weight in held[1].model.parameters())
     return {"loading": loading, "saving": saving, "weights": weights}
 

@@ -15,13 +15,13 @@ from engine.environments import environment_class
 from engine.errors import CheckpointError
 from engine.policies.model_paths import model_source
 
-FILE = "made_with.json"
+FILE = "checkpoint_settings.json"
 TOLD = 4  # differences that an error names
 
 Settings = dict[str, str | float | None]
 
 
-def weights_of(config: RunConfig) -> Settings:
+def weight_settings(config: RunConfig) -> Settings:
     """What decides which tensors a checkpoint has, and what they mean."""
     lora, start = config.model.lora, config.model.start_from
     settings: Settings = {"algorithm.estimator": config.algorithm.estimator, "model.lora.rank": lora.rank}
@@ -32,10 +32,10 @@ def weights_of(config: RunConfig) -> Settings:
     return settings | {"model.path": config.model.path}
 
 
-def made_with(config: RunConfig) -> Settings:
+def checkpoint_settings(config: RunConfig) -> Settings:
     """All that an attempt must have in common with the one that wrote the checkpoint it goes on from."""
     rollout = config.rollout
-    settings = weights_of(config) | {
+    settings = weight_settings(config) | {
         "seed": config.seed,
         "rollout.think": rollout.think,
         "rollout.context": rollout.context,
@@ -54,7 +54,7 @@ def _words(environment: EnvironmentConfig) -> Settings:
     return data | {f"parameters.{name}": value for name, value in parameters.items()}
 
 
-def refuse_another(path: Path, now: Settings) -> None:
+def require_same_settings(path: Path, now: Settings) -> None:
     """`CheckpointError` where the checkpoint at `path` was made with another value of one of `now`."""
     try:
         then: Settings = json.loads((path / FILE).read_text())

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from engine.policies.loading import load_model
 from engine.training import checkpoint
 from tests.engine.models import small_model, words
-from tests.engine.training.filled_shards import config_of, save_wide_model, work
+from tests.engine.training.materialized_shards import config_of, save_wide_model, work
 from tests.engine.training.together import run_together
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from engine.policies.hollow import Source
+from engine.policies.meta_model import WeightSource
 from engine.policies.weight_files import StoredTensor
 
 
-def fill(module: nn.Module, source: Source, *, prefix: str = "") -> None:
+def fill(module: nn.Module, source: WeightSource, *, prefix: str = "") -> None:
     """In place. `prefix` is what the names of `module` lack to be those of the whole model."""
     made: dict[int, nn.Parameter] = {}
     state: dict[str, Tensor] = {}

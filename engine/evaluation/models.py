@@ -26,7 +26,7 @@ class Played:
     failure: StarboardError | None
 
 
-class Contestant(Protocol):
+class EvaluatedModel(Protocol):
     name: str
     address: str  # of the endpoint; empty for what plays in this process
 
@@ -47,7 +47,7 @@ class LocalModel:
 
         import torch
 
-        from engine.policies.loading import compute_in, load_model, own_stops
+        from engine.policies.loading import compute_in, load_model, stop_token_ids
         from engine.rollout.context_manager import ContextManager
 
         torch.set_num_threads(config.threads or os.cpu_count() or 1)
@@ -56,7 +56,7 @@ class LocalModel:
         compute_in(self.model, config.optimizer.precision)
         self.wanted_context = config.rollout.max_context_tokens
         self.context_tokens = min(self.wanted_context, self._own_limit())
-        context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(self.model))
+        context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(self.model))
         self.proxy = AgentProxy.of(config.rollout, context, max_context_tokens=self.context_tokens)
 
     def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
