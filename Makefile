@@ -8,7 +8,7 @@ TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link test lint bench screenshots clean setup setup-dev setup-cluster setup-trl
+.PHONY: run link test test-js lint lint-js bench screenshots clean setup setup-dev setup-cluster setup-trl
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -16,15 +16,26 @@ run: setup  ## start everything, print a link that signs you in; Ctrl-C stops ev
 link: setup  ## print a new sign-in link
 	@$(VENV)/python manage.py sign_in_link
 
-test: lint setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+test: lint test-js setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	OMP_NUM_THREADS=1 $(VENV)/python -m pytest $(TOGETHER)
 	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres $(TOGETHER)
 
-lint: setup-dev  ## style, types and borders between the parts
+lint: setup-dev lint-js  ## style, types and borders between the parts
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
+
+lint-js: node_modules/.package-lock.json  ## style and types of the browser's code
+	npx --no-install eslint .
+	npx --no-install tsc --noEmit
+	npx --no-install tsc --noEmit --project tests/js
+
+test-js: node_modules/.package-lock.json  ## unit tests of the browser's code, by node's own runner
+	node --test tests/js/*/*.test.js
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --no-progress
 
 bench: setup-dev setup-cluster setup-trl  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks

@@ -294,8 +294,8 @@ def test_the_checkpoint_that_waits_for_a_fork_is_still_there(page: Page, recorde
     expect(rows.nth(3)).to_contain_text("kept for a rule's fork")
     expect(rows.nth(4)).to_contain_text("removed")
     spared = """async (before) => {
-        const here = document.querySelector('script[type=module][src*="run_page"]').src;
-        const { sparedStep } = await import(new URL("kept_checkpoints.js", here));
+        const here = document.querySelector('script[type=module][src*="run/page"]').src;
+        const { sparedStep } = await import(new URL("retained_checkpoints.js", here));
         const checkpoints = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18].map(step => ({ step }));
         return sparedStep({ checkpoints, keep: 3, forkBefore: before });
     }"""

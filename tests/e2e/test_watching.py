@@ -221,8 +221,8 @@ def told_story(page: Page, steps: list[dict[str, float]], total: int) -> str:
     """What the page's own module says of `steps`."""
     words: str = page.evaluate(
         """async ([metrics, total]) => {
-          const here = document.querySelector('script[type=module][src*="run_page"]').src;
-          const { story } = await import(new URL("format_story.js", here));
+          const here = document.querySelector('script[type=module][src*="run/page"]').src;
+          const { story } = await import(new URL("format_changes.js", here));
           return story(metrics.map((one, place) => ({ step: place + 1, metrics: one })), total);
         }""",
         [steps, total],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from posixpath import normpath
 
 import pytest
 from django.conf import settings
@@ -13,31 +14,31 @@ from webapp.script_modules import modules_of
 SCRIPTS = Path(settings.BASE_DIR) / "static" / "js"
 
 
-def imported_by(script: str) -> set[str]:
+def imported_by(name: str) -> set[str]:
     """By a plain reading of the lines that import or export from another file, which may go over several lines."""
-    code = "\n".join(line for line in script.splitlines() if not line.startswith("//"))
+    lines = (SCRIPTS.parent / name).read_text().splitlines()
+    code = "\n".join(line for line in lines if not line.startswith("//"))
     found = set()
     for statement in code.split(";"):
-        if statement.lstrip().startswith(("import", "export")) and ' from "./' in statement:
-            found.add(statement.rsplit('"', 2)[1].removeprefix("./"))
+        if statement.lstrip().startswith(("import", "export")) and ' from ".' in statement:
+            found.add(normpath(f"{name}/../{statement.rsplit(chr(34), 2)[1]}"))
     return found
 
 
-@pytest.mark.parametrize("name", ["frame.js", "reader.js", "compare.js"])
+@pytest.mark.parametrize("name", ["core/frame.js", "reader/page.js", "compare/page.js"])
 def test_all_that_a_module_imports_is_named_once(name: str) -> None:
     found = modules_of(f"js/{name}")
     assert found[0] == f"js/{name}" and len(found) == len(set(found))
-    scripts = {one: (SCRIPTS.parent / one).read_text() for one in found}
-    assert {f"js/{other}" for script in scripts.values() for other in imported_by(script)} == set(found[1:])
+    assert {imported for one in found for imported in imported_by(one)} == set(found[1:])
 
 
 def test_modules_in_folders_are_named_from_the_static_folder() -> None:
-    assert {"js/run_tabs/all.js", "js/charts.js"} <= set(modules_of("js/run_page.js"))
-    assert all((SCRIPTS.parent / one).is_file() for one in modules_of("js/run_page.js"))
+    assert {"js/run/tabs/index.js", "js/charts/chart.js"} <= set(modules_of("js/run/page.js"))
+    assert all((SCRIPTS.parent / one).is_file() for one in modules_of("js/run/page.js"))
 
 
 def test_a_page_names_the_imports_before_its_module(client: Client) -> None:
     page = client.get("/accounts/login/").content.decode()
     links = [line for line in page.splitlines() if 'rel="modulepreload"' in line]
-    assert len(links) == len(modules_of("js/frame.js")) - 1
-    assert page.index(links[-1].strip()) < page.index('js/frame.js"></script>')
+    assert len(links) == len(modules_of("js/core/frame.js")) - 1
+    assert page.index(links[-1].strip()) < page.index('js/core/frame.js"></script>')

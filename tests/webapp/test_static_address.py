@@ -33,8 +33,8 @@ def test_another_content_name_or_file_is_another_address(files: dict[str, str], 
 
 
 def test_a_browser_keeps_a_file_and_finds_its_neighbours_by_relative_addresses(client: Client) -> None:
-    address = static("js/frame.js")
-    assert address.startswith(settings.STATIC_URL) and address.endswith("/js/frame.js")
+    address = static("js/core/frame.js")
+    assert address.startswith(settings.STATIC_URL) and address.endswith("/js/core/frame.js")
     answer = client.get(address)
     assert answer.status_code == 200 and "max-age=31536000" in answer.headers["Cache-Control"]
-    assert client.get(static("js/dom.js")).status_code == 200
+    assert client.get(static("js/core/dom.js")).status_code == 200

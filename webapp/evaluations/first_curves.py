@@ -1,6 +1,6 @@
 """The curves that a comparison asks for first, as addresses: a browser that is told them need not load scripts to ask.
 
-`static/js/compare_runs.js` asks for these again; another address would be asked for beside it.
+`static/js/compare/compared_runs.js` asks for these again; another address would be asked for beside it.
 """
 
 from __future__ import annotations

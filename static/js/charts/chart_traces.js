@@ -1,0 +1,102 @@
+// What a chart draws: for each metric a faint raw line or the band of what was thinned away, a smoothed line over it,
+// and held-out points with their intervals.
+
+import { at } from "./curves.js";
+import { number } from "../core/format.js";
+import { describe } from "../core/glossary.js";
+import { plain } from "./setting_marks.js";
+import { smooth } from "./smoothing.js";
+import { stepsAsked } from "./step_range.js";
+
+const STEADY = { showlegend: false, hoverinfo: "skip" };
+
+export function tracesOf({ names, colours, curves, view }) {
+  return names.flatMap((name, index) => {
+    const called = describe(name).title;
+    const points = curves.points(name);
+    const sparse = curves.isSparse(name);
+    const x = points.map((point) => at(point, view.axis));
+    const y = points.map((point) => point.y);
+    const colour = colours[index];
+    const banded = points.some((point) => point.low !== undefined);
+    const under = banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
+    return [...under, line(x, y, { points, colour, called, sparse, weight: sparse ? 0 : view.smoothing })];
+  });
+}
+
+function line(x, y, { points, colour, called, sparse, weight }) {
+  return {
+    x,
+    y: smooth(y, weight),
+    customdata: points.map((point) => point.step),
+    text: points.map(words),
+    mode: sparse ? "lines+markers" : "lines",
+    line: { color: colour, width: 1.75 },
+    marker: { size: 5, color: colour },
+    name: plain(called), // for a picture, which has no key beside it
+    hovertemplate: "%{text}<extra></extra>",
+    showlegend: false,
+  };
+}
+
+function faint(x, y, colour) {
+  return { x, y, mode: "lines", line: { color: colour, width: 1 }, opacity: 0.28, ...STEADY };
+}
+
+// from the smallest to the largest value of each stretch of steps
+function band(x, points, colour) {
+  const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
+  return [ribbon(x, low, high, { line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38` })];
+}
+
+/** All between two lines: as one that goes there and back, since Plotly takes its time for each line. A logarithmic
+ * axis has no place for some values, which are left out. */
+export function ribbon(x, low, high, look) {
+  const there = { x: [...x, ...x.toReversed()], y: [...high, ...low.toReversed()] };
+  return { ...there, mode: "lines", fill: "toself", connectgaps: true, ...look, ...STEADY };
+}
+
+// more than one step: those from its first on, in a run that was thinned
+const isStretch = ({ low, first, step }) => low !== undefined && low !== null && first !== step;
+
+/** The steps that a point stands for, as the list of trajectories is asked for them. */
+export function stepsOf(point) {
+  return stepsAsked(isStretch(point) ? point : { step: point.step });
+}
+
+/** What is said of a point: its step and value, or those of the stretch of steps it stands for. */
+export function words(point) {
+  if (!isStretch(point)) return `step ${number(point.step)}: ${number(point.y)}`;
+  return (
+    `steps ${number(point.first)} to ${number(point.step)}: mean ${number(point.y)}, ` +
+    `${number(point.low)} (step ${number(point.lowAt)}) to ${number(point.high)} (step ${number(point.highAt)})`
+  );
+}
+
+export function heldOutTrace(evaluations, { curves, view, colour }) {
+  const points = evaluations.map((one) => {
+    const place = curves.place(one.step) ?? { step: one.step, tokens: 0, seconds: 0, elapsed: 0 };
+    return { ...one, x: at({ ...place, time: one.time }, view.axis), y: one.success };
+  });
+  return {
+    x: points.map((point) => point.x),
+    y: points.map((point) => point.y),
+    customdata: points.map((point) => point.step),
+    text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]`),
+    error_y: {
+      type: "data",
+      symmetric: false,
+      array: points.map((point) => point.high - point.y),
+      arrayminus: points.map((point) => point.y - point.low),
+      color: colour,
+      thickness: 1.2,
+      width: 3,
+    },
+    mode: "markers",
+    name: "held out, 95% interval",
+    cliponaxis: false, // the first lies on the axis
+    marker: { color: colour, size: 6 },
+    hovertemplate: "held-out at step %{customdata}: %{text}<extra></extra>",
+    showlegend: false,
+  };
+}

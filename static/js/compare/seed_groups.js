@@ -1,0 +1,67 @@
+// Runs that differ by nothing but their seed, as one line: the mean with a t interval of 95% over the seeds.
+
+import { smooth } from "../charts/smoothing.js";
+
+const COORDINATES = ["tokens", "seconds", "elapsed"];
+const FEWEST = 3; // seeds; of two the interval is twelve times their spread, and says nothing
+
+/**
+ * The mean of `curves`, each points in order of `step`, where all of them have values: a seed that ended early ends the
+ * line, for the others alone would be another average. `weight` smooths each before; `quantiles[n - 2]` is the 97.5%
+ * quantile of t for n curves. Points have `low` and `high` where there are three curves or more.
+ */
+export function meanOverSeeds(curves, weight, quantiles) {
+  if (!curves.length || curves.some((points) => !points.length)) return [];
+  const from = Math.max(...curves.map((points) => points[0].step));
+  const to = Math.min(...curves.map((points) => points.at(-1).step));
+  const inside = curves.map((points) => points.filter(({ step }) => step >= from && step <= to));
+  const coarsest = inside.reduce((few, points) => (points.length < few.length ? points : few));
+  const aligned = curves.map((points) => along(points, coarsest));
+  const values = aligned.map((points) => points.map((point) => point.y));
+  const smoothed = values.map((one) => smooth(one, weight));
+  return coarsest.map(({ step, time }, i) => {
+    const here = smoothed.map((one) => one[i]);
+    const place = Object.fromEntries(COORDINATES.map((name) => [name, mean(aligned.map((points) => points[i][name]))]));
+    return { step, time, ...place, y: mean(here), seeds: curves.length, ...interval(here, quantiles) };
+  });
+}
+
+function interval(values, quantiles) {
+  if (values.length < FEWEST) return {};
+  const middle = mean(values);
+  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
+  const reach = quantiles[values.length - 2] * Math.sqrt(variance / values.length);
+  return { low: middle - reach, high: middle + reach };
+}
+
+// `points` at the steps of `grid`, all within theirs; between two of them on the straight line.
+function along(points, grid) {
+  let after = 0;
+  return grid.map(({ step }) => {
+    while (points[after].step < step) after += 1;
+    const high = points[after];
+    const low = points[after - 1];
+    if (high.step === step || !low) return high;
+    const share = (step - low.step) / (high.step - low.step);
+    const between = (name) => [name, low[name] + share * (high[name] - low[name])];
+    return Object.fromEntries(["y", ...COORDINATES].map(between));
+  });
+}
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** What the reader looks at: a line for each run, or for each group of seeds where they are drawn as their mean. */
+export function linesOf(runs, view) {
+  const together = view.seeds && view.axis !== "time"; // runs of other days have no common hour
+  const groups = Map.groupBy(runs, (run) => (together && run.group !== null ? `group ${run.group}` : run.id));
+  return [...groups].map(([id, members]) => lineOf(id, members, view));
+}
+
+function lineOf(id, members, view) {
+  const shown = members.filter((run) => !view.hidden.includes(run.id));
+  const [first] = members;
+  const more = members.length - 1;
+  const name = more ? `${first.name} and ${more} more ${more === 1 ? "seed" : "seeds"}` : first.name;
+  const of = members.map((run) => (run.seed === null ? run.name : `${run.name}, seed ${run.seed}`)).join("\n");
+  return { id, name, of, colour: first.colour, members, shown, isMean: more > 0 };
+}

@@ -1,0 +1,100 @@
+// What a chart draws of one line of a comparison: a run as its own page draws it, held-out results with their
+// intervals, or the mean of several seeds with its band.
+
+import { heldOutTrace, ribbon, tracesOf } from "../charts/chart_traces.js";
+import { meanOverSeeds } from "./seed_groups.js";
+import { at } from "../charts/curves.js";
+import { number } from "../core/format.js";
+import { plain } from "../charts/setting_marks.js";
+
+const HELD_OUT = /^eval\/(.+)\/success$/s;
+const STEADY = { showlegend: false, hoverinfo: "skip" };
+const LABEL = { align: "left" };
+
+/** {traces, points}: `points` are those that the line goes through, to be read by the crosshair. */
+export function lineTraces(line, metric, { view, colour, quantiles }) {
+  const name = plain(line.name);
+  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, name });
+  const [run] = line.shown;
+  const evaluations = heldOut(run, metric);
+  if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, name });
+  const { curves } = run;
+  const traces = tracesOf({ names: [metric], colours: [colour], curves, view });
+  const drawn = traces.at(-1);
+  Object.assign(drawn, {
+    name,
+    hoverlabel: LABEL,
+    text: drawn.text.map((words) => `${name}<br>${words}`),
+    customdata: drawn.customdata.map((step) => ({ run: run.id, step })),
+  });
+  return { traces, points: curves.points(metric) };
+}
+
+/** Of a metric `eval/<tag>/success` the evaluations that it stands for. */
+export function heldOut(run, metric) {
+  const tag = HELD_OUT.exec(metric)?.[1];
+  return run.store.evaluations.filter((one) => one.environment === tag);
+}
+
+function heldOutTraces(run, evaluations, { view, colour, name }) {
+  const trace = heldOutTrace(evaluations, { curves: run.curves, view, colour });
+  const said = ({ step }, i) => `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
+  Object.assign(trace, {
+    name,
+    hoverlabel: LABEL,
+    mode: "lines+markers",
+    line: { color: colour, width: 1.25 },
+    text: evaluations.map(said),
+    hovertemplate: "%{text}<extra></extra>",
+    customdata: evaluations.map(({ step }) => ({ run: run.id, step })),
+  });
+  return { traces: [trace], points: pointsOf(run, evaluations) };
+}
+
+const pointsOf = (run, evaluations) =>
+  evaluations.map(({ step, time, success }) => {
+    const place = run.curves.place(step) ?? { step, tokens: 0, seconds: 0, elapsed: 0 };
+    return { ...place, time, y: success };
+  });
+
+function meanTraces(line, metric, { view, colour, quantiles, name }) {
+  const curves = line.shown.map((run) => {
+    const evaluations = heldOut(run, metric);
+    return evaluations.length ? pointsOf(run, evaluations) : run.curves.points(metric);
+  });
+  const sparse = line.shown.some((run) => run.curves.isSparse(metric));
+  const points = meanOverSeeds(curves, sparse ? 0 : view.smoothing, quantiles);
+  const x = points.map((point) => at(point, view.axis));
+  const faint = curves.map((seed) => ({
+    x: seed.map((point) => at(point, view.axis)),
+    y: seed.map((point) => point.y),
+    mode: "lines",
+    line: { color: colour, width: 0.75 },
+    opacity: 0.3,
+    ...STEADY,
+  }));
+  const drawn = {
+    x,
+    y: points.map((point) => point.y),
+    name,
+    hoverlabel: LABEL,
+    text: points.map((point) => `${name}<br>${meanWords(point)}`),
+    mode: sparse ? "lines+markers" : "lines",
+    line: { color: colour, width: 2.25 },
+    marker: { size: 5, color: colour },
+    hovertemplate: "%{text}<extra></extra>",
+    showlegend: false,
+  };
+  return { traces: [...faint, ...band(x, points, colour), drawn], points };
+}
+
+function band(x, points, colour) {
+  if (points[0]?.low === undefined) return [];
+  const [low, high] = [points.map((point) => point.low), points.map((point) => point.high)];
+  return [ribbon(x, low, high, { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` })];
+}
+
+function meanWords({ step, y, low, high, seeds }) {
+  const interval = low === undefined ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
+  return `step ${number(step)}: mean of ${seeds} ${seeds === 1 ? "seed" : "seeds"} ${number(y)}, ${interval}`;
+}

@@ -1,0 +1,175 @@
+// One turn of a trajectory: prompt, thought, actions and their outcome, raw response, tokens, and its numbers.
+
+import { copyBy } from "../core/clipboard.js";
+import { tokenPanel } from "./tokens.js";
+import { html } from "../core/html.js";
+import { showText, visibleString } from "../core/visible_text.js";
+
+const PARSE = {
+  ok: "well formed",
+  no_think: "no thought",
+  no_answer: "no answer",
+  empty_answer: "empty answer",
+  unclosed: "a tag was not closed",
+  text_outside: "text outside the tags",
+  too_many_actions: "more actions than allowed; the rest were ignored",
+  unknown_action: "an action that does not exist",
+  cut_off: "cut off by the token limit",
+  empty_response: "nothing but special tokens",
+};
+const STOPS = {
+  success: "Solved.",
+  terminated: "The environment ended the episode.",
+  max_turns: "No turns were left.",
+  max_actions: "No actions were left.",
+  context_full: "The context was full.",
+  fault: "The environment raised an error.",
+};
+
+const view = { raw: false, openPrompt: false, openResponse: false }; // kept from turn to turn
+
+/** Draws a turn. `tokens` is what the token panel begins with and tells; it returns `{ move, turnRaw }` for keys. */
+export function showTurn(host, record, index, tokens) {
+  const turn = record.turns[index];
+  const panel = tokenPanel(record, turn, tokens);
+  const body = html("div", "turn-body");
+  const raw = html("button", "button", { type: "button", textContent: "Raw", title: "Exact text or its parts (r)" });
+  const turnRaw = () => {
+    view.raw = !view.raw;
+    fill();
+  };
+  function fill() {
+    raw.setAttribute("aria-pressed", String(view.raw));
+    body.replaceChildren(...(view.raw ? rawParts(turn) : parts(turn)));
+  }
+  raw.addEventListener("click", turnRaw);
+  fill();
+  const title = html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` });
+  host.replaceChildren(html("div", "turn-head", {}, title, raw), body, panel);
+  if (index === record.turns.length - 1) host.append(ending(record));
+  panel.open();
+  return { move: panel.move, turnRaw };
+}
+
+function parts(turn) {
+  return [
+    folded("Prompt: exactly what the model saw", turn.prompt, "openPrompt"),
+    section("Thought", textBlock(turn.thought, "The model wrote no thought."), copyButton(turn.thought)),
+    section("Actions", actions(turn)),
+    folded("Response as sampled", turn.response, "openResponse"),
+  ];
+}
+
+function rawParts(turn) {
+  const block = (title, text) => section(title, textBlock(text, "Nothing."), copyButton(text));
+  return [block("Prompt: exactly what the model saw", turn.prompt), block("Response as sampled", turn.response)];
+}
+
+function section(title, body, copy = null) {
+  const heading = html("h3", "turn-part-title", { textContent: title });
+  return html("section", "turn-part", {}, ...[copy, heading, body].filter(Boolean));
+}
+
+function textBlock(text, whenEmpty) {
+  if (!text) return html("p", "muted", { textContent: whenEmpty });
+  const block = html("pre", "model-text");
+  showText(block, text);
+  return block;
+}
+
+/** A part that is drawn when it is first opened: prompts can be long, and most stay closed. */
+function folded(title, text, name) {
+  const details = html("details", "turn-part", { open: view[name] }, html("summary", "", { textContent: title }));
+  const fill = () => {
+    if (!details.open || details.childElementCount > 1) return;
+    details.append(...[copyButton(text), textBlock(text, "Nothing.")].filter(Boolean));
+  };
+  details.addEventListener("toggle", () => {
+    view[name] = details.open;
+    fill();
+  });
+  fill();
+  return details;
+}
+
+function copyButton(text) {
+  if (!text) return null;
+  const copy = html("button", "button turn-copy", { type: "button", textContent: "Copy" });
+  copy.addEventListener("click", () => copyBy(copy, text));
+  return copy;
+}
+
+function actions(turn) {
+  const list = html("ol", "turn-actions");
+  for (const frame of turn.frames) {
+    const outcome = `${frame.effective ? "changed the state" : "nothing changed"}${frame.reward ? `, reward ${signed(frame.reward)}` : ""}`;
+    list.append(
+      html(
+        "li",
+        frame.effective ? "" : "turn-action--idle",
+        {},
+        html("b", "mono", { textContent: visibleString(frame.action) }),
+        html("span", "muted", { textContent: ` ${outcome}` }),
+      ),
+    );
+  }
+  // of an imported turn what the actions led to is not known
+  for (const action of turn.frames.length ? [] : turn.executed)
+    list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));
+  const ignored = turn.parsed.slice(turn.executed.length);
+  if (ignored.length) {
+    list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
+  }
+  const parts = [list];
+  if (!turn.frames.length) {
+    const imported = turn.given ? "What the actions did is not in the file." : "No action was done.";
+    parts.unshift(html("p", "muted", { textContent: imported }));
+  }
+  if (turn.parse !== "ok") {
+    const look = turn.parse === "too_many_actions" ? "muted" : "turn-fault"; // the first ones count as any others
+    parts.unshift(html("p", look, { textContent: `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+  }
+  return html("div", "", {}, ...parts);
+}
+
+function ending(record) {
+  const text = record.fault ? visibleString(record.fault) : (STOPS[record.stop] ?? visibleString(record.stop));
+  return html("p", `turn-ending${record.success ? " turn-ending--solved" : ""}`, { textContent: text });
+}
+
+export function showFacts(host, record, index) {
+  const turn = record.turns[index];
+  const sampled = record.tokens.sampled.slice(turn.response_start, turn.response_end).reduce((sum, mark) => sum + mark, 0);
+  const perplexity = Math.exp(-turn.logprob);
+  const facts = [
+    ["Reward", signed(turn.reward), "Sum of the environment's rewards in this turn."],
+    ["Penalty", signed(turn.penalty), "For a malformed response or an unknown action; not shown to the model."],
+    ["Return to go", signed(turn.return_to_go), "Rewards and penalties of this turn and all later ones."],
+    [
+      "Advantage",
+      signed(turn.advantage),
+      "Mean over the turn's sampled tokens; above 0 the update makes them likelier.",
+    ],
+    ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
+    ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
+    ["Tokens sampled", String(sampled), "Only these are trained on."],
+    ["Tokens given", String(turn.response_start - turn.prompt_start), "Prompt tokens added before this response."],
+    ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
+    [
+      "Group spread",
+      fixed(record.group_std),
+      "Standard deviation of the returns in its group; 0 gives no signal under GRPO.",
+    ],
+    ["Shortest solution", record.optimal_length ?? "–", "Actions, when nothing slips."],
+  ];
+  host.replaceChildren(
+    ...facts.flatMap(([name, value, meaning]) => [
+      html("dt", "muted", { textContent: name, title: meaning }),
+      html("dd", "num", { textContent: visibleString(value), title: meaning }),
+    ]),
+  );
+}
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+const fixed = (value) => (isNumber(value) ? value.toFixed(3) : "–");
+const signed = (value) => (isNumber(value) ? `${value > 0 ? "+" : ""}${value.toFixed(2)}` : "–");

@@ -1,0 +1,99 @@
+// The turn scrubber: a column per turn, with bars of its reward, penalty, return to go, advantage, entropy and
+// log-probability. A row without any value is left out.
+
+import { html, svg } from "../core/html.js";
+
+const WIDTH = 44;
+const HEIGHT = 26;
+const STRIPS = [
+  { name: "reward", label: "reward", value: (turn) => turn.reward },
+  { name: "penalty", label: "penalty", value: (turn) => turn.penalty || null },
+  { name: "to-go", label: "to go", value: (turn) => turn.return_to_go },
+  { name: "advantage", label: "advantage", value: (turn) => turn.advantage },
+  { name: "entropy", label: "entropy", value: (turn) => turn.entropy },
+  { name: "logprob", label: "log-prob.", value: (turn) => turn.logprob },
+];
+
+export function drawStrips(host, record, choose) {
+  const { turns } = record;
+  const dots = html("div", "strip strip-turns", { role: "tablist" });
+  dots.setAttribute("aria-label", "Turns");
+  turns.forEach((turn, index) => {
+    const solved = record.success && index === turns.length - 1;
+    const button = html(
+      "button",
+      `strip-turn${["ok", "too_many_actions"].includes(turn.parse) ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`,
+      {
+        type: "button",
+        textContent: String(index + 1),
+        title: `Turn ${index + 1}`,
+      },
+    );
+    button.setAttribute("role", "tab");
+    button.addEventListener("click", () => choose(index));
+    dots.append(button);
+  });
+  dots.addEventListener("keydown", (event) => turnBy(event, dots, choose));
+  const strips = STRIPS.map((strip) => row(strip, turns)).filter(Boolean);
+  host.replaceChildren(
+    html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: "turn" }), dots),
+    ...strips,
+  );
+}
+
+// ← and → go from turn to turn, as in every list of tabs; elsewhere on the page they lead to other members
+function turnBy(event, dots, choose) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const all = [...dots.children];
+  const next = (all.indexOf(event.target) + step + all.length) % all.length;
+  choose(next);
+  all[next].focus({ preventScroll: true });
+}
+
+export function markStrip(host, current) {
+  host.querySelectorAll(".strip-turn").forEach((button, index) => {
+    button.setAttribute("aria-selected", String(index === current));
+    button.tabIndex = index === current ? 0 : -1;
+  });
+  // sideways only: the page itself stays where the reader left it
+  const middle = 84 + (current + 0.5) * WIDTH;
+  if (middle < host.scrollLeft + WIDTH || middle > host.scrollLeft + host.clientWidth - WIDTH) {
+    host.scrollLeft = middle - host.clientWidth / 2;
+  }
+  host.querySelectorAll(".strip-bar").forEach((bar) => {
+    bar.classList.toggle("strip-bar--current", Number(bar.dataset.turn) === current);
+  });
+}
+
+function row({ name, label, value }, turns) {
+  const values = turns.map(value);
+  if (values.every((one) => typeof one !== "number")) return null;
+  const largest = Math.max(...values.map((one) => Math.abs(one ?? 0)), 1e-9);
+  const [above, below] = [values.some((one) => one > 0), values.some((one) => one < 0)];
+  const signed = above && below;
+  const zero = signed ? HEIGHT / 2 : below ? 1 : HEIGHT - 1;
+  const picture = svg(
+    "svg",
+    { class: `strip strip--${name}`, width: turns.length * WIDTH, height: HEIGHT, role: "img" },
+    svg("title", {}, `${label} by turn: ${values.map((one) => one?.toFixed(2) ?? "–").join(", ")}`),
+    svg("path", { class: "strip-zero", d: `M0 ${zero} H${turns.length * WIDTH}` }),
+  );
+  values.forEach((one, turn) => {
+    const length = (Math.abs(one ?? 0) / largest) * (signed ? HEIGHT / 2 - 1 : HEIGHT - 2);
+    picture.append(
+      svg("rect", {
+        class: `strip-bar${one < 0 ? " strip-bar--below" : ""}`,
+        "data-turn": turn,
+        x: turn * WIDTH + 12,
+        width: WIDTH - 24,
+        y: one < 0 ? zero : zero - length,
+        height: Math.max(length, 0.5),
+        rx: 1.5,
+      }),
+    );
+  });
+  return html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: label }), picture);
+}

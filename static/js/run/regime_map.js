@@ -1,0 +1,246 @@
+// The regime map: how varied thoughts on one prompt are, against how much they depend on it. One dot a diagnosed step.
+
+import { element, svg } from "../core/dom.js";
+import { number } from "../core/format.js";
+import { ticks, words } from "../charts/small_chart.js";
+
+const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
+const TRAIL = 12;
+const MANY = 600; // readings: of more, those that lie on another's dot have none
+const CELL = 4; // pixels
+const FALLING_APART = 1.5; // times the start: ours, after independent logs of RAGEN's runs
+const FORMAT_BREAKS = 0.9;
+
+export const REGIMES = {
+  diverse: { word: "Diverse reasoning", what: "varied thoughts that fit their own prompt" },
+  template: { word: "Template collapse", what: "varied words that hardly depend on the prompt" },
+  compressed: { word: "Compressed reasoning", what: "few words, and they still fit their own prompt" },
+  low: { word: "Low-entropy collapse", what: "one fixed thought for every prompt" },
+  apart: { word: "Falling apart", what: "thoughts far more varied than at the start" },
+};
+
+// What each reading is: {step, h, mi, valid, samples, prompts, ceiling, nats, retrieval, chance}. `per` is thought or token.
+export function readings(steps, per) {
+  const name = per === "token" ? "collapse/conditional_entropy_token" : "collapse/conditional_entropy";
+  return steps
+    .filter(({ metrics }) => metrics["collapse/mi_ratio"] !== undefined && metrics[name] !== undefined)
+    .map(({ step, metrics }) => ({
+      step,
+      h: metrics[name],
+      mi: metrics["collapse/mi_ratio"],
+      nats: metrics["collapse/mi_sequence"],
+      ceiling: metrics["collapse/mi_ceiling"],
+      valid: metrics["collapse/valid_thought_rate"],
+      samples: metrics["collapse/samples"],
+      prompts: metrics["collapse/prompts"],
+      retrieval: metrics["collapse/retrieval_above_chance"],
+      chance: metrics["collapse/retrieval_chance"],
+    }));
+}
+
+// Where the regimes end, from the run's own start: {h, mi, apart, valid, over}. `rule` has limit, holding_limit,
+// baseline and floor of the run's rule against template collapse.
+export function bordersOf(found, rule) {
+  const start = found.slice(0, Math.max(1, rule.baseline));
+  const mean = (name) => start.reduce((sum, one) => sum + one[name], 0) / start.length;
+  if (!start.length) return null;
+  return {
+    h: rule.holding_limit * mean("h"),
+    mi: rule.limit * Math.max(mean("mi"), rule.floor),
+    apart: FALLING_APART * mean("h"),
+    valid: start.some((one) => one.valid === undefined) ? null : FORMAT_BREAKS * mean("valid"),
+    over: start.length,
+    startH: mean("h"),
+    startMi: mean("mi"),
+  };
+}
+
+export function regimeOf({ h, mi }, borders) {
+  if (h > borders.apart) return "apart";
+  if (mi >= borders.mi) return h >= borders.h ? "diverse" : "compressed";
+  return h >= borders.h ? "template" : "low";
+}
+
+export const formatBreaks = (one, borders) => borders.valid !== null && one.valid < borders.valid;
+
+// The name of an area where there is room for it, or its first word; the key below the map names all of them.
+function labelled(name, left, right, top) {
+  const fits = [name, name.split(" ")[0]].find((one) => right - left > 14 + 7.2 * one.length);
+  return fits ? [words("regime-label", left + 8, top + 18, fits)] : [];
+}
+
+export function regimeKey() {
+  const rows = Object.entries(REGIMES).map(([key, { word, what }]) =>
+    element(
+      "li",
+      {},
+      swatchOf("rect", `regime regime--${key}`),
+      element("span", {}, element("b", {}, word), ` ${what}`),
+    ),
+  );
+  return element(
+    "ul",
+    { class: "regime-key" },
+    ...rows,
+    element(
+      "li",
+      {},
+      swatchOf("diamond", "regime-dot regime-dot--broken"),
+      element("span", {}, element("b", {}, "Format breaking"), " fewer turns with a thought, in any regime"),
+    ),
+  );
+}
+
+function swatchOf(shape, name) {
+  const drawn =
+    shape === "rect"
+      ? { x: 0, y: 0, width: 12, height: 12, rx: 3 }
+      : { x: 2.5, y: 2.5, width: 7, height: 7, transform: "rotate(45 6 6)" };
+  return svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { class: name, ...drawn }));
+}
+
+export class RegimeMap {
+  constructor(onStep) {
+    this.onStep = onStep;
+    this.root = element("div", { class: "regime-map" });
+    new ResizeObserver(() => {
+      if (this.shown && this.root.clientWidth !== this.width) this.draw(this.shown);
+    }).observe(this.root);
+  }
+
+  // {found, borders, step, unit}
+  draw(shown) {
+    this.shown = shown;
+    this.width = this.root.clientWidth || 480;
+    this.height = Math.round(Math.min(420, Math.max(300, this.width * 0.62)));
+    const { found, borders } = shown;
+    const widest = Math.max(borders.apart * 1.08, ...found.map((one) => one.h * 1.05));
+    const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));
+    const room = { x: this.width - MARGIN.left - MARGIN.right, y: this.height - MARGIN.top - MARGIN.bottom };
+    this.x = (h) => MARGIN.left + (room.x * h) / widest;
+    this.y = (mi) => MARGIN.top + room.y * (1 - (mi - lowest) / (1.03 - lowest));
+    this.extent = { widest, lowest, highest: 1.03 };
+    this.root.replaceChildren(
+      svg(
+        "svg",
+        { width: this.width, height: this.height, role: "img", "aria-label": this.inWords(shown) },
+        ...this.areas(borders),
+        ...this.axes(shown.unit),
+        ...this.trail(shown),
+        ...this.dots(shown),
+      ),
+    );
+  }
+
+  inWords({ found, borders, step }) {
+    const at = found.findLast((one) => one.step <= step);
+    return at ? `Regime map: at step ${at.step} ${REGIMES[regimeOf(at, borders)].word}` : "Regime map without readings";
+  }
+
+  areas({ h, mi, apart }) {
+    const { widest, lowest, highest } = this.extent;
+    const area = (key, [x0, x1], [y0, y1]) => {
+      const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)];
+      const rect = svg("rect", {
+        class: `regime regime--${key}`,
+        x: left,
+        y: top,
+        width: Math.max(0, right - left),
+        height: Math.max(0, bottom - top),
+      });
+      rect.append(svg("title", {}, document.createTextNode(`${REGIMES[key].word}: ${REGIMES[key].what}`)));
+      return [rect, ...labelled(REGIMES[key].word, left, right, top)];
+    };
+    return [
+      ...area("compressed", [0, h], [mi, highest]),
+      ...area("diverse", [h, apart], [mi, highest]),
+      ...area("low", [0, h], [lowest, mi]),
+      ...area("template", [h, apart], [lowest, mi]),
+      ...area("apart", [apart, widest], [lowest, highest]),
+    ];
+  }
+
+  axes(unit) {
+    const bottom = this.height - MARGIN.bottom;
+    const right = this.width - MARGIN.right;
+    const across = ticks(0, this.extent.widest, Math.max(3, Math.floor(this.width / 110)));
+    return [
+      ...across.map((value) => words("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
+      ...[0, 0.25, 0.5, 0.75, 1].map((value) =>
+        words("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
+      ),
+      svg("line", { class: "regime-zero", x1: MARGIN.left, x2: right, y1: this.y(0), y2: this.y(0) }),
+      words("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
+      svg(
+        "text",
+        { class: "regime-axis", transform: `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)` },
+        document.createTextNode("mutual information / ln N"),
+      ),
+    ];
+  }
+
+  trail({ found, step }) {
+    const past = found.filter((one) => one.step <= step).slice(-TRAIL - 1);
+    return past.slice(1).map((one, index) =>
+      svg("line", {
+        class: "regime-trail",
+        x1: this.x(past[index].h),
+        y1: this.y(past[index].mi),
+        x2: this.x(one.h),
+        y2: this.y(one.mi),
+        "stroke-opacity": (0.12 + (0.68 * (index + 1)) / (past.length - 1)).toFixed(2),
+      }),
+    );
+  }
+
+  dots({ found, borders, step }) {
+    const now = found.findLastIndex((one) => one.step <= step);
+    const shown = found.length > MANY ? this.seen(found, now) : found.map((_, index) => index);
+    const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], borders, index - now));
+    if (now < 0) return drawn;
+    const at = found[now];
+    const left = this.x(at.h) > this.width - 90;
+    drawn.push(
+      this.dot(at, borders, 0),
+      words(
+        `regime-now${left ? " regime-now--left" : ""}`,
+        this.x(at.h) + (left ? -11 : 11),
+        this.y(at.mi) - 7,
+        `step ${at.step}`,
+      ),
+    );
+    return drawn;
+  }
+
+  // Places of the readings that can be told apart: the newest on each spot, and those of the trail.
+  seen(found, now) {
+    const spots = new Map();
+    found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
+    const trail = [...found.keys()].filter((index) => index <= now && index > now - TRAIL);
+    return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
+  }
+
+  // `age` is 0 for the step that is looked at, below before it, above after it
+  dot(one, borders, age) {
+    const kind = age === 0 ? "now" : age > 0 ? "later" : "past";
+    const opacity = age < 0 ? Math.max(0.16, 0.85 + age * 0.06).toFixed(2) : 1;
+    const broken = formatBreaks(one, borders);
+    const [x, y, r] = [this.x(one.h), this.y(one.mi), age === 0 ? 6.5 : age > 0 ? 2.5 : 4];
+    const shape = broken
+      ? svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, transform: `rotate(45 ${x} ${y})` })
+      : svg("circle", { cx: x, cy: y, r });
+    shape.setAttribute("class", `regime-dot regime-dot--${kind}${broken ? " regime-dot--broken" : ""}`);
+    shape.setAttribute("fill-opacity", opacity);
+    shape.append(
+      svg(
+        "title",
+        {},
+        document.createTextNode(
+          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${REGIMES[regimeOf(one, borders)].word}`,
+        ),
+      ),
+    );
+    shape.addEventListener("click", () => this.onStep(one.step));
+    return shape;
+  }
+}

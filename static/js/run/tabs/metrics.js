@@ -1,0 +1,108 @@
+// Every metric of the run, found by a pattern. However many there are, only the charts in view are drawn.
+
+import { ChartGrid } from "../../charts/chart_grid.js";
+import { element } from "../../core/dom.js";
+import { describe } from "../../core/glossary.js";
+
+const PAUSE = 120; // milliseconds of typing
+
+export class MetricsTab {
+  constructor(panels, sections) {
+    this.panels = panels;
+    this.sections = sections; // [{key, title}] in the order of the page
+    this.input = document.getElementById("metric-filter");
+    this.count = document.getElementById("metric-count");
+    this.slots = new Map(); // metric -> chart
+    this.grid = null;
+    this.input.value = new URL(location.href).searchParams.get("metrics") ?? "";
+    this.input.addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.filter(), PAUSE);
+    });
+  }
+
+  async draw({ store, view }) {
+    if (this.seen !== store.keys.size) this.arrange(store.keys);
+    await this.grid.draw({ store, view });
+  }
+
+  // The charts of metrics that are new are made; all stand by section and name.
+  arrange(keys) {
+    this.seen = keys.size;
+    const target = document.getElementById("charts-metrics");
+    const set = this.panels.add("metrics", target, []);
+    this.grid = set.grid;
+    const order = this.sections.map((section) => section.key);
+    const rank = (name) => order.indexOf(describe(name).section) >>> 0;
+    const names = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    this.slots = new Map(names.map((name) => [name, new Slot(name, this.panels)]));
+    this.grid.append(...this.slots.values());
+    this.filter();
+  }
+
+  filter() {
+    const text = this.input.value.trim();
+    const address = new URL(location.href);
+    if (text) address.searchParams.set("metrics", text);
+    else address.searchParams.delete("metrics");
+    history.replaceState(null, "", address);
+    const { pattern, problem } = patternOf(text);
+    this.input.setAttribute("aria-invalid", String(Boolean(problem)));
+    let shown = 0;
+    for (const [name, slot] of this.slots) {
+      slot.panel.hidden = !pattern.test(name) && !pattern.test(describe(name).title);
+      if (!slot.panel.hidden) shown += 1;
+    }
+    this.count.textContent = problem
+      ? `${problem} It is looked for as it stands.`
+      : `${shown} of ${this.slots.size} metrics`;
+    this.panels.host.onNear();
+  }
+}
+
+// A place for a chart, which is made when it first comes into view.
+class Slot {
+  constructor(name, panels) {
+    this.spec = { names: [name] };
+    this.panels = panels;
+    this.panel = element("div", { class: "chart-slot", "data-metric-name": name });
+  }
+
+  prepare() {
+    this.chart ??= this.make();
+  }
+
+  make() {
+    const chart = this.panels.chart({ title: "", names: this.spec.names });
+    this.panel.append(chart.panel);
+    return chart;
+  }
+
+  measure() {
+    this.chart.measure();
+  }
+
+  async draw(page) {
+    this.prepare(); // it may have left and come back since
+    await this.chart.draw(page);
+  }
+
+  mark(place) {
+    this.chart?.mark(place);
+  }
+
+  unmount() {
+    this.chart?.unmount();
+    this.chart = null;
+    this.panel.replaceChildren();
+  }
+}
+
+function patternOf(text) {
+  try {
+    return { pattern: new RegExp(text, "i"), problem: "" };
+  } catch {
+    const plain = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return { pattern: new RegExp(plain, "i"), problem: "This is no regular expression." };
+  }
+}

@@ -1,0 +1,143 @@
+// The Rollouts tab: the form of responses as a story of its own, then every curve of rollouts, rewards and environments.
+
+import { stepsShown } from "../../charts/step_window.js";
+import { element } from "../../core/dom.js";
+import { number, percent } from "../../core/format.js";
+import { caseWord, changes, how, story } from "../format_changes.js";
+import { label } from "../../core/glossary.js";
+import { refill } from "../../lists/refresh_rows.js";
+import { SmallLines } from "../../charts/small_chart.js";
+import { StepScrubber } from "../step_scrubber.js";
+import { stepsAsked, stepsInWords } from "../../charts/step_range.js";
+import { showText } from "../../core/visible_text.js";
+
+const LINES = 8; // different colours
+
+export class RolloutsTab {
+  constructor(panels, addresses, facts, view) {
+    Object.assign(this, { panels, addresses, facts });
+    const place = (name) => document.getElementById(`rollouts-${name}`);
+    const choose = (step) => this.scrubber.chooseNear(step);
+    this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
+    place("scrubber").append(this.scrubber.root);
+    Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
+    this.how = place("how");
+    const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
+    this.length = chart(label("rollout/response_tokens"), {});
+    this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
+    this.parse = chart("Parse failures by reason, share of responses", {
+      show: percent,
+      whyEmpty: "No response has been malformed so far.",
+    });
+    this.invalid = chart("Unknown actions, share of responses", { show: percent });
+    this.turns = chart("Share of turns used", { high: 1, show: percent });
+    place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
+  }
+
+  redraw() {
+    if (this.page) this.draw(this.page);
+  }
+
+  async draw(page) {
+    this.page = page;
+    const { store, view, state } = page;
+    this.scrubber.offer(store.everyStep);
+    this.tell(store.steps, state.total_steps);
+    this.drawCurves(store, view);
+    const step = this.scrubber.step;
+    this.read.href = `${this.addresses.trajectories}${step === null ? "" : `?step=${step}`}`;
+    this.read.textContent = step === null ? "Trajectories" : `Read the trajectories of step ${step}`;
+    await this.panels.draw("rollouts", store, view, this.scrubber.step);
+  }
+
+  tell(steps, total) {
+    this.how.textContent = how(total, steps);
+    this.said.textContent = story(steps, total);
+    const signs = changes(steps, total).map((one) => this.sign(one));
+    refill(this.signs, signs, (one) => one.dataset.sign);
+  }
+
+  sign({ key, says, step, first, from, to, now, still, worst }) {
+    const began = { step, first };
+    const button = element("button", { class: "button button--small", type: "button" }, stepsInWords(began));
+    button.addEventListener("click", () => this.scrubber.choose(step));
+    const since = still ? `now ${now}` : `since back at ${now}`;
+    const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
+    return element(
+      "li",
+      { class: still ? "is-still" : "", "data-sign": key },
+      button,
+      element("strong", {}, says),
+      element("span", { class: "num" }, detail),
+      element(
+        "a",
+        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsAsked(began)}` },
+        "Read",
+        element("span", { class: "visually-hidden" }, ` the trajectories of ${stepsInWords(began)}`),
+      ),
+    );
+  }
+
+  drawCurves(store, view) {
+    const shown = { domain: stepsShown(store, view), mark: this.scrubber.step };
+    const of = (name, called, kind) => ({
+      name: called,
+      kind,
+      points: store.points(name),
+    });
+    const limits = [...new Set(this.facts.environments.map((one) => one.maxResponseTokens))];
+    const length = [
+      of("rollout/response_tokens", "mean", "line-1"),
+      of("rollout/response_tokens_p95", "95th percentile", "line-2"),
+    ];
+    // the limit as a line where responses come near it; elsewhere it would flatten the rest
+    const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
+    if (limits.length === 1 && near)
+      length.push({
+        name: "limit",
+        kind: "line-limit",
+        points: shown.domain.map((step) => ({ step, y: limits[0] })),
+        dots: false,
+      });
+    this.length.draw({ ...shown, series: length });
+    this.cut.draw({
+      ...shown,
+      series: [of("rollout/cut_off_rate", `at ${limits.map((one) => number(one)).join(" or ")} tokens`, "line-1")],
+    });
+    this.parse.draw({ ...shown, series: this.failures(store, of) });
+    this.invalid.draw({
+      ...shown,
+      series: this.byEnvironment("invalid_action_rate", "rollout/invalid_action_rate", of, store),
+    });
+    this.turns.draw({
+      ...shown,
+      series: this.byEnvironment("turns_used", null, of, store),
+      whyEmpty: "This run's engine did not measure it.",
+    });
+  }
+
+  // Reasons that ever occurred, the most frequent first.
+  failures(store, of) {
+    const names = [...store.keys].filter(
+      (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
+    );
+    const total = (name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+    return names
+      .map((name) => [name, total(name)])
+      .filter(([, sum]) => sum > 0)
+      .sort(([, one], [, other]) => other - one)
+      .slice(0, LINES)
+      .map(([name], place) => of(name, caseWord(name.split("/")[2]), `line-${place + 1}`));
+  }
+
+  // A line for each environment; of runs from before that was measured, one for all.
+  byEnvironment(measure, together, of, store) {
+    const known = this.facts.environments.filter(({ tag }) => store.keys.has(`env/${tag}/${measure}`));
+    if (!known.length) return together ? [of(together, "all environments", "line-1")] : [];
+    return known.slice(0, LINES).map(({ tag }, place) => {
+      const called = element("span", {});
+      showText(called, tag);
+      return { ...of(`env/${tag}/${measure}`, "", `line-${place + 1}`), name: called };
+    });
+  }
+}
