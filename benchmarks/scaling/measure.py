@@ -32,7 +32,7 @@ from benchmarks.scaling.phases import PROMPT, PROMPTS, THOUGHT, THOUGHTS
 from benchmarks.scaling.shapes import model_at
 from benchmarks.scaling.steps import Step
 from engine.cluster.ray_backend import RayBackend
-from engine.cluster.voice import Voice
+from engine.cluster.reporting import RunReporter
 from engine.config import RunConfig, build_config
 from engine.diagnostics.cross_scores import Pairs
 from engine.rollout.agent_proxy import AgentProxy
@@ -116,7 +116,7 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
     """Of points that differ in what is played alone."""
     first = points[0]
     config = config_of(first, model_at(first.shape, scratch))
-    backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=warned))
+    backend, _ = RayBackend.open(config, None, scratch, RunReporter(status=ignored, warn=warned))
     try:
         for point in points:
             config = config_of(point, config.model.path)
@@ -147,7 +147,7 @@ def one_step(
     batch = clock.time("collation", lambda: gathered(trajectories))
     # the backend leaves scoring out where the sampler computes what the learner does; others need it
     clock.time("scoring", lambda: backend._of_learners("Scoring", "score", batch))
-    clock.time("learning", lambda: backend.learn(batch, step=1 + repeat, scale=1.0))
+    clock.time("learning", lambda: backend.update(batch, step=1 + repeat, scale=1.0))
     clock.time("sync", backend.sync)
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
     place = scratch / "capture.jsonl.zst"
@@ -228,7 +228,7 @@ class Scripted:
     def release(self, row: int) -> None:
         """It remembers nothing."""
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
+    def advance(self, *, block: bool = True) -> list[Response]:
         asked, self.asked = self.asked, []
         return [
             Response(row=row, ids=[20] * most, logprobs=[-1.0] * most, entropies=[1.0] * most, ended=False)

@@ -113,7 +113,7 @@ class ClusterConfig(Section):
                 f"weight_transfer: {way} does not go with the {self.placement} placement: {why}. Use {fit}."
             )
 
-    def way_of_weights(self, *, gpus: bool) -> Literal["object_store", "nccl", "ipc"]:
+    def resolve_weight_transfer(self, *, gpus: bool) -> Literal["object_store", "nccl", "ipc"]:
         """What `weight_transfer` comes to on a cluster with or without GPUs; `ValueError` where it cannot be done."""
         if self.weight_transfer != "auto":
             if self.weight_transfer != "object_store" and not gpus:

@@ -158,8 +158,8 @@ class Stopwatch:
     def restart(self, row: int) -> None:
         self.sampler.restart(row)
 
-    def advance(self, *, patient: bool = True) -> list[Response] | None:
-        return self.sampler.advance(patient=patient)
+    def advance(self, *, block: bool = True) -> list[Response] | None:
+        return self.sampler.advance(block=block)
 
     def release(self, row: int) -> None:
         self.ended[row] = time.monotonic()

@@ -33,8 +33,8 @@ class Tokenizer(Protocol):
 class ContextManager:
     """Turns prompts into the ids that are appended to a trajectory, and response ids into text.
 
-    `turn_end` is the token that the template closes a response with. A response is over at any of `stop_ids`: that one, the
-    tokenizer's end of a text, and `stops`, the model's own.
+    `turn_end` is the token that the template closes a response with. A response is over at any of `stop_ids`: that one,
+    the tokenizer's end of a text, and `stops`, the model's own.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
@@ -68,7 +68,7 @@ class ContextManager:
             ids = ids[:-1]
         return self.opener + self.text(ids)
 
-    def says_nothing(self, ids: list[int]) -> bool:
+    def is_blank(self, ids: list[int]) -> bool:
         """Whether a response is empty: no token at all, or special tokens and blanks alone."""
         return not self.tokenizer.decode(ids, skip_special_tokens=True).strip()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
 
@@ -70,3 +71,14 @@ class EnvStateManager:
         return EpisodeSpec(
             environment=environment, group=group, member=member, seed=seed, chance_seed=chance_seed(seed, member)
         )
+
+
+def partition_by_group(specs: Sequence[EpisodeSpec], count: int) -> list[list[EpisodeSpec]]:
+    """`specs` in order in at most `count` partitions of whole groups, which differ by at most one group; none is empty.
+
+    Groups stay whole because their members share a prompt, which the sampler caches.
+    """
+    groups = [list(members) for _, members in groupby(specs, key=lambda spec: spec.group)]
+    parts = min(count, len(groups))
+    bounds = [index * len(groups) // parts for index in range(parts + 1)]
+    return [[spec for group in groups[begin:end] for spec in group] for begin, end in pairwise(bounds)]

@@ -63,24 +63,24 @@ def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner
 
 
 def save_sharded(
-    directory: Path, tokenizer: Any, learner: Learner, progress: Progress, *, mold: LanguageModel | None = None
+    directory: Path, tokenizer: Any, learner: Learner, progress: Progress, *, export_model: LanguageModel | None = None
 ) -> Path:
     """The same of a model in shards. All learners call it and the first one writes; none has more of it whole at a time
-    than a file takes. `mold` is a whole model that the first pours it into, for one whose files are not by the names of
-    its weights."""
+    than a file takes. `export_model` is a whole model that the first pours it into, for one whose files are not by the
+    names of its weights."""
     model, config = learner.model, learner.config
     first = learner.share.rank == 0
     with _new(directory, tokenizer, config, progress) if first else nullcontext() as part:
         state = whole_state(model)
-        if mold is not None and part is not None:
-            places = mold.state_dict()
+        if export_model is not None and part is not None:
+            places = export_model.state_dict()
             for name, weight in state:
                 places[name].copy_(weight)
-            mold.save_pretrained(part / "model")
+            export_model.save_pretrained(part / "model")
         else:
             write_tensors(part and part / "model", "model", state)
         adapter = adapter_state(model, whole)
-        if part is not None and mold is None:
+        if part is not None and export_model is None:
             model.config.save_pretrained(part / "model")
             model.generation_config.save_pretrained(part / "model")
         if part is not None and adapter:
@@ -152,15 +152,15 @@ def load_learner(
     *,
     device: str,
     share: Share | None = None,
-    tell: Callable[[str], None] = log.warning,
+    warn: Callable[[str], None] = log.warning,
 ) -> tuple[Any, Learner, Progress]:
     """Tokenizer, learner (and its model) and progress: from the checkpoint `found`, else from `config.model`.
 
-    One of several learners reads its own part of the model; `tell` hears why, where it has to load it whole.
+    One of several learners reads its own part of the model; `warn` gets the reason, where it has to load it whole.
     """
     if found is not None:
         require_same_settings(found, weight_settings(config))
-    load = partial(_load_hollow, tell=tell) if share is not None and share.size > 1 else load_policy
+    load = partial(_load_hollow, warn=warn) if share is not None and share.size > 1 else load_policy
     model, tokenizer = load(config, found, device=device)
     start = None
     pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
@@ -183,14 +183,14 @@ def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[
 
 
 def _load_hollow(
-    config: RunConfig, found: Path | None, *, device: str, tell: Callable[[str], None]
+    config: RunConfig, found: Path | None, *, device: str, warn: Callable[[str], None]
 ) -> tuple[LanguageModel, Any]:
     """The same without weights, which are filled in once it is in shards."""
     path, adapter = _model_of(config, found)
     try:
         return meta_model(path, device=device, lora=config.model.lora, adapter=adapter), load_tokenizer(path)
     except NeedsWholeLoad as why:
-        tell(f"each learner loads {path} whole before it is sharded, since {why}")
+        warn(f"each learner loads {path} whole before it is sharded, since {why}")
         return load_policy(config, found, device=device)
 
 
@@ -213,7 +213,7 @@ def restore(path: Path, learner: Learner) -> Progress:
         ) from error
 
 
-def adopt(path: Path, learner: Learner) -> None:
+def warm_start(path: Path, learner: Learner) -> None:
     """The optimiser's state of another run's checkpoint, and its critic if both have one, under the learner's own
     settings. The learner's weights are that checkpoint's already."""
     mine = learner.state_dict()

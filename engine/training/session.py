@@ -1,4 +1,4 @@
-"""One attempt at a run, from its run directory to its last event: load, resume, train, and say how it ended."""
+"""One attempt at a run, from its run directory to its last event: load, resume, train, and report how it ended."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
 def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks: list[Sink] | None = None) -> int:
     """Trains in `run_directory`; returns the exit status.
 
-    0: the run did what was asked. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT came, a checkpoint
-    was written and `resume` goes on from it.
+    0: the run completed or was stopped as requested. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT
+    was received, a checkpoint was written, and `resume` continues from it.
     """
     attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
     epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
@@ -59,11 +59,11 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
-        except StopRequested:  # the trainer ends itself; this is a backend that waited for its turn on a cluster
+        except StopRequested:  # the trainer handles its own; this one came while the backend waited for a cluster
             step = int(progress()["step"])
-            events.emit("run_finished", step=step, outcome="stopped", reason="Stopped before it had loaded.")
+            events.emit("run_finished", step=step, outcome="stopped", reason="Stopped before the model was loaded.")
             return EXIT_DONE
-        except (Exception, SystemExit) as error:  # an environment may exit, and that is no end without a word
+        except (Exception, SystemExit) as error:  # an environment may call sys.exit, which must be reported too
             step = int(progress()["step"])
             events.emit("run_failed", step=step, **_failure(error))
             return EXIT_FAILED
@@ -73,7 +73,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
-    """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
+    """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
     refuse_impossible(config)
     torch.manual_seed(config.seed)
     found = checkpoint.newest_good(directory.checkpoints) if resume else None
@@ -83,12 +83,12 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     start, name = pin_start(config, directory.path), config.model.path
     if start is not None and found is None and not checkpoint.is_good(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
-    begun = begun_at(config, start)
-    config = with_changes(begun, checkpoint.changed_settings(found))
+    initial = begun_at(config, start)
+    config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None and adopted:
-        backend.adopt(start)
+        backend.warm_start(start)
     events.emit(
         "run_started",
         step=progress.step,
@@ -102,7 +102,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         trainable_parameters=backend.trainable_parameters,
         versions=_versions(),
     )
-    return Trainer(begun, directory, events, control, backend, progress)
+    return Trainer(initial, directory, events, control, backend, progress)
 
 
 def open_local(
@@ -114,26 +114,25 @@ def open_local(
 def open_ray(
     config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
 ) -> tuple[Backend, Progress]:
-    """Tells what it waits for as details of the phase, and what it mended as alerts."""
-    from engine.cluster.checks import refuse_what_cannot_work
-    from engine.cluster.freeing import Freed
+    """Reports what it waits for as details of the phase, and failures it recovered from as alerts."""
+    from engine.cluster.checks import require_feasible
     from engine.cluster.ray_backend import RayBackend
-    from engine.cluster.voice import Voice
+    from engine.cluster.reporting import ReleaseReport, RunReporter
 
-    refuse_what_cannot_work(config)
+    require_feasible(config)
 
-    def tell(detail: str) -> None:
+    def status(detail: str) -> None:
         events.emit("phase_changed", step=0, phase="loading", detail=detail)
 
     def warn(message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
         fields = {"rule": MACHINES, "severity": "warn", "metric": metric, "value": value}
         events.emit("alert_raised", step=events.step, message=message, **fields)
 
-    def told(freed: Freed) -> None:
-        events.emit("machines_freed", step=events.step, account=freed.in_words(), proven=freed.proven)
+    def released(report: ReleaseReport) -> None:
+        events.emit("machines_freed", step=events.step, account=report.describe(), proven=report.confirmed)
 
-    voice = Voice(tell=tell, warn=warn, freed=told, check_cancelled=control.check_cancelled)
-    return RayBackend.open(config, found, directory.path.resolve(), voice)
+    reporter = RunReporter(status=status, warn=warn, released=released, check_cancelled=control.check_cancelled)
+    return RayBackend.open(config, found, directory.path.resolve(), reporter)
 
 
 BACKENDS = {"local": open_local, "ray": open_ray}

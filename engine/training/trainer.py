@@ -49,20 +49,20 @@ PHASE = "starboard/"  # before a phase's name in traces of torch's profiler
 class Trainer:
     """One attempt at a run: from `progress.step` to `config.steps`.
 
-    `begun` is the configuration that the run began with; what `progress` knows of changed settings is added to it.
+    `initial` is the configuration the run started with; the changed settings in `progress` are applied to it.
     """
 
     def __init__(
         self,
-        begun: RunConfig,
+        initial: RunConfig,
         directory: RunDirectory,
         events: EventLog,
         control: Control,
         backend: Backend,
         progress: Progress,
     ) -> None:
-        config = with_changes(begun, progress.settings.get("changes", {}))
-        self.begun, self.config = begun, config
+        config = with_changes(initial, progress.settings.get("changes", {}))
+        self.initial, self.config = initial, config
         self.directory, self.events, self.control = directory, events, control
         self.backend, self.progress = backend, progress
         self.phase = "loading"
@@ -82,9 +82,9 @@ class Trainer:
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
-        self.rollouts: Rollouts = Synchronous(backend, self._roll)
+        self.rollouts: Rollouts = Synchronous(backend, self._roll_out)
         if config.backend == "ray" and config.cluster.overlap:
-            self.rollouts = OneStepAhead(backend, self._roll, last=config.steps)
+            self.rollouts = OneStepAhead(backend, self._roll_out, last=config.steps)
 
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
@@ -153,9 +153,9 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
-                advantages, learned = self.backend.learn(batch.rows(rows), step=step, scale=kept.scale)
+                advantages, learned = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
                 metrics |= learned
-                self.rollouts.learned()
+                self.rollouts.policy_updated()
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
@@ -173,11 +173,11 @@ class Trainer:
         self.recorder.tell(recording, self.events)
         self._detect(step, metrics)
 
-    def _roll(self, step: int) -> StepRollout:
-        return roll_out_step(self.backend, self.manager, self.config, step, check_cancelled=self._check)
+    def _roll_out(self, step: int) -> StepRollout:
+        return roll_out_step(self.backend, self.manager, self.config, step, check_cancelled=self._check_cancelled)
 
-    def _check(self) -> None:
-        self.rollouts.check()
+    def _check_cancelled(self) -> None:
+        self.rollouts.check_cancelled()
         self.control.check_cancelled()
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
@@ -264,14 +264,14 @@ class Trainer:
         """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
         before = self.config
         try:
-            after, refused = with_changes(self.begun, requested.changes), ""
+            after, refused = with_changes(self.initial, requested.changes), ""
         except ConfigError as error:
             after, refused = before, str(error)
         held = self.progress.settings.get("changes", {}) if refused else requested.changes
         self.progress.settings = {"revision": requested.revision, "changes": held}
         changes = differences(before, after)
         if changes:
-            self.backend.change(after)
+            self.backend.set_config(after)
             self.config = after
             self.detectors = self.detectors.under(after.detectors)
         if changes or refused:

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from engine.cluster.checks import look_at, this_machine
+from engine.cluster.checks import check_cluster, this_machine
 from engine.config import DetectorsConfig, RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
@@ -88,7 +88,7 @@ def draft(
 
 
 def _look_at_cluster(made: Draft, config: RunConfig) -> None:
-    found = look_at(config, this_machine())
+    found = check_cluster(config, this_machine())
     made.errors = {**found.problems, **made.errors}
     made.warnings += found.warnings
     made.memory = found.memory.sentences() if found.memory else [f"Memory cannot be estimated. {found.unknown}"]

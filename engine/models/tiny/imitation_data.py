@@ -16,9 +16,8 @@ from engine.models.tiny.thoughts import THINKERS
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_crew import OwnThread
+from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
 from engine.rollout.episode import Episode
-from engine.rollout.stage import Stage
 from engine.rollout.types import Response, Trajectory
 
 RANDOM_SHARE = 0.4
@@ -71,27 +70,27 @@ MIX: tuple[Ingredient, ...] = (
 class ScriptedSampler:
     """A `ResponseSampler` that writes responses by script instead of sampling them from a model."""
 
-    def __init__(self, stage: Stage, context: ContextManager, chance: np.random.Generator) -> None:
-        self.stage = stage
+    def __init__(self, active: ActiveEpisodes, context: ContextManager, chance: np.random.Generator) -> None:
+        self.active = active
         self.context = context
         self.chance = chance
-        self.asked: list[int] = []
+        self.waiting: list[int] = []
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        self.asked.append(row)
+        self.waiting.append(row)
 
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
-        asked, self.asked = self.asked, []
-        return [self._response(row) for row in asked]
+    def advance(self, *, block: bool = True) -> list[Response]:
+        rows, self.waiting = self.waiting, []
+        return [self._response(row) for row in rows]
 
     def release(self, row: int) -> None:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.context.encode(self._write(self.stage.episodes[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(self.active.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
@@ -122,6 +121,6 @@ def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajector
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=1024)
-    players, crew = proxy.players(specs), OwnThread()
-    proxy.play(ScriptedSampler(crew.stage, context, chance), players, crew=crew)
+    players, environments = proxy.players(specs), InlineEnvironments()
+    proxy.play(ScriptedSampler(environments.active, context, chance), players, environments=environments)
     return [player.trajectory for player in players]

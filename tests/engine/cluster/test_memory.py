@@ -21,7 +21,7 @@ from engine.cluster.memory import (
     LearnerMemory,
     activation_bytes,
     estimate,
-    in_words,
+    format_bytes,
     learner_memory,
     torch_memory,
     vllm_memory,
@@ -134,7 +134,7 @@ def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_g
     shape = replace(decoder(), weights=weights, vocabulary=152064, **sizes)
     assert round(shape.parameters / 1e9, 1) == 72.7
     more: dict[str, Any] = {"tokens": 2048, "sampled": 1024, "half": True, "checkpointing": True, "gpu": True}
-    found = learner_memory(shape, learners=32, hands_on=False, **more)
+    found = learner_memory(shape, learners=32, sends_weights=False, **more)
     # 4 + 4 + 8 bytes of 2.27 billion parameters, and no more while it loads than while it learns
     assert found.lasting + found.gradients == pytest.approx(16 * shape.parameters / 32, rel=1e-3)
     assert found.loading < found.total < 80 * 1024**3
@@ -395,4 +395,4 @@ def test_the_estimate_is_said_in_words() -> None:
     [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (80 * 1024**3, "80.0 GiB"), (2.0**60, "1024 PiB")],
 )
 def test_bytes_in_words(size: float, words: str) -> None:
-    assert in_words(size) == words
+    assert format_bytes(size) == words

@@ -15,7 +15,7 @@ from engine.environments import make_environment
 from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
 from engine.policies.api_key import ApiKey
-from engine.policies.chat_answers import ChatResponse
+from engine.policies.chat_completions import ChatResponse
 from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
 from engine.policies.openai_policy import whole_response
 from tests.engine.evaluation.chat_server import Answer, Asked, completion, error, moves_for, serving

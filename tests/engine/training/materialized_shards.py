@@ -71,7 +71,7 @@ def work(rank: int, folder: Path) -> None:
     found["learner"] = learner_differences(folder)
     found["saved"] = save_and_resume(folder, config_of(folder / "tied"), "whole")
     found["saved_adapter"] = save_and_resume(folder, config_of("tiny", model={"lora": LORA}), "adapter")
-    found["told"] = load_what_is_no_safetensors(folder)
+    found["warnings"] = load_what_is_no_safetensors(folder)
     told: list[Any] = [None, None]
     dist.all_gather_object(told, found)
     if rank == 0:
@@ -133,7 +133,7 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
         if not torch.equal(whole(then), whole(now)):
             names.append(f"tensor {place}")
     _, forked, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
-    checkpoint.adopt(saved, forked)
+    checkpoint.warm_start(saved, forked)
     for then, now in zip(moments_of(learner), moments_of(forked), strict=True):
         if not torch.equal(whole(then), whole(now)):
             names.append("a moment of a fork")
@@ -153,16 +153,16 @@ def moments_of(learner: Learner) -> list[Tensor]:
 
 def load_what_is_no_safetensors(folder: Path) -> list[str]:
     """Loaded whole, and saved from a whole model after each weight grew by 1."""
-    told: list[str] = []
+    warnings: list[str] = []
     config = config_of(folder / "bin", algorithm={"estimator": "grpo"})
-    tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), tell=told.append)
+    tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), warn=warnings.append)
     right, _ = load_model(str(folder / "plain"))
-    found = told + unequal(learner.model, right)
+    found = warnings + unequal(learner.model, right)
     with torch.no_grad():
         for weight in learner.model.parameters():
             weight.add_(1)
-    mold = right if learner.share.rank == 0 else None
-    checkpoint.save_sharded(folder / "poured", tokenizer, learner, Progress(step=1), mold=mold)
+    export_model = right if learner.share.rank == 0 else None
+    checkpoint.save_sharded(folder / "poured", tokenizer, learner, Progress(step=1), export_model=export_model)
     return found
 
 

@@ -42,8 +42,8 @@ def test_no_weight_and_no_buffer_differs_by_a_bit(place: Any, what: str) -> None
 
 def test_a_model_without_safetensors_is_loaded_whole_and_it_is_said_why(place: Any) -> None:
     for found in place[1]:
-        assert len(found["told"]) == 1
-        assert found["told"][0].endswith("since its weights are not stored as safetensors")
+        assert len(found["warnings"]) == 1
+        assert found["warnings"][0].endswith("since its weights are not stored as safetensors")
     saved, _ = load_model(str(place[0] / "poured/step_1/model"))
     for weight, before in zip(saved.parameters(), small_model().parameters(), strict=True):
         torch.testing.assert_close(weight, before + 1, atol=0, rtol=0)
