@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine.algorithms.group_choice import choose_groups
 from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
-from engine.algorithms.group_choice import choose_groups
 from engine.events import GroupsFiltered, parse_event
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.trained_run import run_of, train_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 import numpy as np
-
 from engine.algorithms.group_choice import choose_groups, threshold_of
+
 from engine.config import FilterConfig
 from webapp.runs.models import Run, StepGroups
 

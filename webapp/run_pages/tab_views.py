@@ -9,8 +9,8 @@ from typing import Any
 from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
-
 from engine.algorithms.group_choice import MASS, STRATEGIES
+
 from webapp.queries import BadQuery, Query
 from webapp.run_pages.step_groups import Choice, choose_again, filter_of, groups_of, own_choice, shares
 from webapp.run_pages.templates_found import counts_of, detail_of
