@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ingestion import prepare_site
+from engine.statistics.proportions import wilson
 
 REPEATS = 7
 PRESETS = ("Starter", "GRPO", "PPO", "DAPO", "RLOO", "StarPO", "StarPO-S", "Dr. GRPO")
@@ -68,9 +69,10 @@ def evaluation(run: Any, tag: str, stream: random.Random) -> Any:
     from webapp.evaluations.models import Evaluation
 
     solved, episodes = stream.randint(0, 512), 512
+    low, high = wilson(solved, episodes)
     return Evaluation(
         run=run, step=100, time=0.0, environment=tag, episodes=episodes, successes=solved, success=solved / episodes,
-        low=0.0, high=1.0, mean_return=solved / episodes, first_seed=10**9, temperature=1.0, final=True,
+        low=low, high=high, mean_return=solved / episodes, first_seed=10**9, temperature=1.0, final=True,
     )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""A preset trained with several seeds: held-out success before and after, as rows of a Markdown table.
+"""A preset trained with several seeds: initial and final held-out success, as rows of a Markdown table.
 
     python -m benchmarks.seeds starter 1 2 3
     python -m benchmarks.seeds collapse 1 2 3 4 5 6 7 8 9 10 --keep DIR
 
-Each seed is a process of its own, one after the other, as a user would start it. Intervals are Wilson's, 95%.
+Each seed is a process of its own, one after the other, as a user would start it. Intervals are 95% Wilson intervals.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pathlib import Path
 
 from engine.diagnostics.recordings import collapse_of
 from engine.events import AlertRaised, EvaluationCompleted, Event, RunFinished, StepCompleted, parse_event
+from engine.statistics.proportions import newcombe
 
 CONFIGS = Path(__file__).parent.parent / "engine" / "configs"
 HEADER = (
-    "| seed | held out before | held out after | intervals apart | minutes | s a step | first alert | collapsed at |\n"
+    "| seed | initial held-out success | final held-out success | significant difference | minutes | seconds per step "
+    "| first alert | collapsed at |\n"
     "|---|---|---|---|---|---|---|---|"
 )
 
@@ -37,13 +39,13 @@ class Outcome:
 
     def row(self) -> str:
         before, after = self.evaluations[0], self.evaluations[-1]
-        apart = before.high < after.low or after.high < before.low
+        change = newcombe(after.successes, after.episodes, before.successes, before.episodes)
         seconds = self.steps[-1].seconds / len(self.steps)
         serious = next((a for a in self.alerts if a.severity in ("critical", "dead")), None)
         alert = f"step {serious.step}, {serious.rule}" if serious else "none"
         gone = self.collapsed_at()
         return (
-            f"| {self.seed} | {interval(before)} | {interval(after)} | {'yes' if apart else 'no'} "
+            f"| {self.seed} | {interval(before)} | {interval(after)} | {'no' if change.contains(0.0) else 'yes'} "
             f"| {self.minutes:.1f} | {seconds:.2f} | {alert} | {f'step {gone}' if gone else 'no'} |"
         )
 

@@ -104,7 +104,7 @@ class Change(BaseModel):
 
 
 class EvaluationCompleted(EventBase):
-    """Held-out episodes of one environment; the interval is Wilson's, 95%."""
+    """Held-out episodes of one environment; `low` and `high` are its 95% Wilson interval."""
 
     kind: Literal["evaluation_completed"] = "evaluation_completed"
     environment: str  # the tag in the config

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -47,6 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
             item.add_marker(AGAIN)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    # a slow hash protects real passwords; these are none
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # else each test client would read the whole folder of static files before its first request
+    settings.SERVESTATIC_AUTOREFRESH = True
+    # permissions, which the site does not use, would be written again whenever a test empties the database
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 def pytest_unconfigure() -> None:

@@ -12,7 +12,7 @@ _django = get_asgi_application()  # before the imports below: they need the apps
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
-from webapp.live.routing import websocket_urlpatterns  # noqa: E402
+from webapp.routing import websocket_urlpatterns  # noqa: E402
 from webapp.security.guard import OriginGuard  # noqa: E402
 from webapp.security.sockets import KnownSocketsOnly  # noqa: E402
 

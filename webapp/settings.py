@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",
+    "workers",  # its management commands
 ]
 MIDDLEWARE = [
     "webapp.security.headers.SecurityHeadersMiddleware",  # outermost: static files and error pages get headers too
@@ -80,7 +81,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "libraries": {"page": "webapp.page_tags"},
         },
     }
 ]

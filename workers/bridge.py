@@ -15,11 +15,11 @@ from engine.events import MACHINES, Event
 from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
-from webapp.live.publish import publish_run
 from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
+from webapp.updates import publish_run
 from workers.lease import Fenced
 from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk

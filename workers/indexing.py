@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from webapp.runs.importing import UNINDEXED
+from webapp.runs.indexing import UNINDEXED
 from webapp.runs.models import Run
 from workers import lease
 from workers.bridge import Bridge

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from engine.config import problems_by_field
 from engine.events import TERMINAL_KINDS
 from webapp.alerts.actions import launch_fork
-from webapp.live.publish import publish_run
 from webapp.runs.models import Run
 from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
+from webapp.updates import publish_run
 from workers import lease
 from workers.bridge import Bridge
 from workers.control import write_control, write_json

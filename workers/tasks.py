@@ -8,7 +8,7 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
-from webapp.runs.importing import UNINDEXED, send_for_index
+from webapp.runs.indexing import UNINDEXED, send_for_index
 from webapp.runs.services import enqueue
 from workers import housekeeping, lease, turns, what_if
 from workers.app import HOUSEKEEP, INDEX, SUPERVISE, TEND, WHAT_IF, app

@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from webapp.live.publish import publish_run
 from webapp.runs.models import Run
 from webapp.runs.services import NO_WORKER_YET, enqueue, move
 from webapp.runs.states import SUPERVISED, RunState
+from webapp.updates import publish_run
 from workers import lease
 
 MANY = 20

@@ -16,9 +16,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
+from webapp.updates import publish_what_if
 from webapp.whatif import services
 from webapp.whatif.models import State, WhatIf
 from webapp.whatif.origins import Origin, origin_of

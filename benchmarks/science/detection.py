@@ -1,9 +1,10 @@
-"""`python -m benchmarks.science.detection`: how well alert rules foretell the collapses of the catalogue's runs.
+"""`python -m benchmarks.science.detection`: how well alert rules predict the collapses of the catalogue's runs.
 
 Runs fall into families by what is done to them. Each family is reported on with the limits that ship, and with limits
 chosen on all other families: a rule has seen nothing like it then. Beside collapses and runs that keep their success
 there are damaged ones, which lost most of it or never had any: an alert there is neither a hit nor false, and counted
-apart. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json`, prints tables.
+separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json` and prints
+tables.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig, RunConfig
 from engine.diagnostics.recordings import GONE, Recording, read_recording
 from engine.diagnostics.scorecard import Score, choose, score
-from engine.diagnostics.statistics import wilson_interval
+from engine.statistics.proportions import wilson
 
 REVERSED, CLIMBING, FAST_LAKE, FAST_BANDIT, CALM = (
     "reversed bandit",
@@ -153,8 +154,8 @@ def by_hits(verdicts: Verdicts) -> list[int]:
 
 
 def share(part: int, whole: int) -> str:
-    """With Wilson's 95% interval."""
-    low, high = wilson_interval(part, whole)
+    """With its 95% Wilson interval."""
+    low, high = wilson(part, whole)
     return f"{part}/{whole} [{low:.2f}, {high:.2f}]"
 
 

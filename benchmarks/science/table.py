@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.statistics.runs import mean_over_runs
+from engine.statistics.means import t_interval
 
-COLUMNS = ("arm", "seeds", "held out before", "held out after", "95% over seeds", "collapsed")
+COLUMNS = ("arm", "seeds", "initial held-out success", "final held-out success", "95% over seeds", "collapsed")
 HEADER = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -29,24 +29,24 @@ def means_table(results: Sequence[dict[str, Any]]) -> str:
 
 
 def _cell(values: Sequence[float]) -> str:
-    spread = mean_over_runs(values)
-    return f"{spread[0]:.3g} [{spread[1]:.3g}, {spread[2]:.3g}]" if spread else f"{values[0]:.3g}"
+    interval = t_interval(values)
+    ends = f" [{interval.low:.3g}, {interval.high:.3g}]" if interval else ""
+    return f"{mean(values):.3g}{ends}"
 
 
 def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
     before = [success(result, final=False) for result in results]
     after = [success(result, final=True) for result in results]
-    spread = mean_over_runs(after)
-    interval = f"[{max(0.0, spread[1]):.3f}, {min(1.0, spread[2]):.3f}]" if spread else "one seed"
+    interval = t_interval(after)
+    ends = f"[{max(0.0, interval.low):.3f}, {min(1.0, interval.high):.3f}]" if interval else "one seed"
     collapsed = sum(result["collapsed_at"] is not None for result in results)
     return (
-        f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {interval} "
-        f"| {collapsed} of {len(results)} |"
+        f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {ends} | {collapsed} of {len(results)} |"
     )
 
 
 def success(result: dict[str, Any], *, final: bool) -> float:
-    """Share solved at the end, or before the first step."""
+    """Held-out success after the last step (`final`), or before the first."""
     wanted = [one for one in result["evaluations"] if (one["final"] if final else one["step"] == 0)]
     return sum(one["successes"] for one in wanted) / sum(one["episodes"] for one in wanted)
 

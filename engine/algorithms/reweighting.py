@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms.advantages import EPSILON
-from engine.algorithms.filtering import group_scores
+from engine.algorithms.group_scores import group_scores
 
 
 def reward_std_weights(returns: Tensor, groups: Tensor) -> Tensor:

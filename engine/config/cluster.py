@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from engine.config.section import Section
+from engine.section import Section
 
 COLDEST, HOTTEST = 0.01, 2.0  # vLLM refuses what is above and silently raises what is below, but for 0
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
 from engine.config.problems import problems_by_field
-from engine.config.section import Section
 from engine.environments import environment_class
 from engine.errors import ConfigError
+from engine.rollout.context_windows import ContextWindow, FullContext
+from engine.section import Section
 
 
 class EnvironmentConfig(Section):
@@ -63,7 +64,7 @@ class EnvironmentConfig(Section):
         try:
             kind.Config(**self.parameters)
         except ValidationError as error:
-            problems = (f"parameters.{field}: {reason}" for field, reason in problems_by_field(error))
+            problems = (f"parameters.{field}: {reason}" for field, reason in problems_by_field(error, kind.Config))
             raise ValueError("; ".join(problems)) from None
         return self
 
@@ -123,17 +124,10 @@ class RolloutConfig(Section):
         8, ge=1, le=1024, description="Trajectories per problem (G). At 1 group-relative advantages carry no signal."
     )
     temperature: float = Field(1.0, gt=0, le=5, description="Of sampling in training. Lower explores less.")
-    context: Literal["full", "last_k_turns", "single_turn_summary"] = Field(
-        "full",
-        description="What the model sees of earlier turns: full, all of them; last_k_turns, the last ones word for "
-        "word; single_turn_summary, a list of states, actions and rewards in place of its own words.",
-    )
-    context_turns: int = Field(
-        0,
-        ge=0,
-        le=200,
-        description="Turns that a window shows, the present one counted; at 1 it shows no earlier one. "
-        "single_turn_summary tells of all turns at 0. More see further and cost more; full takes none.",
+    context: ContextWindow = Field(
+        FullContext(),
+        description="What the model sees of earlier turns. full: everything. last_k_turns: the last turns verbatim. "
+        "single_turn_summary: a list of states, actions and rewards in one message, without its own responses.",
     )
     max_context_tokens: int = Field(
         1024,
@@ -172,17 +166,3 @@ class RolloutConfig(Section):
         description="What a response costs that fills its limit; within overlong_buffer it grows to that evenly.",
     )
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
-
-    @model_validator(mode="after")
-    def _check_context(self) -> RolloutConfig:
-        if self.context == "full" and self.context_turns:
-            raise ValueError(
-                f"context_turns: the full context shows all turns, so {self.context_turns} would change nothing. "
-                "Leave it at 0, or choose last_k_turns or single_turn_summary."
-            )
-        if self.context == "last_k_turns" and not self.context_turns:
-            raise ValueError(
-                "context_turns: last_k_turns needs the number of turns to show. "
-                "Give 1 (the present turn alone) or more, or choose the full context."
-            )
-        return self

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from engine.config.section import Section
 from engine.diagnostics.default_rules import DEFAULT_RULES
 from engine.diagnostics.rule_config import Action, RuleConfig, check_together
 from engine.events import Severity
+from engine.section import Section
 
 
 class DiagnosticsConfig(Section):

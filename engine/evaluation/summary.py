@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from engine.evaluation.results import Result
-from engine.statistics.bootstrap import bootstrap_over_prompts
-from engine.statistics.clusters import METHODS, rerun_error, success_interval
+from engine.statistics.bootstrap import bootstrap_mean
+from engine.statistics.clustered import METHODS, rerun_error, success_interval
 from engine.statistics.pass_at_k import suite_pass_all_k, suite_pass_at_k
 
 
@@ -60,7 +60,7 @@ def summarise(results: list[Result], *, samples: int) -> Summary:
     counts = [(len(group), int(sum(group))) for group in outcomes]
     complete = len(scored) == len(results)
     known = success_interval(outcomes) if outcomes else None
-    ends = bootstrap_over_prompts(returns, seed=min(by_seed)) if len(returns) > 1 else (None, None)
+    ends = bootstrap_mean(returns, seed=min(by_seed)) if len(returns) > 1 else (None, None)
     return Summary(
         environment=results[0].environment,
         temperature=results[0].temperature,

@@ -133,26 +133,26 @@ EVAL = (
     Metric(
         name="eval/success", section="eval", title="Held-out success", unit="share", low=0, high=1, better="higher",
         meaning="Share of held-out problems solved, all environments together. None of them is ever trained on.",
-        formula="successes / episodes, with Wilson's 95% interval",
+        formula="successes / episodes, with its 95% Wilson interval",
         bad="Far below training success: it learns the problems, not the game.",
     ),
     Metric(
         name="eval/<tag>/success", section="eval", title="<tag>: held-out success", unit="share", low=0, high=1,
         better="higher", meaning="Share of this environment's held-out problems solved. None of them is ever trained "
         "on, and they are the same at every evaluation.",
-        formula="successes / episodes, with Wilson's 95% interval",
+        formula="successes / episodes, with its 95% Wilson interval",
         bad="Far below training success: it learns the problems, not the game.",
     ),
     Metric(
         name="eval/<tag>/success_low", section="eval", title="<tag>: held-out success, lower bound", unit="share",
         low=0, high=1, better="higher", meaning="Lower end of the 95% interval of held-out success.",
-        formula="Wilson's score interval, z = 1.96",
-        bad="Under the other run's upper end: the two cannot be told apart with so few episodes.",
+        formula="Wilson score interval, z = 1.96",
+        bad="Below the other run's upper bound: the difference may not be significant with so few episodes.",
     ),
     Metric(
         name="eval/<tag>/success_high", section="eval", title="<tag>: held-out success, upper bound", unit="share",
         low=0, high=1, better="higher", meaning="Upper end of the 95% interval of held-out success.",
-        formula="Wilson's score interval, z = 1.96",
+        formula="Wilson score interval, z = 1.96",
         bad="Far above the lower end: too few episodes to say much.",
     ),
     Metric(

@@ -1,0 +1,13 @@
+"""The one place that computes intervals, tests and pass@k. All intervals are 95%; rates are 0 to 1.
+
+| question | file |
+|---|---|
+| one success rate, or the difference of two that are independent | `proportions` |
+| several samples per prompt | `clustered`, `pass_at_k` |
+| the mean of something skewed, such as returns | `bootstrap` |
+| one score per training seed | `means` |
+| two entries on the same seeds | `paired` |
+| many comparisons at once | `multiple_comparisons` |
+
+scipy takes most of a second to import, so functions import it where they need it: Wilson and Newcombe do without.
+"""

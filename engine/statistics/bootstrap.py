@@ -1,56 +1,41 @@
-"""Bootstrap intervals for means of any shape, such as returns. The stream is seeded: the same data give the same ends.
+"""Bootstrap interval of a mean of any shape, such as returns, which are skewed.
 
-Below about ten units a percentile bootstrap is too narrow: three training seeds cover at most 75%. Use t there.
+A percentile bootstrap cannot leave the range of its data: of three training seeds it covers at most 75%. Below about
+ten units take `means.t_interval`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
-CHUNK = 1_000_000  # resampled numbers held at once
+from engine.statistics.intervals import Interval
+
+HELD = 1_000_000  # resampled numbers in memory at once
 
 
-def bootstrap_over_prompts(
-    clusters: Sequence[Sequence[float]], *, seed: int, repetitions: int = 10_000, confidence: float = 0.95
-) -> tuple[float, float]:
-    """Percentile interval of the mean of all scores; whole prompts are drawn, each with all of its scores."""
-    if not clusters or any(not len(cluster) for cluster in clusters):
-        raise ValueError("A bootstrap needs prompts, each with one score or more.")
+def bootstrap_mean(clusters: Sequence[Sequence[float]], *, seed: int, resamples: int = 10_000) -> Interval:
+    """95% percentile interval of the mean of all scores (Efron 1979); whole clusters are resampled, each a prompt's.
+
+    Prompts may have different numbers of scores. The same data and `seed` give the same interval. Two clusters or more;
+    if all means are equal the interval has width 0.
+    """
+    from scipy.stats import bootstrap
+
+    if len(clusters) < 2 or any(not len(cluster) for cluster in clusters):
+        raise ValueError("A bootstrap needs two prompts or more, each with at least one score.")
     sums = np.asarray([sum(cluster) for cluster in clusters], dtype=np.float64)  # (P,)
     sizes = np.asarray([len(cluster) for cluster in clusters], dtype=np.float64)  # (P,)
-    stream = np.random.default_rng(seed)
-    means = []
-    for rows in _chunks(repetitions, len(sums)):
-        drawn = stream.integers(len(sums), size=(rows, len(sums)))
-        means.append(sums[drawn].sum(1) / sizes[drawn].sum(1))
-    return percentiles(np.concatenate(means), confidence)
-
-
-def bootstrap_over_runs(
-    scores: Scores,
-    statistic: Callable[[Scores], float],
-    *,
-    seed: int,
-    repetitions: int = 10_000,
-    confidence: float = 0.95,
-) -> tuple[float, float]:
-    """Interval of a statistic of `scores` (runs, tasks): runs are drawn within each task by itself, the stratified
-    bootstrap of Agarwal et al. 2021 (arXiv 2108.13264)."""
-    stream = np.random.default_rng(seed)
-    tasks = np.arange(scores.shape[1])
-    values = [statistic(scores[stream.integers(scores.shape[0], size=scores.shape), tasks]) for _ in range(repetitions)]
-    return percentiles(np.asarray(values), confidence)
-
-
-def percentiles(values: Scores, confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
-def _chunks(repetitions: int, width: int) -> list[int]:
-    size = max(1, CHUNK // max(width, 1))
-    return [min(size, repetitions - start) for start in range(0, repetitions, size)]
+    found = bootstrap(
+        (sums, sizes),
+        lambda sums, sizes, axis: sums.sum(axis) / sizes.sum(axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, HELD // len(sums)),
+        confidence_level=0.95,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Interval(float(found.low), float(found.high))

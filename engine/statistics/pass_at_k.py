@@ -1,4 +1,4 @@
-"""pass@k and its stern sister pass^k, within a prompt and over a suite of prompts."""
+"""pass@k and pass^k of a prompt, and their means over a suite of prompts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from statistics import fmean
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float | None:
-    """Chance that at least one of `k` samples succeeds, estimated without bias: 1 - C(n-c, k) / C(n, k).
+    """Unbiased estimate of the probability that at least one of `k` samples succeeds: 1 - C(n-c, k) / C(n, k).
 
-    Source: Chen et al. 2021 (arXiv 2107.03374), as a product of factors below 1, so that nothing overflows. None when
-    fewer than `k` samples were drawn: then nothing can be said. 3 of 10 successes: pass@5 is 0.9167.
+    Source: Chen et al. 2021 (arXiv 2107.03374), as a product, so that nothing overflows. None where fewer than `k`
+    samples were drawn. 3 successes in 10: pass@5 is 0.9167, where 1 - (1 - 0.3)^5 = 0.832 would be biased.
     """
     _check(samples, successes, k)
     if samples < k:
@@ -22,7 +22,10 @@ def pass_at_k(samples: int, successes: int, k: int) -> float | None:
 
 
 def pass_all_k(samples: int, successes: int, k: int) -> float | None:
-    """Chance that all of `k` samples succeed, pass^k: C(c, k) / C(n, k). None when fewer than `k` were drawn."""
+    """Unbiased estimate of the probability that all of `k` samples succeed, pass^k: C(c, k) / C(n, k).
+
+    Source: Yao et al. 2024 (tau-bench, arXiv 2406.12045). None where fewer than `k` samples were drawn.
+    """
     _check(samples, successes, k)
     if samples < k:
         return None
@@ -35,6 +38,7 @@ def suite_pass_at_k(prompts: Sequence[tuple[int, int]], k: int) -> float | None:
 
 
 def suite_pass_all_k(prompts: Sequence[tuple[int, int]], k: int) -> float | None:
+    """Mean of pass^k over `(samples, successes)` of each prompt; None unless every prompt has `k` samples."""
     return _mean([pass_all_k(samples, successes, k) for samples, successes in prompts])
 
 
@@ -45,6 +49,6 @@ def _mean(values: list[float | None]) -> float | None:
 
 def _check(samples: int, successes: int, k: int) -> None:
     if not 0 <= successes <= samples:
-        raise ValueError(f"{successes} successes of {samples} samples cannot be; give 0 to {samples}.")
+        raise ValueError(f"{successes} successes in {samples} samples are impossible; give 0 <= successes <= samples.")
     if k < 1:
-        raise ValueError(f"pass@{k} means nothing; give a k of 1 or more.")
+        raise ValueError(f"pass@{k} is not defined; give a k of 1 or more.")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
-from engine.diagnostics.statistics import wilson_interval
 from engine.errors import EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
+from engine.statistics.proportions import wilson
 from engine.training.backend import Backend, never_cancelled
 
 
@@ -26,14 +26,14 @@ class Evaluation:
 
     def fields(self) -> dict[str, float | int | str]:
         """The fields of an `evaluation_completed` event. An episode that its environment broke off, or whose first
-        prompt left no room for a response, is no failure of the model; it is counted apart. `EnvironmentFault` where no
-        episode tells anything."""
+        prompt left no room for a response, is no failure of the model; it is counted separately. `EnvironmentFault`
+        where no episode has an outcome."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         if not played:
             raise self._nothing_played()
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
-        low, high = wilson_interval(successes, episodes)
+        low, high = wilson(successes, episodes)
         return {
             "environment": self.environment,
             "episodes": episodes,
@@ -54,7 +54,7 @@ class Evaluation:
             f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} came to an end: its "
             f"environment broke off {faults}, and {len(self.trajectories) - faults} had no room for a response after "
             "their first prompt.",
-            remedy="Mend the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
+            remedy="Fix the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
         )
 
 
@@ -67,7 +67,7 @@ def evaluate(
     episodes: int,
     check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
-    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same luck every time."""
+    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
     settings = config.evaluation
     began = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)

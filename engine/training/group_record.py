@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.config import FilterConfig
+from engine.algorithms.filters import FilterBase
 from engine.rollout.types import Trajectory
 from engine.training.group_filter import Kept
 from engine.training.rollout_metrics import group_stds
@@ -15,7 +15,7 @@ MOST_RETURNS = 8192
 LARGEST = 3.4e38  # of a float32, and what is no number is not below it
 
 
-def group_record(trajectories: list[Trajectory], kept: Kept, config: FilterConfig) -> dict[str, Any]:
+def group_record(trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> dict[str, Any]:
     """The fields of `groups_filtered`, of all `trajectories` of a step and the filter that chose among them."""
     members: dict[int, list[Trajectory]] = {}
     for trajectory in trajectories:
@@ -33,7 +33,7 @@ def group_record(trajectories: list[Trajectory], kept: Kept, config: FilterConfi
         "scores": [_single(kept.scores.get(number)) for number in numbers],
         "kept": [numbers.index(number) for number in sorted(kept.groups)],
         "threshold": _single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,
-        "filter": config.model_dump(mode="json"),
+        "filter": group_filter.model_dump(mode="json"),
     }
 
 

@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
+from engine.statistics.proportions import wilson
 from webapp.environments.models import EnvironmentVersion
-from webapp.evaluations.intervals import wilson
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState

@@ -20,7 +20,7 @@ from pytest_django import Settings
 from tests.builders.trained_run import run_of, train_in
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
-from tests.webapp.runs.test_import import upload
+from tests.webapp.launching.test_import import upload
 from tests.webapp.world import ALERT_SEQ, World, make_world
 from webapp.runs.models import Run
 from workers.tasks import index_run

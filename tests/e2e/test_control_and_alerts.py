@@ -149,7 +149,7 @@ def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedR
     expect(page.locator("#rules-found")).to_contain_text("Over 20 recorded steps, to step 20: 1 alert")
     expect(page.locator(".firings li")).to_contain_text("always")
     page.locator("#rules-apply").press("Enter")
-    expect(page.locator("#rules-status")).to_contain_text("they watch from the next step on")
+    expect(page.locator("#rules-status")).to_contain_text("in force from the next step")
     [rule] = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"][
         "detectors.rules"
     ]
@@ -182,7 +182,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(page.locator(RATE)).to_have_value("0.00001")
     page.click("#tab-alerts")
     page.click("#rules-apply")
-    expect(status).to_contain_text("they watch from the next step on")
+    expect(status).to_contain_text("in force from the next step")
     page.click("#rule-add")
     changed_by_bob(recorded, {"detectors.rules": [], "detectors.critical_action": "pause"})
     conflict, problem = page.locator("#rules-conflict"), page.locator("#rules-form .field-error[data-error='']")
@@ -195,7 +195,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     assert (held["detectors.rules"], held["detectors.critical_action"]) == ([], "pause")
     assert fits(page)
     page.get_by_role("button", name="Apply mine over theirs").click()
-    expect(status).to_contain_text("they watch from the next step on")
+    expect(status).to_contain_text("in force from the next step")
     expect(conflict).to_be_hidden()
     expect(problem).to_have_text("")
     expect(page.locator("#rule-list .rule")).to_have_count(3)
@@ -206,10 +206,10 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     rules[0]["limit"] = 0.2
     changed_by_bob(recorded, {"detectors.rules": rules})
     expect(conflict.locator("li")).to_have_text(["rule_1 removed", "rule_2 removed", "bobs: Limit 0.1 → 0.2"])
-    page.get_by_role("button", name="Take theirs").click()
+    page.get_by_role("button", name="Discard mine").click()
     expect(page.locator("#rule-list .rule")).to_have_count(1)
     expect(conflict).to_be_hidden()
-    expect(status).to_have_text("These are the rules that hold.")
+    expect(status).to_have_text("These are the rules in force.")
 
 
 def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:

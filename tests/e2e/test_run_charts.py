@@ -181,7 +181,7 @@ def test_outliers_are_left_out_on_demand_and_that_is_said(page: Page) -> None:
     visit(page, beside(lambda: long_run(300, spike_at=100)))
     plot = drawn(page, NORM)
     page.locator("#outliers").check()
-    expect(page.locator(f"{NORM} .chart-note")).to_have_text(re.compile(r"values lie outside, as far as 900$"))
+    expect(page.locator(f"{NORM} .chart-note")).to_have_text(re.compile(r"values are outside the axis, as far as 900$"))
     # a logarithmic axis: 900 would be almost 3
     assert plot.evaluate("plot => plot.layout.yaxis.range[1]") < 1
     expect(page).to_have_url(re.compile("outliers=out"))

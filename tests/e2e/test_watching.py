@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine.algorithms.group_choice import choose_groups
 from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
-from engine.algorithms.group_choice import choose_groups
 from engine.events import GroupsFiltered, parse_event
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.trained_run import run_of, train_in
@@ -108,7 +108,7 @@ def test_gradients_have_a_line_for_each_bucket_and_say_why_a_part_is_missing(pag
     expect(task.locator(".lines-plot polyline")).to_have_count(3)
     expect(entropy.locator(".lines-plot polyline")).to_have_count(3)
     expect(pull).to_contain_text("loss.kl_coefficient = 0")
-    expect(task.locator(".lines-key")).to_contain_text("least spread")
+    expect(task.locator(".lines-key")).to_contain_text("lowest std")
 
 
 def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Page, run: Run) -> None:

@@ -52,7 +52,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.what_if.request",
         "engine.forking",  # a site keeps the checkpoint that a fork starts from
         "engine.diagnostics.recordings",  # and tries rules on what is recorded
-        "engine.statistics.clusters",
+        "engine.statistics.clustered",
         "engine.cluster.checks",  # a form asks what a cluster can do
         "engine.cluster.environment_actors",  # there may be many, and each starts fast
         "engine.evaluation.command",  # an endpoint is evaluated without torch
@@ -62,10 +62,15 @@ def test_the_light_parts_of_the_engine_load_no_training_stack(module: str, tmp_p
     assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []
 
 
+@pytest.mark.parametrize("module", ["proportions", "means", "clustered", "bootstrap", "paired", "multiple_comparisons"])
+def test_statistics_load_scipy_only_where_they_call_it(module: str, tmp_path: Path) -> None:
+    assert loaded_by(f"import engine.statistics.{module}", ["numpy", "scipy"], tmp_path) in (["numpy"], [])
+
+
 @pytest.mark.slow
 def test_the_web_process_loads_no_training_stack(tmp_path: Path) -> None:
     every_page = "import webapp.asgi; from django.urls import get_resolver; get_resolver().url_patterns"
-    assert loaded_by(every_page, TRAINING_STACK, tmp_path) == []
+    assert loaded_by(every_page, [*TRAINING_STACK, "scipy"], tmp_path) == []
 
 
 @pytest.mark.slow

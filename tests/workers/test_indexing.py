@@ -12,7 +12,8 @@ from django.test import Client
 
 from engine.foreign.run_directory import Source
 from tests.engine.foreign.test_rollouts import verl
-from webapp.runs import importing
+from webapp.launching import importing
+from webapp.runs.indexing import UNINDEXED
 from webapp.runs.models import Run
 from workers import lease, tasks
 from workers.indexing import index
@@ -97,9 +98,9 @@ def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
     while_a_shard_is_read(monkeypatch, die_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         index(run.pk)
-    assert lease.free_runs(importing.UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
+    assert lease.free_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
     Run.objects.filter(pk=run.pk).update(lease_holder=f"{lease.this_holder().split(' ')[0]} {2**22} 5 1")
-    assert lease.free_runs(importing.UNINDEXED) == [run.pk]
+    assert lease.free_runs(UNINDEXED) == [run.pk]
     assert index(run.pk)
     assert run.trajectories.count() == 6
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
-from webapp.runs.judgement import health
+from webapp.run_pages.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
 

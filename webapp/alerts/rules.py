@@ -17,7 +17,7 @@ from engine.diagnostics.recordings import Recording, replay
 from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
-from webapp.runs.config_form import field_of
+from webapp.forms.fields import field_of
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from webapp.api.queries import BadQuery
+from webapp.queries import BadQuery
 from webapp.runs.models import Run
 
 View = Callable[..., HttpResponse]

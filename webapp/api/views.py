@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
 from webapp.api.answers import api, problem, run_summary
-from webapp.api.queries import BadQuery, Query
 from webapp.api.schema import openapi
 from webapp.live.bands import metric_bands
 from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
+from webapp.queries import BadQuery, Query
+from webapp.run_pages.judgement import health
 from webapp.runs import live_settings, services
-from webapp.runs.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 

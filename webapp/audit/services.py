@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from webapp.audit.models import DONE, REFUSED, AuditEntry
-from webapp.live.publish import publish_run
+from webapp.updates import publish_run
 
 if TYPE_CHECKING:
     from webapp.runs.models import Run

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.statistics.intervals import Interval
+from engine.statistics.proportions import newcombe
 from webapp.environments.differences import Differences
-from webapp.evaluations.intervals import Interval, newcombe
 from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.sameness import LABELS, same_but_seed
@@ -20,12 +21,12 @@ MOST_RUNS = 10
 COLOURS = 10
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
-SHORT = 3  # settings told beside a run's name
+SHORT = 3  # settings shown beside a run's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL asks for, put right where it makes no sense. The browser reads how curves are looked at."""
+    """What the URL asks for, with what is invalid left out or replaced. How curves are drawn is read by the browser."""
 
     runs: list[Run]
     colours: list[int]
@@ -49,12 +50,12 @@ class Result:
 
     @property
     def words(self) -> str:
-        """The difference as a sentence; empty where there is none to speak of."""
+        """The difference in percentage points with its 95% interval; empty where there is none."""
         if self.difference is None or self.interval is None:
             return ""
         low, high = (f"{end * 100:+.1f}" for end in self.interval)
-        verdict = "not told apart" if self.interval.contains(0.0) else "told apart"
-        return f"{self.difference * 100:+.1f} points ({low} to {high}): {verdict}"
+        verdict = "not significant" if self.interval.contains(0.0) else "significant"
+        return f"{self.difference * 100:+.1f} points (95% interval {low} to {high}): {verdict}"
 
 
 def _shown(cell: Evaluation) -> dict[str, Any]:
@@ -101,17 +102,17 @@ def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
 
 
 def seed_groups(runs: list[Run]) -> list[int | None]:
-    """Per run the place of the first that differs from it by nothing but the seed; None for one that stands alone.
+    """Per run the index of the first that differs from it by nothing but the seed; None for one that stands alone.
 
     A seed counts once: another run of the same configuration and seed is the same run again. Settings that were changed
     while a run trained make it another.
     """
     groups: dict[int, list[Run]] = {}
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if run.imported_from or run.settings_revision:
             continue
         like = (first for first, others in groups.items() if same_but_seed(others[0], run))
-        others = groups.setdefault(next(like, place), [])
+        others = groups.setdefault(next(like, index), [])
         if seed_of(run) not in {seed_of(other) for other in others}:
             others.append(run)
     firsts = {run.pk: first for first, others in groups.items() if len(others) > 1 for run in others}
@@ -125,9 +126,11 @@ def seed_of(run: Run) -> int | None:
 def what_differs(differences: Differences | None, count: int) -> list[str]:
     """For each of `count` runs the first few settings by which they differ, as one line."""
     rows = differences.differing if differences else []
-    told = [row for row in rows if row.key not in LABELS]
+    shown = [row for row in rows if row.key not in LABELS]
     return [
-        " · ".join(f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in told[:SHORT] if row.values[i] is not None)
+        " · ".join(
+            f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in shown[:SHORT] if row.values[i] is not None
+        )
         for i in range(count)
     ]
 

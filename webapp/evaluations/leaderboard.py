@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from webapp.evaluations.intervals import Interval, newcombe, wilson
+from engine.statistics.proportions import newcombe_many
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
 from webapp.runs.states import RunState
@@ -29,6 +29,8 @@ class Entry:
     model: str
     successes: int
     episodes: int
+    low: float  # ends of the 95% interval of success
+    high: float
     mean_return: float
     faults: int
     step: int
@@ -36,16 +38,12 @@ class Entry:
     tag: str
     protocol: tuple[Any, ...]
     rank: int = 0
-    tied: bool = False
-    why_apart: str = ""  # how its protocol differs from the ranked rows', if it does
+    tied: bool = False  # not significantly different from the best
+    protocol_difference: str = ""  # from the ranked rows, where there is one
 
     @property
     def success(self) -> float:
         return self.successes / self.episodes
-
-    @property
-    def interval(self) -> Interval:
-        return wilson(self.successes, self.episodes)
 
     @property
     def percent(self) -> str:
@@ -53,19 +51,19 @@ class Entry:
 
     @property
     def percent_low(self) -> str:
-        return percent(self.interval.low)
+        return percent(self.low)
 
     @property
     def percent_high(self) -> str:
-        return percent(self.interval.high)
+        return percent(self.high)
 
     @property
     def bar_x(self) -> str:
-        return f"{self.interval.low * BAR:.1f}"
+        return f"{self.low * BAR:.1f}"
 
     @property
     def bar_width(self) -> str:
-        return f"{(self.interval.high - self.interval.low) * BAR:.1f}"
+        return f"{(self.high - self.low) * BAR:.1f}"
 
     @property
     def point_x(self) -> str:
@@ -73,33 +71,34 @@ class Entry:
 
 
 def percent(rate: float) -> str:
-    """A rate in points with one decimal, without the sign: what 2,048 episodes can tell apart."""
+    """A rate in percent with one decimal, without the sign: 2,048 episodes have a standard error of about one point."""
     return f"{rate * 100:.1f}"
 
 
 @dataclass(slots=True)
 class Table:
-    """One environment as it was configured. `ranked` share a protocol; `apart` do not, and say how."""
+    """One environment as it was configured. `ranked` share a protocol; `other_protocols` say how theirs differs."""
 
     title: str
     anchor: str
     config: dict[str, Any]
     protocol: dict[str, Any] = field(default_factory=dict)
     ranked: list[Entry] = field(default_factory=list)
-    apart: list[Entry] = field(default_factory=list)
-    most_rows: int = 100  # of each part; the best ones
+    other_protocols: list[Entry] = field(default_factory=list)
+    most_rows: int = 100  # shown of each list; the best ones
 
     @property
     def shown(self) -> list[Entry]:
         return self.ranked[: self.most_rows]
 
     @property
-    def shown_apart(self) -> list[Entry]:
-        return self.apart[: self.most_rows]
+    def shown_other_protocols(self) -> list[Entry]:
+        return self.other_protocols[: self.most_rows]
 
     @property
     def hidden(self) -> int:
-        return len(self.ranked) + len(self.apart) - len(self.shown) - len(self.shown_apart)
+        shown = len(self.shown) + len(self.shown_other_protocols)
+        return len(self.ranked) + len(self.other_protocols) - shown
 
     @property
     def has_ties(self) -> bool:
@@ -130,6 +129,8 @@ def _final_rows() -> list[Mapping[str, Any]]:
         "environment",
         "successes",
         "episodes",
+        "low",
+        "high",
         "mean_return",
         "faults",
         "first_seed",
@@ -157,6 +158,8 @@ def _entry(row: Mapping[str, Any], facts: RunFacts) -> Entry:
         model=facts.model,
         successes=row["successes"],
         episodes=row["episodes"],
+        low=row["low"],
+        high=row["high"],
         mean_return=row["mean_return"],
         faults=row["faults"],
         step=row["step"],
@@ -170,14 +173,10 @@ def _table(key: str, entries: list[Entry]) -> Table:
     newest = list({entry.run_id: entry for entry in entries}.values())  # a resumed run has several; its last counts
     usual = Counter(entry.protocol for entry in newest).most_common(1)[0][0]
     ranked = sorted((entry for entry in newest if entry.protocol == usual), key=lambda entry: -entry.success)
-    apart = sorted((entry for entry in newest if entry.protocol != usual), key=lambda entry: -entry.success)
-    for place, entry in enumerate(ranked):
-        same = place > 0 and ranked[place - 1].success == entry.success
-        entry.rank = ranked[place - 1].rank if same else place + 1
-        # all played equally many episodes, so that below one who is told apart everybody is
-        entry.tied = place == 0 or (ranked[place - 1].tied and not _told_apart(ranked[0], entry))
-    for entry in apart:
-        entry.why_apart = why_apart(entry.protocol, usual)
+    others = sorted((entry for entry in newest if entry.protocol != usual), key=lambda entry: -entry.success)
+    _rank(ranked)
+    for entry in others:
+        entry.protocol_difference = protocol_difference(entry.protocol, usual)
     version = Counter(entry.version for entry in newest if entry.version).most_common(1)
     return Table(
         title=version[0][0] if version else newest[0].tag,
@@ -185,15 +184,23 @@ def _table(key: str, entries: list[Entry]) -> Table:
         config=json.loads(key),
         protocol=dict(zip(PROTOCOL, usual, strict=True)),
         ranked=ranked,
-        apart=apart,
+        other_protocols=others,
     )
 
 
-def _told_apart(best: Entry, entry: Entry) -> bool:
-    return not newcombe(best.successes, best.episodes, entry.successes, entry.episodes).contains(0.0)
+def _rank(ranked: list[Entry]) -> None:
+    """Equal rates share a rank. Tied with the best are those whose 95% interval of the difference to it holds 0."""
+    best = ranked[0]
+    low, _ = newcombe_many(
+        best.successes, best.episodes, [one.successes for one in ranked], [one.episodes for one in ranked]
+    )
+    for index, (entry, lowest_difference) in enumerate(zip(ranked, low.tolist(), strict=True)):
+        same = index > 0 and ranked[index - 1].success == entry.success
+        entry.rank = ranked[index - 1].rank if same else index + 1
+        entry.tied = lowest_difference <= 0
 
 
-def why_apart(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:
+def protocol_difference(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:
     """The fields in which two protocols differ, in words. Example: `episodes 128, not 256`."""
     pairs = zip(PROTOCOL, protocol, usual, strict=True)
     return "; ".join(f"{name} {mine}, not {its}" for name, mine, its in pairs if mine != its)

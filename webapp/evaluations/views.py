@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.metrics import GLOSSARY
-from engine.statistics.student_t import t_quantile
+from engine.statistics.means import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import sameness
@@ -39,7 +39,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 def compare(request: HttpRequest) -> HttpResponse:
     view = comparison.read_view(request.GET)
     found = differences([run.config for run in view.runs]) if len(view.runs) > 1 else None
-    told = comparison.what_differs(found, len(view.runs))
+    settings_shown = comparison.what_differs(found, len(view.runs))
     return render(
         request,
         "evaluations/compare.html",
@@ -47,7 +47,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "view": view,
             "first_curves": first_curves(view.runs, view.metrics, request.GET.get("hidden", "").split(",")),
             "runs": list(zip(view.runs, view.colours, strict=True)),
-            "legend": list(zip(view.runs, view.colours, told, strict=True)),
+            "legend": list(zip(view.runs, view.colours, settings_shown, strict=True)),
             "metric_names": comparison.metric_names(view.runs),
             "settings": {
                 "runs": _series_sources(view),

@@ -7,31 +7,21 @@ import contextlib
 import json
 import logging
 import time
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
 from webapp.live.listen import News, listen
-from webapp.live.publish import RUNS_GROUP, run_group
-from webapp.live.reading import events_after
-from webapp.live.shared import Shared
-from webapp.runs.judgement import told_state
-from webapp.runs.models import Run
-from webapp.runs.states import TERMINAL, RunState
 from webapp.whole_numbers import whole_number
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
 COALESCE_SECONDS = 0.05  # between two readings; the first news after a silence waits for nothing
-EVENTS_PER_MESSAGE = 500
 LEAVING_SECONDS = 2.0
 LONGEST_MESSAGE = 1024
-LIVE_STATES = [state for state in RunState if state not in TERMINAL]
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -73,7 +63,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.say({"kind": "pong", "time": message.get("time"), "server_time": time.time()})
 
     async def say(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=_text(message))
+        await self.send(text_data=as_text(message))
 
     def hear(self, news: News | None) -> None:
         """News is never read for its content, only for its coming."""
@@ -133,120 +123,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.beat()
 
 
-class RunConsumer(LiveConsumer):
-    """One run: its events after the cursor, without a gap, and its state whenever that changes."""
-
-    async def prepare(self) -> bool:
-        self.run_id = self.scope["url_route"]["kwargs"]["run_id"]
-        self.group = run_group(self.run_id)
-        self.cursor = cursor_of(self.scope["query_string"])
-        self.state: dict[str, Any] = {}
-        run = await Run.objects.filter(pk=self.run_id).afirst()
-        return run is not None
-
-    async def hello(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        self.state = told.state if told else {}
-        last_seq = self.state.get("last_seq", 0)
-        self.cursor = min(self.cursor, last_seq)
-        await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
-
-    async def catch_up(self) -> None:
-        """Events first: a curve does not wait for the run's health to be judged."""
-        while (events := await EVENTS.fresh((self.run_id, self.cursor))).count:
-            self.cursor = events.last_seq
-            await self.send(text_data=events.message)
-            if events.count < EVENTS_PER_MESSAGE:
-                break
-        await self._send_state()
-
-    async def beat(self) -> None:
-        await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
-
-    async def _send_state(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        if told is None:
-            await self.close(code=NOT_FOUND)
-        elif told.state != self.state:
-            self.state = told.state
-            await self.send(text_data=told.message)
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """The message that a page gets, written once for all of them."""
-
-    count: int
-    last_seq: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    state: dict[str, Any]
-    message: str
-
-
-@database_sync_to_async
-def _events(key: tuple[str, int]) -> Events:
-    run_id, cursor = key
-    events = events_after(Run(pk=run_id), cursor, EVENTS_PER_MESSAGE)
-    last_seq = events[-1]["seq"] if events else cursor
-    return Events(len(events), last_seq, _text({"kind": "events", "events": events, "last_seq": last_seq}))
-
-
-@database_sync_to_async
-def _state(run_id: str) -> State | None:
-    run = Run.objects.filter(pk=run_id).first()
-    if run is None:
-        return None
-    state = told_state(run)
-    return State(state, _text({"kind": "state", "state": state}))
-
-
-EVENTS = Shared(_events)
-STATES = Shared(_state)
-
-
-class RunsConsumer(LiveConsumer):
-    """The list of runs: the state of each run that changed, as `{"kind": "state", "state": {...}}`."""
-
-    group = RUNS_GROUP
-
-    async def prepare(self) -> bool:
-        self.changed: set[str] = set()
-        self.states: dict[str, dict[str, Any]] = {}
-        return True
-
-    async def hello(self) -> None:
-        await self.say({"kind": "hello", "states": await self._changes(None)})
-
-    async def catch_up(self) -> None:
-        ids, self.changed = self.changed, set()
-        for state in await self._changes(ids):
-            await self.say({"kind": "state", "state": state})
-
-    async def beat(self) -> None:
-        """Looks at every live run too, for the news that was lost."""
-        self.changed |= set(self.states)
-        await self.catch_up()
-        await self.say({"kind": "heartbeat", "time": time.time()})
-
-    def hear(self, news: News | None) -> None:
-        self.changed |= {news["run"]} if news else set(self.states)
-        self.news.set()
-
-    @database_sync_to_async
-    def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:
-        """The states that differ from what was sent, of the runs `ids`, or of all live runs."""
-        runs = Run.objects.filter(state__in=LIVE_STATES) if ids is None else Run.objects.filter(pk__in=ids)
-        found = [run.live_state() for run in runs]
-        changed = [state for state in found if self.states.get(state["id"]) != state]
-        self.states |= {state["id"]: state for state in changed}
-        return changed
-
-
-def _text(message: dict[str, Any]) -> str:
+def as_text(message: dict[str, Any]) -> str:
     return json.dumps(message, separators=(",", ":"))
 
 

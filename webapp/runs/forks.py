@@ -10,19 +10,12 @@ from django.conf import settings
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.forking import find_checkpoint
-from webapp.runs.config_form import flatten
 from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
 
 
-def form_values(source: Run, step: int) -> dict[str, str]:
-    """The form of a new run that goes on from the checkpoint: the settings of the run as they are now."""
-    values = flatten(current(source).model_dump(mode="json"))
-    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
-
-
 def forked_config(source: Run, step: int) -> RunConfig:
-    """The same for no form: the steps that the run had left, from the checkpoint."""
+    """The remaining steps of `source` from its checkpoint at `step`, with the settings that it has now."""
     now = current(source)
     start = now.model.start_from.model_copy(update={"run": source.pk, "step": step})
     model = now.model.model_copy(update={"start_from": start})

@@ -12,7 +12,7 @@ from django.db.models import F
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
-from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
+from engine.config.live import LIVE_FIELDS, differences, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
@@ -85,24 +85,3 @@ def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
         return with_changes(before, wanted)
     except ConfigError as error:
         raise Refused({"": str(error)}) from None
-
-
-def fields_with_values(run: Run) -> list[dict[str, Any]]:
-    """The scalar live fields as a form shows them: `original` is what the run was launched with."""
-    from webapp.runs.config_form import sections
-
-    known = {one.name: (section.title, one) for section in sections() for one in section.fields}
-    now, first = current(run), run.parsed_config()
-    found = []
-    for field in LIVE_FIELDS:
-        if field.startswith("detectors."):
-            continue
-        title, one = known[field]
-        one.value = _as_text(value_of(now, field))
-        label = f"{title}: {one.label.lower()}".replace(": kl ", ": KL ")
-        found.append({"label": label, "field": one, "original": _as_text(value_of(first, field))})
-    return found
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

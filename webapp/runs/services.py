@@ -24,10 +24,10 @@ from engine.errors import CheckpointError
 from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
-from webapp.live.publish import publish_run
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import memorable_name
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
+from webapp.updates import publish_run
 from workers.app import SUPERVISE, app
 
 if TYPE_CHECKING:

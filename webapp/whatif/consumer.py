@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, cursor_of
-from webapp.live.publish import what_if_group
+from webapp.updates import what_if_group
 from webapp.whatif import services
 from webapp.whatif.models import WhatIf
 

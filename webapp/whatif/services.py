@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from engine.config import problems_by_field
 from engine.what_if.request import EVENTS, WhatIfRequest
 from webapp.audit.services import record as audit
-from webapp.live.publish import publish_what_if
+from webapp.updates import publish_what_if
 from webapp.whatif.models import LIVE, State, WhatIf
 from webapp.whatif.origins import ForkedOrigin, Origin
 from workers.app import WHAT_IF, app

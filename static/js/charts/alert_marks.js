@@ -1,25 +1,33 @@
-// Alerts as marks on a chart: a line at the step, and near its foot a sign that says what was raised and leads to its
-// evidence. At its head it would lie below the chart's buttons.
+// Alerts as marks on a chart: a line at the step, and near its foot a sign that names the alert and links to its
+// evidence. At its head it would be below the chart's buttons.
 
-import { at } from "./curves.js";
+import { at } from "./positions.js";
 import { plain } from "./setting_marks.js";
 
+/** @import { AlertRaised, MarkSource, Marks } from "../types.js" */
+
 const SHOWN = 3; // alerts of a step
-const WIDE = 56; // letters of a line
+const LINE_LENGTH = 56;
 const MILD = new Set(["watch", "warn"]);
 
+/**
+ * @param {MarkSource} markSource
+ * @returns {Marks}
+ */
 export function alertMarks({ store, view, css }) {
+  /** @type {Marks["shapes"]} */
   const shapes = [];
+  /** @type {Marks["annotations"]} */
   const annotations = [];
-  for (const [step, alerts] of Map.groupBy(store.alerts, (alert) => alert.step)) {
-    const place = store.curves.place(step);
-    if (!place) continue;
-    const x = at(place, view.axis);
+  for (const [step, alerts] of byStep(store.alerts)) {
+    const position = store.curves.position(step);
+    if (!position) continue;
+    const x = at(position, view.axis);
     const color = css(alerts.every(({ severity }) => MILD.has(severity)) ? "--watch" : "--bad");
     const line = { color, width: 1, dash: "dot" };
     shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line });
     annotations.push({
-      name: `alert ${alerts.at(-1).seq}`,
+      name: `alert ${alerts[alerts.length - 1].seq}`,
       x,
       y: 0,
       xref: "x",
@@ -30,32 +38,51 @@ export function alertMarks({ store, view, css }) {
       showarrow: false,
       captureevents: true,
       font: { color, size: 11 },
-      hovertext: said(step, alerts),
+      hovertext: hoverText(step, alerts),
       hoverlabel: { bgcolor: css("--surface"), bordercolor: color, font: { color: css("--text"), size: 12 } },
     });
   }
   return { shapes, annotations };
 }
 
-/** The seq of the alert that a mark stands for, null for another mark. */
+/**
+ * @param {AlertRaised[]} alerts
+ * @returns {Map<number, AlertRaised[]>}
+ */
+function byStep(alerts) {
+  const found = new Map();
+  for (const alert of alerts) found.set(alert.step, [...(found.get(alert.step) ?? []), alert]);
+  return found;
+}
+
+/**
+ * The seq of the alert that a mark stands for, null for another mark.
+ * @param {{ name?: string }} options
+ */
 export function alertOf({ name }) {
   return name?.startsWith("alert ") ? Number(name.slice(6)) : null;
 }
 
-function said(step, alerts) {
+/**
+ * @param {number} step
+ * @param {AlertRaised[]} alerts
+ */
+function hoverText(step, alerts) {
   const lines = alerts.slice(-SHOWN).flatMap(({ rule, severity, message }) => [
     `${severity}: ${rule}`,
     ...wrapped(String(message ?? "")),
   ]);
   const rest = alerts.length > SHOWN ? [`and ${alerts.length - SHOWN} more: see Alerts`] : [];
-  return [`step ${step}`, ...lines, ...rest, "a click opens the evidence"].map(plain).join("<br>");
+  return [`step ${step}`, ...lines, ...rest, "click to open the evidence"].map(plain).join("<br>");
 }
 
+/** @param {string} text */
 function wrapped(text) {
   const lines = [""];
   for (const word of text.split(/\s+/)) {
-    if (lines.at(-1) && lines.at(-1).length + word.length > WIDE) lines.push("");
-    lines[lines.length - 1] += `${lines.at(-1) ? " " : ""}${word}`;
+    const line = lines[lines.length - 1];
+    if (line && line.length + word.length > LINE_LENGTH) lines.push(word);
+    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
   }
   return lines;
 }

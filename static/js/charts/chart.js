@@ -5,14 +5,19 @@ import { chartMenu } from "./chart_menu.js";
 import { layoutOf } from "./chart_layout.js";
 import { heldOutTrace, tracesOf, words } from "./chart_traces.js";
 import { windowByKey } from "./step_window.js";
-import { coordinate } from "./curves.js";
+import { coordinate } from "./positions.js";
 import { element } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { describe, label } from "../core/glossary.js";
-import { settingsSeen } from "./setting_marks.js";
+import { withModifier } from "../core/keys.js";
+import { settingsSignature } from "./setting_marks.js";
 import { withoutOutliers } from "./smoothing.js";
 
+/** @import { AxisCut, ChartCurves, ChartHost, ChartPage, ChartSpec, Plot, Position, Trace } from "../types.js" */
+/** @typedef {Position & { y?: number }} Marked what the crosshair is at */
+
 const COLOURS = 8;
+const SMALL = 500; // pixels of width
 const DOUBLE_CLICK = 300; // milliseconds in which a second click means the window, not the point
 const OPTIONS = {
   responsive: true,
@@ -24,101 +29,130 @@ const OPTIONS = {
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "toImage"],
 };
 
+/** @type {Record<string, number>} */
+const ALONG = { ArrowLeft: -1, ArrowRight: 1 };
+
+/** @template {ChartPage} [P=ChartPage] */
 export class Chart {
-  // spec: {title, names, range, fromZero, include, log, heldOut: [tags], whyEmpty}
-  // host: {onPoint(point), onZoom(window), onReset(), onHover(x or null), onAlert(seq), valuesAddress, fileStem}
+  mounted = false;
+  small = false;
+  /** @type {string | null} a signature of what is drawn */
+  shown = null;
+  /** @type {number | undefined} */
+  width = undefined;
+  /** @type {P | undefined} */
+  page = undefined;
+  /** @type {Marked | null} */
+  marked = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  opening = undefined;
+
+  /**
+   * @param {ChartSpec} spec
+   * @param {ChartHost} host
+   */
   constructor(spec, host) {
     this.spec = spec;
     this.host = host;
     this.id = spec.names.join("+");
     this.title = spec.title ?? describe(spec.names[0]).title;
     this.last = element("span", { class: "chart-last num", "aria-live": "off" });
-    this.plot = element("div", { class: "chart-plot", tabindex: "0", role: "group", "aria-label": this.title });
+    const frame = { class: "chart-plot", tabindex: "0", role: "group", "aria-label": this.title };
+    this.plot = /** @type {Plot} */ (/** @type {unknown} */ (element("div", frame)));
     this.line = element("div", { class: "chart-crosshair", hidden: true });
     this.empty = element("p", { class: "chart-empty" }, "Loading …");
     this.note = element("p", { class: "chart-note", hidden: true });
     this.key = element("ul", { class: "chart-key" });
-    const heading = element("h3", {});
-    heading.append(this.titled() ? document.createTextNode(this.title) : label(spec.names[0]));
+    this.logSwitch = this.makeLogSwitch();
+    this.head = element("div", { class: "chart-head" }, this.heading(), this.last, this.logSwitch, chartMenu(this));
+    /** @type {HTMLElement} */
     this.panel = element(
       "section",
       { class: "panel chart", "data-chart": spec.names[0] },
-      element("div", { class: "chart-head" }, heading, this.last, this.logSwitch(), chartMenu(this)),
+      this.head,
       element("div", { class: "chart-frame" }, this.plot, this.line),
       this.note,
       this.key,
       this.empty,
     );
-    const sample = (name, i) => element("li", { class: `key-${colour(i)}` }, label(name));
-    this.keys = this.titled() ? spec.names.map(sample) : [];
+    this.keys = this.isTitled ? spec.names.map(keyEntry) : [];
     this.key.append(...this.keys);
-    (spec.heldOut ?? []).forEach((tag) =>
-      this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval")),
-    );
-    this.shown = null; // a signature of what is drawn
+    for (const tag of spec.heldOut ?? []) {
+      this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval"));
+    }
     this.listen();
   }
 
-  // Mouse and keys, from the start: a reader may be quicker than the first drawing.
+  /** Mouse and keys, from the start: a reader may be quicker than the first drawing. */
   listen() {
     this.plot.addEventListener("mousemove", (event) => this.point(event));
     this.plot.addEventListener("mouseleave", () => this.host.onHover(null));
     this.plot.addEventListener("keydown", (event) => this.byKey(event));
-    // The browser counts clicks by when they were made; Plotly by when it heard of them, which may be late.
-    this.plot.addEventListener("mousedown", (event) => this.twice(event), { capture: true });
+    // The browser counts clicks by when they were made; Plotly by when it received them, which may be late.
+    this.plot.addEventListener("mousedown", (event) => this.pressed(event), { capture: true });
     this.plot.addEventListener("blur", () => this.host.onHover(null));
   }
 
-  twice({ detail, target }) {
-    if (detail !== 2 || !target.closest(".draglayer")) return;
-    const reset = () => {
-      clearTimeout(this.opening);
-      this.host.onReset();
-    };
-    addEventListener("mouseup", reset, { once: true });
+  /** @param {MouseEvent} event */
+  pressed({ detail, target }) {
+    if (detail !== 2 || !(target instanceof Element) || !target.closest(".draglayer")) return;
+    addEventListener("mouseup", () => this.reset(), { once: true });
+  }
+
+  reset() {
+    clearTimeout(this.opening);
+    this.host.onReset();
   }
 
   get valuesAddress() {
     return this.host.valuesAddress;
   }
 
-  logSwitch() {
+  heading() {
+    return element("h3", {}, this.isTitled ? this.title : label(this.spec.names[0]));
+  }
+
+  makeLogSwitch() {
     const attributes = { class: "button button--quiet button--small", type: "button", title: "Logarithmic axis" };
-    this.switch = element("button", { ...attributes, "aria-pressed": String(Boolean(this.spec.log)) }, "log");
-    this.switch.addEventListener("click", () => {
+    const made = element("button", { ...attributes, "aria-pressed": String(Boolean(this.spec.log)) }, "log");
+    made.addEventListener("click", () => {
       this.page?.view.turnLog(this.id, !this.log, this.spec.log);
       this.draw(this.page);
     });
-    return this.switch;
+    return made;
   }
 
-  // as the reader has turned it, or else as its metrics are
+  /** As the reader has set it, or else as its metrics are. */
   get log() {
     return this.page?.view.scales.get(this.id) ?? Boolean(this.spec.log);
   }
 
-  // several lines: the title names what they have in common, the key each of them
-  titled() {
-    return this.spec.names.length > 1 || this.spec.heldOut?.length > 0;
+  /** Of several lines the title names what they have in common, and the key each of them. */
+  get isTitled() {
+    return this.spec.names.length > 1 || Boolean(this.spec.heldOut?.length);
   }
 
-  // a colour of the theme that the chart stands in
+  /**
+   * @param {string} name of a colour of the theme that the chart is in
+   * @returns {string}
+   */
   css(name) {
     return getComputedStyle(this.panel).getPropertyValue(name).trim();
   }
 
+  /** @param {string} ending */
   fileName(ending) {
     return `${this.host.fileStem}-${this.spec.names.join("-").replace(/[^\w]+/g, "-").slice(0, 80)}.${ending}`;
   }
 
-  // Over the full width of the page, or not; whether it is now.
+  /** Over the full width of the page, or not; whether it is now. */
   enlarge() {
     const wide = this.panel.classList.toggle("chart--wide");
     globalThis.Plotly.Plots.resize(this.plot);
     return wide;
   }
 
-  // page: {store, view}
+  /** @param {P | undefined} page */
   async draw(page) {
     if (!page) return;
     this.page = page;
@@ -127,19 +161,23 @@ export class Chart {
     const signature = this.signature(page);
     if (signature === this.shown) return;
     this.shown = signature;
-    this.switch.setAttribute("aria-pressed", String(this.log));
+    this.logSwitch.setAttribute("aria-pressed", String(this.log));
     const { store, view } = page;
     const traces = this.traces(page);
     const free = view.outliers && !this.spec.range;
     const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
-    this.tell(traces, cut, store.curves);
-    const css = (name) => this.css(name);
+    this.showNotes(page, traces, cut);
+    const css = (/** @type {string} */ name) => this.css(name);
     const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small: this.small });
     await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
     if (!this.mounted) this.mount();
   }
 
-  // what is drawn, as Plotly takes it
+  /**
+   * What is drawn, as Plotly takes it.
+   * @param {P} page
+   * @returns {Trace[]}
+   */
   traces({ store, view }) {
     const { curves } = store;
     const colours = this.spec.names.map((_, index) => this.css(`--series-${colour(index)}`));
@@ -151,92 +189,112 @@ export class Chart {
     return traces;
   }
 
-  // A grid measures all its charts before it draws one: after a drawing to measure lays the whole page out again.
+  /** A grid measures all its charts before it draws one: measuring after a drawing lays the whole page out again. */
   measure() {
     this.width = this.plot.clientWidth;
-    this.small = this.panel.clientWidth < 500;
+    this.small = this.panel.clientWidth < SMALL;
   }
 
-  // The window may have changed while the chart was out of sight.
+  /** The browser's window may have changed while the chart was out of sight. */
   fit() {
     const { mounted, width, plot } = this;
-    if (mounted && width && width !== plot._fullLayout.width) globalThis.Plotly.Plots.resize(plot);
+    if (mounted && width && width !== plot._fullLayout?.width) globalThis.Plotly.Plots.resize(plot);
   }
 
+  /** @param {P} page */
   signature({ store, view }) {
     const look = [view.axis, view.smoothing, view.outliers, view.revision, view.zooms, view.theme, this.log];
-    const marks = [store.alerts.length, settingsSeen(store), this.spec.heldOut?.length ? store.evaluations.length : 0];
+    const heldOut = this.spec.heldOut?.length ? store.evaluations.length : 0;
+    const marks = [store.alerts.length, settingsSignature(store), heldOut];
     return [...look, ...marks, store.curves.revisionOf(this.spec.names)].join("|");
   }
 
-  tell(traces, cut, curves) {
+  /**
+   * @param {P} page
+   * @param {Trace[]} traces
+   * @param {AxisCut | null} cut
+   */
+  showNotes({ store: { curves } }, traces, cut) {
     const loaded = this.spec.names.every((name) => curves.isLoaded(name));
     this.keys.forEach((one, i) => (one.hidden = loaded && !curves.points(this.spec.names[i]).length));
     this.empty.hidden = traces.some((trace) => trace.x.length > 0);
     this.empty.textContent = loaded ? (this.spec.whyEmpty ?? "No data yet: the first step draws it.") : "Loading …";
     this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";
     this.note.hidden = !cut;
-    if (cut) this.note.textContent = `${cut.outside} values lie outside, as far as ${number(cut.reach)}`;
-    this.showNewest();
+    if (cut) this.note.textContent = `${cut.outside} values are outside the axis, as far as ${number(cut.reach)}`;
+    this.showNewest(curves);
   }
 
-  showNewest() {
-    const newest = this.page.store.curves.points(this.spec.names[0]).at(-1);
+  /** @param {ChartCurves} curves */
+  showNewest(curves) {
+    const newest = curves.points(this.spec.names[0]).at(-1);
     this.last.textContent = newest ? number(newest.y) : "";
   }
 
   mount() {
     this.mounted = true;
-    this.plot.on("plotly_click", (event) => {
-      const step = event.points[0]?.customdata;
+    this.plot.on?.("plotly_click", ({ points, event }) => {
+      const chosen = points[0]?.customdata;
       clearTimeout(this.opening);
-      if (step === undefined || event.event?.detail > 1) return;
-      this.opening = setTimeout(() => this.host.onPoint(this.pointAt(step)), DOUBLE_CLICK);
+      if (chosen === undefined || (event?.detail ?? 0) > 1) return;
+      this.opening = setTimeout(() => this.host.onPoint(this.pointAt(chosen)), DOUBLE_CLICK);
     });
-    this.plot.on("plotly_relayout", (change) => {
-      if (change["xaxis.range[0]"] !== undefined)
-        this.host.onZoom([change["xaxis.range[0]"], change["xaxis.range[1]"]]);
+    this.plot.on?.("plotly_relayout", (change) => {
+      const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (from !== undefined && to !== undefined) this.host.onZoom([from, to]);
       else if (change["xaxis.autorange"]) this.host.onReset();
     });
-    this.plot.on("plotly_doubleclick", () => {
-      clearTimeout(this.opening);
-      this.host.onReset();
-    });
-    this.plot.on("plotly_clickannotation", ({ annotation }) => {
+    this.plot.on?.("plotly_doubleclick", () => this.reset());
+    this.plot.on?.("plotly_clickannotation", ({ annotation }) => {
       const seq = alertOf(annotation);
       if (seq !== null) this.host.onAlert(seq);
     });
   }
 
-  // The point that stands at `step`, of a stretch of steps with the extremes there; of held-out points only the step.
-  pointAt(step) {
-    const found = this.spec.names.flatMap((name) => this.page.store.curves.points(name));
-    return found.find((point) => point.step === step) ?? { step };
+  /**
+   * The point at a step, of a range of steps with the extremes there; of held-out points only the step.
+   * @param {number | { run: string, step: number }} chosen
+   */
+  pointAt(chosen) {
+    const step = typeof chosen === "number" ? chosen : chosen.step;
+    const points = this.spec.names.flatMap((name) => this.page?.store.curves.points(name) ?? []);
+    return points.find((point) => point.step === step) ?? { step };
   }
 
   unmount() {
     if (!this.mounted) return;
     globalThis.Plotly.purge(this.plot);
-    Object.assign(this, { mounted: false, shown: null });
+    this.mounted = false;
+    this.shown = null;
   }
 
-  // the crosshair of all charts, at the point that is nearest to the mouse
+  /**
+   * Moves the crosshair of all charts to the point that is nearest to the mouse.
+   * @param {MouseEvent} event
+   */
   point(event) {
     const axis = this.plot._fullLayout?.xaxis;
     if (!axis) return;
     const inside = event.clientX - this.plot.getBoundingClientRect().left - axis._offset;
-    if (inside < 0 || inside > axis._length) return this.host.onHover(null);
-    const near = this.nearest((place) => Math.abs(axis.d2p(this.drawnAt(place)) - inside));
+    if (inside < 0 || inside > axis._length) {
+      this.host.onHover(null);
+      return;
+    }
+    const near = this.nearest((position) => Math.abs(axis.d2p(this.drawnAt(position)) - inside));
     if (near) this.host.onHover(near);
   }
 
-  // ← and → go from point to point, Enter opens the step, Escape lets go; + and - look closer and wider, 0 at the whole
+  /**
+   * ← and → go from point to point, Enter opens the step, Escape clears the mark; + and - zoom, 0 resets.
+   * @param {KeyboardEvent} event
+   */
   byKey(event) {
-    if (!this.page || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.page || withModifier(event)) return;
     const points = this.page.store.curves.points(this.spec.names[0]);
-    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const move = ALONG[event.key];
     if (move && points.length) {
-      const from = this.marked ? points.findIndex((point) => point.step >= this.marked.step) : -1;
+      const marked = this.marked?.step ?? null;
+      const from = marked === null ? -1 : points.findIndex((point) => point.step >= marked);
       const next = from < 0 ? points.length - 1 : Math.min(points.length - 1, Math.max(0, from + move));
       this.last.setAttribute("aria-live", "polite");
       this.marked = points[next]; // the next key may come before the next frame
@@ -247,7 +305,9 @@ export class Chart {
     else this.zoomByKey(event);
   }
 
+  /** @param {KeyboardEvent} event */
   zoomByKey(event) {
+    if (!this.page) return;
     const window = windowByKey(event.key, this.page, this.marked);
     if (window === undefined) return;
     event.preventDefault();
@@ -255,36 +315,62 @@ export class Chart {
     else this.host.onReset();
   }
 
+  /**
+   * @param {(position: Position) => number} distance
+   * @returns {(Position & { y: number }) | null}
+   */
   nearest(distance) {
-    const points = this.page.store.curves.points(this.spec.names[0]);
-    let best = null;
-    for (const point of points) {
-      const far = distance(point);
-      if (best === null || far < best.far) best = { far, point };
-    }
-    return best?.point ?? null;
+    return nearestOf(this.page?.store.curves.points(this.spec.names[0]) ?? [], distance);
   }
 
-  drawnAt(place) {
-    const x = coordinate(place, this.page.view.axis);
-    return this.page.view.axis === "time" ? new Date(x) : x;
+  /** @param {Position} position */
+  drawnAt(position) {
+    const axis = this.page?.view.axis ?? "step";
+    const x = coordinate(position, axis);
+    return axis === "time" ? new Date(x) : x;
   }
 
-  // The crosshair at a place of the run, and what this chart says there; null takes it away.
-  mark(place) {
-    this.marked = place;
+  /**
+   * Puts the crosshair at a position of the run and shows this chart's value there; null clears it.
+   * @param {Marked | null} position
+   */
+  mark(position) {
+    this.marked = position;
     const axis = this.plot._fullLayout?.xaxis;
-    if (!place || !axis || !this.mounted) {
+    if (!position || !axis || !this.mounted) {
       this.line.hidden = true;
-      if (this.page) this.showNewest();
+      if (this.page) this.showNewest(this.page.store.curves);
       return;
     }
-    const x = axis.d2p(this.drawnAt(place));
+    const x = axis.d2p(this.drawnAt(position));
     this.line.hidden = x < 0 || x > axis._length;
     this.line.style.transform = `translateX(${Math.round(axis._offset + x)}px)`;
-    const here = this.nearest((point) => Math.abs(point.step - place.step));
+    const here = this.nearest((point) => Math.abs(point.step - position.step));
     if (here) this.last.textContent = words(here);
   }
 }
 
+/**
+ * @template {Position} T
+ * @param {T[]} points
+ * @param {(point: T) => number} distance
+ * @returns {T | null}
+ */
+export function nearestOf(points, distance) {
+  /** @type {{ far: number, point: T } | null} */
+  let best = null;
+  for (const point of points) {
+    const far = distance(point);
+    if (best === null || far < best.far) best = { far, point };
+  }
+  return best?.point ?? null;
+}
+
+/** @param {number} index */
 const colour = (index) => (index % COLOURS) + 1;
+
+/**
+ * @param {string} name
+ * @param {number} index
+ */
+const keyEntry = (name, index) => element("li", { class: `key-${colour(index)}` }, label(name));

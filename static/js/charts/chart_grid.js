@@ -1,43 +1,77 @@
 // Charts that share their crosshair and window. One that is out of view asks for nothing and draws nothing.
 
-import { markCharts, placeOn } from "./step_line.js";
+import { markCharts, coordinateOf } from "./step_line.js";
 
-const MARGIN = "300px"; // how far out of view a chart is made ready
-const MANY = 100; // charts; in a larger grid those that leave are taken down again
+/** @import { ChartPage, Position } from "../types.js" */
+/** @import { Chart } from "./chart.js" */
 
+const MARGIN = "300px"; // how far out of view a chart is prepared
+const MANY = 100; // charts; of a larger grid those that leave the view are removed from it
+
+/** @param {Shown} chart */
 function isInView(chart) {
   const { top, bottom } = chart.panel.getBoundingClientRect();
   return bottom > 0 && top < innerHeight;
 }
 
+/** @typedef {Pick<Chart, "panel" | "spec" | "draw" | "measure" | "mark" | "unmount"> & { prepare?: () => void }} Shown */
+
 export class ChartGrid {
-  // `onNear()` when charts have come into view
+  /** @type {Position | null} */
+  position = null;
+  /** @type {number} */
+  marking = 0;
+
+  /**
+   * `onNear()` is called when charts have come into view
+   * @param {HTMLElement} target
+   * @param {() => void} onNear
+   */
   constructor(target, onNear) {
     this.target = target;
+    /** @type {Shown[]} */
     this.charts = [];
+    /** @type {Set<Shown>} */
     this.near = new Set();
+    /** @type {WeakMap<Element, Shown>} */
     this.byPanel = new WeakMap();
-    this.watch = new IntersectionObserver((entries) => this.noted(entries, onNear), { rootMargin: MARGIN });
+    this.watch = new IntersectionObserver((entries) => this.noteVisible(entries, onNear), { rootMargin: MARGIN });
   }
 
-  noted(entries, onNear) {
+  /**
+   * @param {IntersectionObserverEntry[]} entries
+   * @param {() => void} onNear
+   */
+  noteVisible(entries, onNear) {
     for (const { target, isIntersecting } of entries) {
       const chart = this.byPanel.get(target);
+      if (!chart) continue;
       if (isIntersecting) this.near.add(chart);
       else if (this.near.delete(chart) && this.charts.length > MANY && target.isConnected) chart.unmount();
     }
     if (entries.some((entry) => entry.isIntersecting)) onNear();
   }
 
-  // Adds charts at the end, with anything else that stands among them.
-  append(...things) {
-    for (const thing of things) {
-      this.target.append(thing.panel ?? thing);
-      if (!thing.panel) continue;
-      this.charts.push(thing);
-      this.byPanel.set(thing.panel, thing);
-      this.watch.observe(thing.panel);
+  /**
+   * Adds charts at the end.
+   * @param {...Shown} charts
+   */
+  append(...charts) {
+    for (const chart of charts) {
+      this.target.append(chart.panel);
+      this.charts.push(chart);
+      this.byPanel.set(chart.panel, chart);
+      this.watch.observe(chart.panel);
     }
+  }
+
+  /** @param {Shown} chart */
+  remove(chart) {
+    this.watch.unobserve(chart.panel);
+    this.near.delete(chart);
+    this.charts = this.charts.filter((one) => one !== chart);
+    chart.unmount();
+    chart.panel.remove();
   }
 
   clear() {
@@ -50,29 +84,31 @@ export class ChartGrid {
     this.target.replaceChildren();
   }
 
-  // page: {store, view, mark: the step that has a line, if it is not the view's}
+  /** @param {ChartPage} page */
   async draw(page) {
     const { curves } = page.store;
     const shown = this.charts.filter((chart) => this.near.has(chart) && !chart.panel.hidden);
     const keys = [...new Set(shown.flatMap((chart) => chart.spec.names))];
     curves.want(keys);
-    const { window, axis } = page.view;
-    curves.look(keys, window && curves.stepsBetween(axis, window));
+    curves.zoom(keys, page.view.axis, page.view.window);
     shown.forEach((chart) => chart.prepare?.());
     shown.forEach((chart) => chart.measure());
-    const looked = shown.filter(isInView);
-    const others = shown.filter((chart) => !looked.includes(chart));
-    for (const chart of looked) await chart.draw(page);
-    if (others.length) await new Promise(requestAnimationFrame); // what is looked at is on the screen first
+    const inView = shown.filter(isInView);
+    const others = shown.filter((chart) => !inView.includes(chart));
+    for (const chart of inView) await chart.draw(page);
+    if (others.length) await new Promise(requestAnimationFrame); // charts in view are on the screen first
     for (const chart of others) await chart.draw(page);
-    if (this.place) shown.forEach((chart) => chart.mark(this.place));
-    markCharts(this.target, () => placeOn(page.store, page.view, page.mark ?? page.view.step));
+    if (this.position) shown.forEach((chart) => chart.mark(this.position));
+    markCharts(this.target, () => coordinateOf(page.store, page.view, page.mark ?? page.view.step));
   }
 
-  // the crosshair
-  mark(place) {
-    this.place = place;
+  /**
+   * the crosshair
+   * @param {Position | null} position
+   */
+  mark(position) {
+    this.position = position;
     cancelAnimationFrame(this.marking);
-    this.marking = requestAnimationFrame(() => this.near.forEach((chart) => chart.mark(place)));
+    this.marking = requestAnimationFrame(() => this.near.forEach((chart) => chart.mark(position)));
   }
 }

@@ -3,7 +3,15 @@
 import { alertMarks } from "./alert_marks.js";
 import { settingMarks } from "./setting_marks.js";
 
-// `css(name)` is a colour of the theme that the chart stands in; `cut` a range without outliers, or null.
+/** @import { AxisCut, ChartSpec, MarkSource, PlotlyLayout, View } from "../types.js" */
+
+/** @typedef {{ spec: ChartSpec, log: boolean, cut: AxisCut | null, small: boolean, view: View }} Look */
+
+/**
+ * `css(name)` is a colour of the theme that the chart is in; `cut` a range without outliers, or null.
+ * @param {Look & MarkSource} look
+ * @returns {PlotlyLayout}
+ */
 export function layoutOf({ spec, log, cut, store, view, css, small }) {
   const muted = css("--text-muted");
   const marks = [alertMarks({ store, view, css }), settingMarks({ store, view, css })];
@@ -28,27 +36,35 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
     uirevision: `${view.axis}-${view.revision}`,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: css("--text") },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
-    xaxis: { ...axis, ...across(view), tickformat: view.axis === "time" ? undefined : "~s" },
+    xaxis: { ...axis, ...xRange(view), tickformat: view.axis === "time" ? undefined : "~s" },
     yaxis: {
       ...axis,
       type: log ? "log" : "linear",
       exponentformat: "e",
       nticks: 6,
       uirevision: `${view.axis}-${view.revision}-${view.outliers}-${log}`,
-      ...range(spec, log, cut),
+      ...yRange(spec, log, cut),
     },
     shapes: marks.flatMap((one) => one.shapes),
     annotations: marks.flatMap((one) => one.annotations),
   };
 }
 
-// The reader's window is ours to keep: Plotly is told it anew whenever any chart changed it.
-function across(view) {
+/**
+ * The reader's window is ours to keep: Plotly gets it again whenever any chart changed it.
+ * @param {View} view
+ */
+function xRange(view) {
   const uirevision = `${view.axis}-${view.revision}-${view.zooms}`;
   return view.window ? { uirevision, range: view.range(), autorange: false } : { uirevision, rangemode: "nonnegative" };
 }
 
-function range(spec, log, cut) {
+/**
+ * @param {ChartSpec} spec
+ * @param {boolean} log
+ * @param {AxisCut | null} cut
+ */
+function yRange(spec, log, cut) {
   if (cut) return { range: log ? cut.range.map((value) => Math.log10(Math.max(value, 1e-12))) : cut.range };
   if (log) return { tickformat: "~g" };
   if (spec.range) return { range: [...spec.range] }; // a copy: Plotly writes a reader's zoom into it

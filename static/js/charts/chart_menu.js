@@ -1,52 +1,76 @@
-// The menu of one chart: a logarithmic axis, its full width, and the chart as a picture or as numbers.
+// The menu of one chart: its full width, and the chart as a picture or as numbers.
 
 import { csv, save } from "../core/downloads.js";
 import { element } from "../core/dom.js";
 import { toast } from "../core/toast.js";
+import { listed } from "./positions.js";
+
+/** @import { ChartPage, ChartSpec, Plot, Trace } from "../types.js" */
+/** @typedef {(string | number | null | undefined)[]} Row */
+
+/**
+ * @typedef {object} MenuChart what the menu needs of a chart
+ * @property {string} title
+ * @property {ChartSpec} spec
+ * @property {Plot} plot
+ * @property {ChartPage} [page]
+ * @property {string} valuesAddress
+ * @property {() => boolean} enlarge
+ * @property {(name: string) => string} css
+ * @property {(ending: string) => string} fileName
+ * @property {() => Promise<Row[] | null>} [table] rows of its own instead of those of its metrics
+ */
 
 const SCALE = 2; // pixels of a PNG for one of the page
 const ALL = 20000; // steps of a CSV
 
+/** @param {MenuChart} chart */
 export function chartMenu(chart) {
-  const item = (words, act, attributes = {}) => {
-    const made = element("button", { class: "menu-item", type: "button", ...attributes }, words);
+  const summary = { class: "button button--quiet button--small", "aria-label": `Menu of ${chart.title}` };
+  const opener = element("summary", summary, "⋯");
+  const menu = element("details", { class: "menu chart-menu" }, opener);
+  const close = () => {
+    menu.open = false;
+    opener.focus();
+  };
+  /**
+   * @param {string} words
+   * @param {(button: HTMLElement) => void | Promise<void>} act
+   */
+  const item = (words, act) => {
+    const made = element("button", { class: "menu-item", type: "button" }, words);
     made.addEventListener("click", async () => {
-      menu.open = false;
-      menu.firstElementChild.focus();
+      close();
       await act(made);
     });
     return made;
   };
-  const wide = item("Enlarge", (made) => {
-    made.textContent = chart.enlarge() ? "Make small" : "Enlarge";
+  const wide = item("Enlarge", (button) => {
+    button.textContent = chart.enlarge() ? "Shrink" : "Enlarge";
   });
-  const menu = element(
-    "details",
-    { class: "menu chart-menu" },
-    element("summary", { class: "button button--quiet button--small", "aria-label": `Menu of ${chart.title}` }, "⋯"),
-    element(
-      "div",
-      { class: "menu-body" },
-      wide,
-      item("PNG", () => picture(chart, "png")),
-      item("SVG", () => picture(chart, "svg")),
-      item("CSV", () => numbers(chart)),
-    ),
-  );
+  const files = [
+    item("PNG", () => savePicture(chart, "png")),
+    item("SVG", () => savePicture(chart, "svg")),
+    item("CSV", () => saveNumbers(chart)),
+  ];
+  menu.append(element("div", { class: "menu-body" }, wide, ...files));
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.firstElementChild.focus();
+    close();
     event.stopPropagation();
   });
   return menu;
 }
 
-// The page's background and the chart's title go with it, and what its lines are where there are several.
-async function picture(chart, format) {
+/**
+ * With the page's background, the chart's title, and a legend where there are several lines.
+ * @param {MenuChart} chart
+ * @param {"png" | "svg"} format
+ */
+async function savePicture(chart, format) {
   const { plot } = chart;
   const surface = chart.css("--surface");
-  const data = chart.pictured?.() ?? withLegend(plot.data);
+  const data = withLegend(plot.data);
   const named = data.filter((trace) => trace.showlegend);
   const layout = {
     ...plot.layout,
@@ -61,53 +85,74 @@ async function picture(chart, format) {
   const size = { width: Math.max(480, plot.clientWidth), height: plot.clientHeight + room };
   try {
     const address = await globalThis.Plotly.toImage({ data, layout }, { format, ...size, scale: SCALE });
-    save(chart.fileName(format), format === "svg" ? drawing(address) : address);
+    save(chart.fileName(format), format === "svg" ? svgFile(address) : address);
   } catch (error) {
-    toast(`The picture could not be made: ${error.message}`, { error: true });
+    const why = error instanceof Error ? error.message : String(error);
+    toast(`The picture could not be made: ${why}`, { error: true });
   }
 }
 
+/** @param {Trace[]} traces */
 function withLegend(traces) {
   const named = traces.filter((trace) => trace.name && trace.x.length);
   return traces.map((trace) => ({ ...trace, showlegend: named.length > 1 && named.includes(trace) }));
 }
 
-const drawing = (address) => new Blob([decodeURIComponent(address.split(",")[1])], { type: "image/svg+xml" });
+/** @param {string} address */
+const svgFile = (address) => new Blob([decodeURIComponent(address.split(",")[1])], { type: "image/svg+xml" });
 
-// Plotly reads a few HTML tags in titles: a metric's name is none.
+/**
+ * Plotly reads a few HTML tags in titles: a metric's name contains none.
+ * @param {string} text
+ */
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-// Every step's real values, not what is drawn of them.
-async function numbers(chart) {
-  const rows = await (chart.table?.() ?? table(chart));
-  if (!rows) return toast("The server did not answer. Try again.", { error: true });
-  save(chart.fileName("csv"), new Blob([csv(rows)], { type: "text/csv" }));
+/**
+ * Every step's real values, not what is drawn of them.
+ * @param {MenuChart} chart
+ */
+async function saveNumbers(chart) {
+  const rows = await (chart.table ? chart.table() : tableOf(chart));
+  if (rows) save(chart.fileName("csv"), new Blob([csv(rows)], { type: "text/csv" }));
+  else toast("The server did not answer. Try again.", { error: true });
 }
 
-async function table(chart) {
+/** @param {MenuChart} chart */
+async function tableOf(chart) {
   const { names } = chart.spec;
   const values = await allValues(chart.valuesAddress, names);
   return values && withHeldOut([["step", "tokens", "training_seconds", "unix_time", ...names], ...values], chart);
 }
 
-/** Of every step its place and its values of `names`; null if the server did not answer. */
+/**
+ * A row for each step: its positions and its values of `names`; null if the server did not answer.
+ * @param {string} address
+ * @param {string[]} names
+ * @returns {Promise<Row[] | null>}
+ */
 export async function allValues(address, names) {
-  const query = `keys=${names.map(encodeURIComponent).join(",")}&points=${ALL}`;
-  const answer = await fetch(`${address}?${query}`).catch(() => null);
+  const answer = await fetch(`${address}?keys=${listed(names)}&points=${ALL}`).catch(() => null);
   if (!answer?.ok) return null;
+  /** @type {{ steps: number[], tokens: number[], seconds: number[], times: number[], series: Record<string, Row> }} */
   const { steps, tokens, seconds, times, series } = await answer.json();
   return steps.map((step, i) => [step, tokens[i], seconds[i], times[i], ...names.map((name) => series[name][i])]);
 }
 
-// The same with the held-out points: columns of their own, and rows for steps that have nothing else.
+/**
+ * The same with the held-out points: columns of their own, and rows for steps that have nothing else.
+ * @param {Row[]} table
+ * @param {Pick<MenuChart, "spec" | "page">} chart
+ */
 function withHeldOut([head, ...rows], { spec, page }) {
   const tags = spec.heldOut ?? [];
-  const found = tags.map((tag) => page.store.evaluations.filter((one) => one.environment === tag));
+  const found = tags.map((tag) => (page?.store.evaluations ?? []).filter((one) => one.environment === tag));
   const columns = tags.flatMap((tag) => ["", "/low", "/high"].map((end) => `eval/${tag}/success${end}`));
   const known = new Set(rows.map(([step]) => step));
   const alone = found.flat().filter(({ step }) => !known.has(step));
+  /** @type {Map<number, Row>} */
   const more = new Map(alone.map(({ step, time }) => [step, [step, null, null, time, ...spec.names.map(() => null)]]));
-  const all = [...rows, ...more.values()].sort(([one], [other]) => one - other);
+  const all = [...rows, ...more.values()].sort(([one], [other]) => Number(one) - Number(other));
+  /** @param {Row[0]} step */
   const at = (step) =>
     found.flatMap((evaluations) => {
       const one = evaluations.find((other) => other.step === step);

@@ -1,14 +1,24 @@
-// The tools over the charts: axis, smoothing, outliers, and back to the whole.
+// The tools over the charts: axis, smoothing, outliers, and reset.
+
+import { byId } from "../core/dom.js";
+
+/** @import { Axis } from "../types.js" */
+/** @import { RunView } from "../run/view_state.js" */
 
 const WITH_SCRUBBER = ["collapse", "filter", "rollouts"];
 
-/** Shows `view` in the tools; `onChange()` after the reader changed it. Gives what shows it again. */
+/**
+ * Shows `view` in the tools; `onChange()` is called after the reader changed it. Returns a function that shows it again.
+ * @param {RunView} view
+ * @param {() => void} onChange
+ */
 export function prepareChartTools(view, onChange) {
-  const axis = document.getElementById("x-axis");
-  const smoothing = document.getElementById("smoothing");
-  const outliers = document.getElementById("outliers");
+  const axis = byId("x-axis", HTMLSelectElement);
+  const smoothing = byId("smoothing", HTMLInputElement);
+  const outliers = byId("outliers", HTMLInputElement);
   const chosen = document.getElementById("chosen-step");
-  const reset = document.getElementById("reset-zoom");
+  const reset = byId("reset-zoom");
+  /** @param {Partial<RunView>} changes */
   const change = (changes) => {
     view.look(changes);
     show();
@@ -16,15 +26,15 @@ export function prepareChartTools(view, onChange) {
   };
   const show = () => {
     axis.value = view.axis;
-    smoothing.value = view.smoothing;
+    smoothing.value = String(view.smoothing);
     outliers.checked = view.outliers;
-    document.getElementById("smoothing-value").textContent = view.smoothing.toFixed(2);
+    byId("smoothing-value").textContent = view.smoothing.toFixed(2);
     if (!chosen) return; // a page without scrubbers
     chosen.hidden = view.step === null || WITH_SCRUBBER.includes(view.tab);
     chosen.textContent = `step ${view.step} ✕`;
   };
   show();
-  axis.addEventListener("change", () => change({ axis: axis.value }));
+  axis.addEventListener("change", () => change({ axis: /** @type {Axis} */ (axis.value) }));
   smoothing.addEventListener("input", () => change({ smoothing: Number(smoothing.value) }));
   outliers.addEventListener("change", () => change({ outliers: outliers.checked }));
   chosen?.addEventListener("click", () => change({ step: null }));

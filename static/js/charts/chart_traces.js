@@ -1,15 +1,23 @@
-// What a chart draws: for each metric a faint raw line or the band of what was thinned away, a smoothed line over it,
-// and held-out points with their intervals.
+// The traces of a chart: for each metric a faint raw line, or the band of what was thinned away, a smoothed line over
+// it, and held-out points with their intervals.
 
-import { at } from "./curves.js";
+import { at } from "./positions.js";
 import { number } from "../core/format.js";
 import { describe } from "../core/glossary.js";
 import { plain } from "./setting_marks.js";
 import { smooth } from "./smoothing.js";
-import { stepsAsked } from "./step_range.js";
+import { stepsQuery } from "./step_range.js";
+
+/** @import { ChartCurves, EvaluationCompleted, Point, Trace, View } from "../types.js" */
+
+/** @typedef {Trace & { text: string[], customdata: number[] }} DrawnTrace */
 
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 
+/**
+ * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing"> }} options
+ * @returns {Trace[]}
+ */
 export function tracesOf({ names, colours, curves, view }) {
   return names.flatMap((name, index) => {
     const called = describe(name).title;
@@ -24,6 +32,12 @@ export function tracesOf({ names, colours, curves, view }) {
   });
 }
 
+/**
+ * @param {Trace["x"]} x
+ * @param {number[]} y
+ * @param {{ points: Point[], colour: string, called: string, sparse: boolean, weight: number }} options
+ * @returns {DrawnTrace}
+ */
 function line(x, y, { points, colour, called, sparse, weight }) {
   return {
     x,
@@ -39,44 +53,77 @@ function line(x, y, { points, colour, called, sparse, weight }) {
   };
 }
 
+/**
+ * @param {Trace["x"]} x
+ * @param {number[]} y
+ * @param {string} colour
+ * @returns {Trace}
+ */
 function faint(x, y, colour) {
   return { x, y, mode: "lines", line: { color: colour, width: 1 }, opacity: 0.28, ...STEADY };
 }
 
-// from the smallest to the largest value of each stretch of steps
+/**
+ * From the smallest to the largest value of each range of steps.
+ * @param {Trace["x"]} x
+ * @param {Point[]} points
+ * @param {string} colour
+ * @returns {Trace[]}
+ */
 function band(x, points, colour) {
   const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
   return [ribbon(x, low, high, { line: { color: colour, width: 0.5 }, opacity: 0.5, fillcolor: `${colour}38` })];
 }
 
-/** All between two lines: as one that goes there and back, since Plotly takes its time for each line. A logarithmic
- * axis has no place for some values, which are left out. */
+/**
+ * All between two lines: as one that goes there and back, since Plotly takes its time for each line. A logarithmic
+ * axis has no place for some values, which are left out.
+ * @param {Trace["x"]} x
+ * @param {number[]} low
+ * @param {number[]} high
+ * @param {Record<string, unknown>} look
+ * @returns {Trace}
+ */
 export function ribbon(x, low, high, look) {
-  const there = { x: [...x, ...x.toReversed()], y: [...high, ...low.toReversed()] };
-  return { ...there, mode: "lines", fill: "toself", connectgaps: true, ...look, ...STEADY };
+  const outline = { x: [...x, ...[...x].reverse()], y: [...high, ...[...low].reverse()] };
+  return { ...outline, mode: "lines", fill: "toself", connectgaps: true, ...look, ...STEADY };
 }
 
-// more than one step: those from its first on, in a run that was thinned
-const isStretch = ({ low, first, step }) => low !== undefined && low !== null && first !== step;
+/**
+ * whether a point of a thinned run stands for more than one step
+ * @param {Partial<Point>} partial
+ */
+const isRange = ({ low, first, step }) => low !== undefined && low !== null && first !== step;
 
-/** The steps that a point stands for, as the list of trajectories is asked for them. */
+/**
+ * The steps that a point stands for, as a query of the list of trajectories.
+ * @param {Pick<Point, "step"> & Partial<Point>} point
+ */
 export function stepsOf(point) {
-  return stepsAsked(isStretch(point) ? point : { step: point.step });
+  return stepsQuery(isRange(point) ? point : { step: point.step });
 }
 
-/** What is said of a point: its step and value, or those of the stretch of steps it stands for. */
+/**
+ * A point in words: its step and value, or those of the range of steps it stands for.
+ * @param {Point} point
+ */
 export function words(point) {
-  if (!isStretch(point)) return `step ${number(point.step)}: ${number(point.y)}`;
+  if (!isRange(point)) return `step ${number(point.step)}: ${number(point.y)}`;
   return (
     `steps ${number(point.first)} to ${number(point.step)}: mean ${number(point.y)}, ` +
     `${number(point.low)} (step ${number(point.lowAt)}) to ${number(point.high)} (step ${number(point.highAt)})`
   );
 }
 
+/**
+ * @param {EvaluationCompleted[]} evaluations
+ * @param {{ curves: Pick<ChartCurves, "position">, view: Pick<View, "axis">, colour: string }} options
+ * @returns {DrawnTrace}
+ */
 export function heldOutTrace(evaluations, { curves, view, colour }) {
   const points = evaluations.map((one) => {
-    const place = curves.place(one.step) ?? { step: one.step, tokens: 0, seconds: 0, elapsed: 0 };
-    return { ...one, x: at({ ...place, time: one.time }, view.axis), y: one.success };
+    const position = curves.position(one.step) ?? { step: one.step, tokens: 0, seconds: 0, elapsed: 0 };
+    return { ...one, x: at({ ...position, time: one.time }, view.axis), y: one.success };
   });
   return {
     x: points.map((point) => point.x),

@@ -1,37 +1,78 @@
-// The curves of one run. A curve is asked for when a chart that shows it comes into view, kept up with the news, and
-// asked for again, for a window of steps, where it was thinned and the reader looks closer.
+// The curves of one run. A curve is requested when a chart that shows it comes into view, extended by new steps, and
+// requested again, for a window of steps, where it was thinned and the reader zooms in.
+
+import { coordinate, everyStepOf, haveSameSteps, listed, pointsOf } from "./positions.js";
+import { positionAt, positionsOf, stepsBetween } from "./positions.js";
+
+/** @import { Axis, Bands, Curve, Detail, Ends, Metrics, Point, Position, RunStarted, StepCompleted, Window } from "../types.js" */
 
 const SHORT = 2000; // steps of a run that is sent whole
 const BUCKETS = 600; // of a longer one: each with its mean and extremes
-const MOST = 2 * SHORT; // places of a curve that grew by the news, before it is thinned again
+const MOST = 2 * SHORT; // positions of a curve that grew by new steps, before it is thinned again
 const KEYS_A_REQUEST = 8;
 const FRESH_KEPT = 500;
 const RETRY = 2000;
+const SETTLED = 120; // milliseconds without a change of the window
+
+/** @returns {Curve} */
+const unknown = () => ({
+  points: null,
+  positions: [],
+  spans: [],
+  seq: 0,
+  thinned: false,
+  detail: null,
+  revision: 0,
+  stale: false,
+  asking: false,
+});
 
 export class Curves {
-  // `address` of the bands; about how many steps there are; `onNews()` when something asked for has come
-  constructor(address, hint, onNews) {
-    Object.assign(this, { address, hint, onNews });
-    this.most = MOST;
-    this.keysARequest = KEYS_A_REQUEST;
-    this.buckets = BUCKETS;
-    this.known = new Map(); // key -> {points, places, spans, seq, thinned, detail, revision, stale, asking}
-    // {step, tokens, seconds, time, elapsed, attempt} of all steps, or of the buckets' ends: those of the newest answer
-    this.places = [];
-    this.fresh = []; // step events, for answers that were under way when they came
-    this.starts = new Map(); // attempt -> when its engine said that it had started
-    this.revision = 0;
+  most = MOST;
+  keysARequest = KEYS_A_REQUEST;
+  buckets = BUCKETS;
+  revision = 0;
+  zoomed = false;
+
+  /** @type {Map<string, Curve>} */
+  known = new Map();
+
+  /** @type {Position[]} all steps, or the ends of the buckets, of the newest answer */
+  positions = [];
+
+  /** @type {StepCompleted[]} newest steps, for answers that were in progress when they came */
+  fresh = [];
+
+  /** @type {Map<number, number>} when the engine of an attempt reported that it had started */
+  starts = new Map();
+
+  /** @type {{ attempt: number, from: number } | undefined} */
+  resumed = undefined;
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  settling = undefined;
+
+  /**
+   * @param {string} address of the bands
+   * @param {number} hint about how many steps there are
+   * @param {() => void} onUpdate called when an answer has come
+   */
+  constructor(address, hint, onUpdate) {
+    this.address = address;
+    this.hint = hint;
+    this.onUpdate = onUpdate;
   }
 
   get length() {
-    return this.places.at(-1)?.step ?? 0;
+    return this.positions.at(-1)?.step ?? 0;
   }
 
+  /** @param {string} key */
   isLoaded(key) {
     return Boolean(this.known.get(key)?.points);
   }
 
-  // whether something was asked for of which nothing is there yet
+  /** Whether something was requested of which nothing is there yet. */
   get isWaiting() {
     return [...this.known.values()].some((one) => one.asking && !one.points);
   }
@@ -40,67 +81,93 @@ export class Curves {
     return [...this.known.values()].some((one) => one.asking);
   }
 
-  // Asks for those of `keys` that are not there or no longer right.
+  /** @param {string[]} keys those that are missing or stale are requested */
   want(keys) {
     this.loadAll(keys.filter((key) => this.isDue(key)));
   }
 
+  /** @param {string} key */
   isDue(key) {
     const one = this.known.get(key);
     return !one || (!one.asking && (one.stale || !one.points));
   }
 
-  // Whether all of `keys` are there in the same places, to be read step by step. Those of a long run that were asked
-  // for at different times have different buckets: then all are asked for again, up to one step.
+  /**
+   * Whether all of `keys` are there at the same positions, to be read step by step. Those of a long run that were
+   * requested at different times have different buckets: then all are requested again, up to one step.
+   * @param {string[]} keys
+   */
   wantTogether(keys) {
     const ones = keys.map((key) => this.known.get(key));
     const loaded = ones.every((one) => one?.points);
-    const together = loaded && ones.every((one) => haveSameSteps(one.places, ones[0].places));
+    const together = loaded && ones.every((one) => haveSameSteps(one?.positions ?? [], ones[0]?.positions ?? []));
     const due = keys.filter((key) => this.isDue(key));
-    const apart = (loaded && !together) || (due.length && ones.some((one) => one?.thinned));
-    if (!ones.some((one) => one?.asking)) this.loadAll(apart ? keys : due, this.length ? `&to=${this.length}` : "");
+    const misaligned = (loaded && !together) || (due.length && ones.some((one) => one?.thinned));
+    const upTo = this.length ? `&to=${this.length}` : "";
+    if (!ones.some((one) => one?.asking)) this.loadAll(misaligned ? keys : due, upTo);
     return together;
   }
 
+  /** @param {string[]} keys */
   loadAll(keys, window = "") {
     const many = this.keysARequest;
     for (let i = 0; i < keys.length; i += many) this.load(keys.slice(i, i + many), window);
   }
 
+  /**
+   * @param {string[]} keys
+   * @param {string} window
+   */
   async load(keys, window) {
-    for (const key of keys)
-      this.known.set(key, { revision: 0, ...this.known.get(key), asking: true, stale: false, detail: null });
-    const answer = await this.ask(keys, window);
-    if (!answer) setTimeout(() => this.letAskAgain(keys), RETRY);
-    else if (this.isOvertaken(keys, answer)) this.letAskAgain(keys);
-    else this.fill(keys, answer);
-    this.onNews();
-  }
-
-  // An attempt has begun since it was asked for, which the answer does not know of.
-  isOvertaken(keys, { steps, attempts }) {
-    const begun = keys.some((key) => this.known.get(key).stale);
-    return begun && steps.at(-1) > this.begun.from && attempts.at(-1) < this.begun.attempt;
-  }
-
-  letAskAgain(keys) {
-    keys.forEach((key) => Object.assign(this.known.get(key), { asking: false, stale: true }));
-  }
-
-  // the answer of the server, as `webapp.live.bands` words it
-  fill(keys, answer) {
-    const places = placesOf(answer);
-    this.places = places;
     for (const key of keys) {
-      const known = this.known.get(key) ?? { revision: 0 };
-      const points = pointsOf(places, answer.series[key]);
-      const { thinned, spans, last_seq: seq } = answer;
-      this.known.set(key, { ...known, points, places, spans, seq, thinned, asking: false, stale: false });
-      this.touch(key);
+      const one = this.known.get(key) ?? unknown();
+      this.known.set(key, { ...one, asking: true, stale: false, detail: null });
+    }
+    const answer = await this.ask(keys, window);
+    if (!answer) setTimeout(() => this.allowRetry(keys), RETRY);
+    else if (this.isOutdated(keys, answer)) this.allowRetry(keys);
+    else this.fill(keys, answer);
+    this.onUpdate();
+  }
+
+  /**
+   * Whether an attempt has begun since the request, which the answer does not know of.
+   * @param {string[]} keys
+   * @param {Bands} answer
+   */
+  isOutdated(keys, { steps, attempts }) {
+    const { resumed } = this;
+    if (!resumed || !keys.some((key) => this.known.get(key)?.stale)) return false;
+    return (steps.at(-1) ?? 0) > resumed.from && (attempts.at(-1) ?? 0) < resumed.attempt;
+  }
+
+  /** @param {string[]} keys */
+  allowRetry(keys) {
+    for (const key of keys) Object.assign(this.known.get(key) ?? {}, { asking: false, stale: true });
+  }
+
+  /**
+   * Takes the answer of the server, as `webapp.live.bands` describes it.
+   * @param {string[]} keys
+   * @param {Bands} answer
+   */
+  fill(keys, answer) {
+    const positions = positionsOf(answer);
+    this.positions = positions;
+    for (const key of keys) {
+      const points = pointsOf(positions, answer.series[key]);
+      const { thinned, spans, last_seq: seq = 0 } = answer;
+      const one = this.known.get(key) ?? unknown();
+      this.touch({ ...one, points, positions, spans, seq, thinned, asking: false, stale: false }, key);
     }
     for (const event of this.fresh) this.append(event);
   }
 
+  /**
+   * @param {string[]} keys
+   * @param {string} window
+   * @returns {Promise<Bands | null>}
+   */
   async ask(keys, window) {
     const query = `keys=${listed(keys)}${this.howMany()}${window}`;
     const headers = { Accept: "application/json" };
@@ -112,6 +179,7 @@ export class Curves {
     return `&buckets=${Math.max(this.length, this.hint) > SHORT ? this.buckets : SHORT}`;
   }
 
+  /** @param {StepCompleted} event */
   add(event) {
     if (!this.takes(event)) return;
     this.fresh.push(event);
@@ -119,213 +187,215 @@ export class Curves {
     this.append(event);
   }
 
-  // whether a step has a place here
-  takes() {
+  /** @param {{ metrics: Metrics }} _event a step; whether it has a position here */
+  takes(_event) {
     return true;
   }
 
+  /** @param {StepCompleted} event */
   append(event) {
-    const place = this.placeOf(event);
-    const behind = new Set([...this.allPlaces()].filter((places) => place.step > (places.at(-1)?.step ?? 0)));
-    behind.forEach((places) => places.push(place));
+    const position = this.positionOf(event);
+    const behind = new Set([...this.allPositions()].filter((all) => position.step > (all.at(-1)?.step ?? 0)));
+    behind.forEach((all) => all.push(position));
     for (const [key, one] of this.known) {
-      if (!one.points || !behind.has(one.places)) continue;
-      if (event.metrics[key] !== undefined) one.points.push({ ...place, y: event.metrics[key] });
-      this.touch(key);
+      if (!one.points || !behind.has(one.positions)) continue;
+      if (event.metrics[key] !== undefined) one.points.push({ ...position, y: event.metrics[key] });
+      this.touch(one, key);
       if (one.asking) continue;
-      if (one.places.length > this.most) one.stale = true;
-      if (one.places.length > 2 * this.most) this.known.delete(key); // nobody has looked at it for long
+      if (one.positions.length > this.most) one.stale = true;
+      if (one.positions.length > 2 * this.most) this.known.delete(key); // nobody has looked at it for long
     }
   }
 
-  // keys that came in one answer share theirs
-  allPlaces() {
-    return new Set([this.places, ...[...this.known.values()].flatMap((one) => (one.points ? [one.places] : []))]);
+  /** Keys that came in one answer share theirs. */
+  allPositions() {
+    const loaded = [...this.known.values()].filter((one) => one.points);
+    return new Set([this.positions, ...loaded.map((one) => one.positions)]);
   }
 
-  // An attempt goes on from a step: what came after it no longer counts, and is asked for again, unless the answer had
-  // steps of that attempt already.
+  /**
+   * An attempt resumes from a step: what came after it no longer counts and is requested again, unless the answer had
+   * steps of that attempt already.
+   * @param {RunStarted} event
+   */
   begin(event) {
     this.starts.set(event.attempt, event.time);
     if (event.attempt === 1) return;
     const from = event.resumed_from ?? 0;
-    this.begun = { attempt: event.attempt, from };
+    this.resumed = { attempt: event.attempt, from };
     this.fresh = this.fresh.filter((one) => one.step <= from);
-    const newer = new Set([...this.known.values()].filter(({ seq }) => seq > event.seq).map(({ places }) => places));
-    for (const places of this.allPlaces()) if (!newer.has(places)) while (places.at(-1)?.step > from) places.pop();
+    const newer = new Set([...this.known.values()].filter((one) => one.seq > event.seq).map((one) => one.positions));
+    for (const all of this.allPositions()) {
+      if (!newer.has(all)) while ((all.at(-1)?.step ?? 0) > from) all.pop();
+    }
     for (const [key, one] of this.known) {
-      if (newer.has(one.places)) continue;
+      if (newer.has(one.positions)) continue;
       Object.assign(one, { stale: true, detail: null });
       if (!one.points) continue;
       one.points = one.points.filter((point) => point.step <= from);
-      this.touch(key);
+      this.touch(one, key);
     }
   }
 
-  touch(key) {
+  /**
+   * @param {Curve} curve
+   * @param {string} key
+   */
+  touch(curve, key) {
     this.revision += 1;
-    this.known.get(key).revision = this.revision;
+    curve.revision = this.revision;
+    this.known.set(key, curve);
   }
 
-  placeOf({ step, tokens, seconds, time, attempt }) {
-    const last = this.places.findLast((one) => one.step < step);
+  /**
+   * @param {StepCompleted} event
+   * @returns {Position}
+   */
+  positionOf({ step, tokens, seconds, time, attempt }) {
+    const last = this.positions.findLast((one) => one.step < step);
     const since = last && last.attempt === attempt ? last.time : (this.starts.get(attempt) ?? time);
     return { step, tokens, seconds, time, attempt, elapsed: (last?.elapsed ?? 0) + Math.max(0, time - since) };
   }
 
-  // Asks again for what was thinned of `keys` in the steps [from, to], once the reader holds still; null for the whole.
-  look(keys, window) {
-    this.closer = Boolean(window);
+  /**
+   * Requests what was thinned of `keys` in a window, once the window has settled; null shows the whole run.
+   * @param {string[]} keys
+   * @param {Axis} axis
+   * @param {Window | null} window
+   */
+  zoom(keys, axis, window) {
+    this.zoomed = Boolean(window);
     if (!window) return;
-    const [from, to] = window;
-    const wanted = keys.filter((key) => {
+    const [from, to] = this.stepsBetween(axis, window);
+    const wanted = keys.flatMap((key) => {
       const one = this.known.get(key);
-      return one?.points && one.thinned && !(one.detail?.from === from && one.detail?.to === to);
+      return one?.points && one.thinned && !(one.detail?.from === from && one.detail.to === to) ? [one] : [];
     });
     if (!wanted.length) return;
-    for (const key of wanted) this.known.get(key).detail = { from, to, points: null };
-    clearTimeout(this.looking);
-    this.looking = setTimeout(() => this.loadWindows(), 120);
+    for (const one of wanted) one.detail = { from, to, points: null };
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.loadDetails(), SETTLED);
   }
 
-  loadWindows() {
-    const open = [...this.known].filter(([, one]) => one.detail && !one.detail.points && !one.detail.asking);
-    const groups = Map.groupBy(open, ([, one]) => `&from=${one.detail.from}&to=${one.detail.to}`);
-    for (const [window, entries] of groups)
-      for (let i = 0; i < entries.length; i += KEYS_A_REQUEST)
-        this.loadWindow(entries.slice(i, i + KEYS_A_REQUEST), window);
+  loadDetails() {
+    /** @type {Map<string, [key: string, detail: Detail][]>} */
+    const byWindow = new Map();
+    for (const [key, { detail }] of this.known) {
+      if (!detail || detail.points || detail.asking) continue;
+      const window = `&from=${detail.from}&to=${detail.to}`;
+      byWindow.set(window, [...(byWindow.get(window) ?? []), [key, detail]]);
+    }
+    for (const [window, entries] of byWindow) {
+      for (let i = 0; i < entries.length; i += KEYS_A_REQUEST) {
+        this.loadDetail(entries.slice(i, i + KEYS_A_REQUEST), window);
+      }
+    }
   }
 
-  async loadWindow(entries, window) {
-    const details = entries.map(([, one]) => one.detail);
-    details.forEach((detail) => (detail.asking = true));
-    const answer = await this.ask(
-      entries.map(([key]) => key),
-      window,
-    );
-    details.forEach((detail) => (detail.asking = false));
+  /**
+   * @param {[key: string, detail: Detail][]} entries
+   * @param {string} window
+   */
+  async loadDetail(entries, window) {
+    for (const [, detail] of entries) detail.asking = true;
+    const keys = entries.map(([key]) => key);
+    const answer = await this.ask(keys, window);
+    for (const [, detail] of entries) detail.asking = false;
     if (!answer) return;
-    const places = placesOf(answer);
-    entries.forEach(([key], index) => {
-      details[index].points = pointsOf(places, answer.series[key]);
-      this.touch(key);
-    });
-    this.onNews();
+    const positions = positionsOf(answer);
+    for (const [key, detail] of entries) {
+      detail.points = pointsOf(positions, answer.series[key]);
+      const one = this.known.get(key);
+      if (one) this.touch(one, key);
+    }
+    this.onUpdate();
   }
 
-  // Every place of `keys`, which have the same, with the values there: {...place, metrics}. `first` is the first step of
-  // a stretch that was thinned.
+  /**
+   * Every position of `keys`, which have the same, with the values there. `first` is the first step of a thinned range.
+   * @param {string[]} keys
+   * @returns {(Position & { metrics: Metrics })[]}
+   */
   table(keys) {
-    const { places, thinned } = this.known.get(keys[0]) ?? { places: this.places };
-    const rows = new Map(places.map((place) => [place.step, { ...place, metrics: {} }]));
-    if (!thinned) for (const row of rows.values()) delete row.first; // there was nothing between
-    for (const key of keys) for (const { step, y } of this.known.get(key).points) rows.get(step).metrics[key] = y;
+    const { positions, thinned } = this.known.get(keys[0]) ?? { positions: this.positions, thinned: false };
+    const rows = new Map(
+      positions.map(({ first, ...position }) => {
+        /** @type {Metrics} */
+        const metrics = {};
+        return [position.step, thinned ? { ...position, first, metrics } : { ...position, metrics }];
+      }),
+    );
+    for (const key of keys) {
+      for (const { step, y } of this.known.get(key)?.points ?? []) {
+        const row = rows.get(step);
+        if (row) row.metrics[key] = y;
+      }
+    }
     return [...rows.values()];
   }
 
-  // Every step that the places of `key` stand for, in order.
+  /**
+   * Every step that the positions of `key` stand for, in order.
+   * @param {string} key
+   */
   everyStep(key) {
-    const { places, spans } = this.known.get(key) ?? { places: this.places, spans: [] };
-    const end = places.at(-1)?.step ?? 0; // an attempt may have gone back
-    const told = spans.flatMap(([first, last, every]) =>
-      Array.from({ length: 1 + (last - first) / every }, (_, i) => first + i * every),
-    );
-    const upto = told.at(-1) ?? 0;
-    const since = places.map(({ step }) => step).filter((step) => step > upto);
-    return [...told.filter((step) => step <= end), ...since];
+    const one = this.known.get(key);
+    return one ? everyStepOf(one.spans, one.positions) : everyStepOf([], this.positions);
   }
 
-  // The points of a metric in order, with the closer look where the reader takes one.
+  /**
+   * The points of a metric in order, at full resolution in the window that the reader has zoomed to.
+   * @param {string} key
+   * @returns {Point[]}
+   */
   points(key) {
     const one = this.known.get(key);
     if (!one?.points) return [];
-    const { detail } = one;
-    if (!this.closer || !detail?.points?.length) return one.points;
+    const detail = one.detail?.points ?? [];
+    if (!this.zoomed || !detail.length) return one.points;
+    const [from, to] = [detail[0].step, detail[detail.length - 1].step];
     return [
-      ...one.points.filter((point) => point.step < detail.points[0].step),
-      ...detail.points,
-      ...one.points.filter((point) => point.step > detail.points.at(-1).step),
+      ...one.points.filter((point) => point.step < from),
+      ...detail,
+      ...one.points.filter((point) => point.step > to),
     ];
   }
 
-  // fewer than half of the steps have it: its points are marked, and not smoothed
+  /**
+   * Whether fewer than half of the steps have the metric: its points are marked, and not smoothed.
+   * @param {string} key
+   */
   isSparse(key) {
     const one = this.known.get(key);
-    return !one?.points || one.points.length < 2 || one.points.length < one.places.length / 2;
+    return !one?.points || one.points.length < 2 || one.points.length < one.positions.length / 2;
   }
 
+  /** @param {string[]} keys */
   revisionOf(keys) {
     return keys.map((key) => this.known.get(key)?.revision ?? 0).join("-");
   }
 
-  // Where a step lies on every axis, between its neighbours where it was thinned away; null beyond the ends.
-  place(step) {
-    const after = this.places.findIndex((one) => one.step >= step);
-    if (after < 0) return null;
-    const high = this.places[after];
-    const low = this.places[after - 1];
-    if (high.step === step) return high;
-    if (!low) return step >= high.first ? { ...high, step } : null; // within the first stretch
-    const share = (step - low.step) / (high.step - low.step);
-    const between = (name) => low[name] + share * (high[name] - low[name]);
-    const [tokens, seconds, time, elapsed] = ["tokens", "seconds", "time", "elapsed"].map(between);
-    return { step, tokens, seconds, time, elapsed };
+  /** @param {number} step */
+  position(step) {
+    return positionAt(this.positions, step);
   }
 
-  // The first and last value of an axis, and how many steps lie between; null for fewer than two.
+  /**
+   * The first and last value of an axis, and how many steps are between; null for fewer than two steps.
+   * @param {Axis} axis
+   * @returns {Ends | null}
+   */
   ends(axis) {
-    const [first, last] = [this.places[0], this.places.at(-1)];
-    if (!first || first === last) return null;
+    const [first, last] = [this.positions[0], this.positions.at(-1)];
+    if (!first || !last || first === last) return null;
     return { first: coordinate(first, axis), last: coordinate(last, axis), steps: last.step - first.step };
   }
 
-  // The steps between two values of an axis, with a neighbour on each side.
-  stepsBetween(axis, [from, to]) {
-    const inside = this.places.map((place, index) => [coordinate(place, axis), index]);
-    const first = inside.findLast(([x]) => x <= from)?.[1] ?? 0;
-    const last = inside.find(([x]) => x >= to)?.[1] ?? this.places.length - 1;
-    return this.places.length ? [this.places[first].step, this.places[last].step] : [0, 0];
+  /**
+   * @param {Axis} axis
+   * @param {Window} window
+   */
+  stepsBetween(axis, window) {
+    return stepsBetween(this.positions, axis, window);
   }
-}
-
-// Where a point lies along `axis`, in the form that Plotly draws it.
-export function at(place, axis) {
-  return axis === "time" ? new Date(1000 * place.time) : place[axis];
-}
-
-/** The same as a number: steps, tokens, seconds, or milliseconds of the clock. */
-export function coordinate(place, axis) {
-  return axis === "time" ? 1000 * place.time : place[axis];
-}
-
-/** Metrics as an address names several. */
-export const listed = (keys) => keys.map(encodeURIComponent).join(",");
-
-function haveSameSteps(places, others) {
-  if (places === others) return true;
-  return places.length === others.length && places.every((place, i) => place.step === others[i].step);
-}
-
-function placesOf(answer) {
-  return answer.steps.map((step, i) => ({
-    step,
-    tokens: answer.tokens[i],
-    seconds: answer.seconds[i],
-    time: answer.times[i],
-    elapsed: answer.elapsed[i],
-    attempt: answer.attempts[i],
-    first: i ? answer.steps[i - 1] + 1 : answer.spans[0][0],
-  }));
-}
-
-function pointsOf(places, band) {
-  const points = [];
-  band.mean.forEach((y, i) => {
-    if (y === null) return;
-    const extremes = band.low.length
-      ? { low: band.low[i], high: band.high[i], lowAt: band.low_at[i], highAt: band.high_at[i] }
-      : {};
-    points.push({ ...places[i], y, ...extremes });
-  });
-  return points;
 }

@@ -1,17 +1,25 @@
-// The dialog in which a reader puts together charts: which metrics, over one another, in which order.
+// The dialog in which a reader composes charts: which metrics, overlaid or apart, in which order.
 
-import { element } from "../core/dom.js";
+import { byId, element, find } from "../core/dom.js";
 import { describe } from "../core/glossary.js";
-import { drop } from "./layouts.js";
+import { deleteLayout } from "./layouts.js";
+
+/** @import { ChartChoice, Preset } from "../types.js" */
 
 const MOST_OVERLAID = 8;
 
+/** @typedef {{ removed: true }} Removed */
+/** @typedef {{ removed?: undefined, key: string, mine?: boolean, name: string, charts: ChartChoice[] }} Edited */
+
 /**
- * Edits a copy of `layout`; `names` are the metrics of the run. Gives `{key, mine, name, charts}` with an empty name
- * when it is to be used without keeping it, `{removed: true}`, or null when nothing is to change.
+ * Edits a copy of `layout`. Returns the layout, with an empty name where it is to be used without saving it; null when
+ * nothing is to change.
+ * @param {Preset} layout
+ * @param {string[]} names metrics of the run
+ * @returns {Promise<Edited | Removed | null>}
  */
 export function editLayout(layout, names) {
-  const dialog = document.getElementById("layout-dialog");
+  const dialog = byId("layout-dialog", HTMLDialogElement);
   const editor = new Editor(dialog, layout, names);
   dialog.showModal();
   return new Promise((resolve) => {
@@ -20,46 +28,58 @@ export function editLayout(layout, names) {
 }
 
 class Editor {
+  /**
+   * @param {HTMLDialogElement} dialog
+   * @param {Preset} layout
+   * @param {string[]} names
+   */
   constructor(dialog, layout, names) {
     this.dialog = dialog;
     this.layout = layout;
     this.names = names;
     this.charts = expanded(layout.charts, names);
-    this.list = dialog.querySelector("[data-charts]");
-    this.name = dialog.querySelector("[name=layout-name]");
+    this.list = find(dialog, "[data-charts]");
+    this.name = find(dialog, "[name=layout-name]", HTMLInputElement);
     this.name.value = layout.mine ? layout.title : "";
     this.removed = false;
     dialog.returnValue = "";
-    dialog.querySelector("[value=delete]").hidden = !layout.mine;
-    dialog.querySelector("datalist").replaceChildren(...names.map((name) => element("option", { value: name })));
-    const add = dialog.querySelector("[data-add]");
+    const remove = find(dialog, "[value=delete]");
+    remove.hidden = !layout.mine;
+    find(dialog, "datalist").replaceChildren(...names.map((name) => element("option", { value: name })));
+    const add = find(dialog, "[data-add]", HTMLInputElement);
     add.value = "";
     add.onchange = () => {
       if (this.isMetric(add.value)) this.change(() => this.charts.push({ title: "", names: [add.value] }));
       add.value = "";
     };
-    dialog.querySelector("[value=delete]").onclick = async () => {
-      await drop(layout.key);
+    remove.onclick = async () => {
+      await deleteLayout(layout.key);
       this.removed = true;
       dialog.close("delete");
     };
     this.show();
   }
 
+  /** @param {string} name */
   isMetric(name) {
     return this.names.includes(name);
   }
 
+  /** @param {() => void} act */
   change(act) {
     act();
     this.show();
   }
 
   show() {
-    this.list.replaceChildren(...this.charts.map((chart, place) => this.row(chart, place)));
+    this.list.replaceChildren(...this.charts.map((chart, index) => this.row(chart, index)));
   }
 
-  row(chart, place) {
+  /**
+   * @param {ChartChoice} chart
+   * @param {number} index
+   */
+  row(chart, index) {
     const metrics = chart.names.map((name) =>
       element(
         "span",
@@ -68,26 +88,33 @@ class Editor {
         this.button("✕", `Leave out ${name}`, () => this.leaveOut(chart, name)),
       ),
     );
-    const words = `Lay another metric over chart ${place + 1}`;
-    const over = element("input", { list: "layout-names", placeholder: "lay over …", "aria-label": words });
+    const words = `Overlay another metric on chart ${index + 1}`;
+    const over = element("input", { list: "layout-names", placeholder: "overlay …", "aria-label": words });
     over.disabled = chart.names.length >= MOST_OVERLAID;
     over.addEventListener("change", () => {
       const name = over.value;
       if (this.isMetric(name) && !chart.names.includes(name)) this.change(() => chart.names.push(name));
     });
     const logged = chart.log ?? usual(chart);
-    const log = this.button("log", `Logarithmic axis of chart ${place + 1}`, () => (chart.log = !logged));
+    const log = this.button("log", `Logarithmic axis of chart ${index + 1}`, () => {
+      chart.log = !logged;
+    });
     log.setAttribute("aria-pressed", String(logged));
     return element(
       "li",
       {},
       element("span", { class: "layout-metrics" }, ...metrics, over),
       log,
-      this.button("↑", `Move chart ${place + 1} up`, () => this.move(place, -1), place === 0),
-      this.button("↓", `Move chart ${place + 1} down`, () => this.move(place, 1), place === this.charts.length - 1),
+      this.button("↑", `Move chart ${index + 1} up`, () => this.move(index, -1), index === 0),
+      this.button("↓", `Move chart ${index + 1} down`, () => this.move(index, 1), index === this.charts.length - 1),
     );
   }
 
+  /**
+   * @param {string} sign
+   * @param {string} words
+   * @param {() => void} act
+   */
   button(sign, words, act, disabled = false) {
     const attributes = { class: "button button--quiet button--small", type: "button", title: words, disabled };
     const made = element("button", { ...attributes, "aria-label": words }, sign);
@@ -95,37 +122,54 @@ class Editor {
     return made;
   }
 
+  /**
+   * @param {ChartChoice} chart
+   * @param {string} name
+   */
   leaveOut(chart, name) {
     chart.names = chart.names.filter((one) => one !== name);
     this.charts = this.charts.filter((one) => one.names.length);
   }
 
-  move(place, by) {
-    const [chart] = this.charts.splice(place, 1);
-    this.charts.splice(place + by, 0, chart);
+  /**
+   * @param {number} index
+   * @param {number} by
+   */
+  move(index, by) {
+    const [chart] = this.charts.splice(index, 1);
+    this.charts.splice(index + by, 0, chart);
   }
 
+  /** @returns {Edited | Removed | null} */
   result() {
     if (this.removed) return { removed: true };
-    const said = this.dialog.returnValue;
-    if (!["keep", "use"].includes(said) || !this.charts.length) return null;
+    const action = this.dialog.returnValue;
+    if (!["keep", "use"].includes(action) || !this.charts.length) return null;
     const { key, mine } = this.layout;
-    return { key, mine, name: said === "keep" ? this.name.value.trim() || "My layout" : "", charts: this.charts };
+    return { key, mine, name: action === "keep" ? this.name.value.trim() || "My layout" : "", charts: this.charts };
   }
 }
 
-// as the metrics of a chart have it
+/**
+ * as the metrics of a chart have it
+ * @param {ChartChoice} chartChoice
+ */
 const usual = ({ names }) => names.every((name) => Boolean(describe(name).log));
 
-// A copy in which patterns are the metrics they stand for.
+/**
+ * A copy in which patterns are the metrics they stand for.
+ * @param {ChartChoice[]} charts
+ * @param {string[]} names
+ * @returns {ChartChoice[]}
+ */
 function expanded(charts, names) {
   const claimed = new Set(charts.flatMap((chart) => chart.names));
   return charts.flatMap((chart) => {
     if (!chart.names[0].endsWith("*")) {
-      const there = chart.names.filter((name) => names.includes(name));
-      return there.length ? [{ title: "", names: there, log: chart.log ?? null }] : [];
+      const known = chart.names.filter((name) => names.includes(name));
+      return known.length ? [{ title: "", names: known, log: chart.log ?? null }] : [];
     }
-    const fitting = names.filter((name) => name.startsWith(chart.names[0].slice(0, -1)) && !claimed.has(name));
-    return fitting.map((name) => ({ title: "", names: [name] }));
+    const matching = names.filter((name) => name.startsWith(chart.names[0].slice(0, -1)) && !claimed.has(name));
+    return matching.map((name) => ({ title: "", names: [name] }));
   });
 }

@@ -1,72 +1,117 @@
-// Layouts of charts: kept ones by their ids, and any as text for an address.
+// Layouts of charts: saved ones by their ids, and any as text for an address.
 
-import { token } from "../run/controls.js";
+import { csrfToken } from "../run/controls.js";
+
+/** @import { ChartChoice, Preset } from "../types.js" */
+
+/**
+ * @typedef {object} SavedLayout as the server has it
+ * @property {number} id
+ * @property {string} name
+ * @property {string[][]} charts
+ * @property {(boolean | null)[]} log
+ * @property {boolean} mine
+ * @property {string} owner
+ */
 
 const HOME = "/panels/";
 
-/** One's own, as `{key, title, charts: [{title, names, log}], mine, owner}`; `log` is null where it is as usual. */
-export async function kept() {
+/** The reader's own. */
+export async function savedLayouts() {
+  /** @type {{ layouts?: SavedLayout[] } | null} */
   const answer = await ask(HOME);
   return (answer?.layouts ?? []).map(layoutOf);
 }
 
-/** Anybody's by its id; null if there is none. */
-export async function open(key) {
+/**
+ * Anybody's by its id; null if there is none.
+ * @param {string} key
+ */
+export async function openLayout(key) {
+  /** @type {SavedLayout | null} */
   const answer = /^\d+$/.test(key) ? await ask(`${HOME}${key}/`) : null;
   return answer?.charts ? layoutOf(answer) : null;
 }
 
-/** Keeps `{key, name, charts, mine}`; what was kept, or `{error}`. */
-export async function keep({ key, name, charts, mine }) {
+/**
+ * Saves a layout; returns it as it was saved, or the error.
+ * @param {{ key: string, name: string, charts: ChartChoice[], mine?: boolean }} layout
+ * @returns {Promise<Preset | { error: string }>}
+ */
+export async function saveLayout({ key, name, charts, mine }) {
   const log = charts.map((chart) => chart.log ?? null);
   const body = JSON.stringify({ name, charts: charts.map((chart) => chart.names), log });
+  /** @type {(SavedLayout & { error?: string }) | null} */
   const answer = mine ? await ask(`${HOME}${key}/`, "PUT", body) : await ask(HOME, "POST", body);
   return answer?.charts ? layoutOf(answer) : { error: answer?.error ?? "The server did not answer. Try again." };
 }
 
-export async function drop(key) {
+/** @param {string} key */
+export async function deleteLayout(key) {
   await ask(`${HOME}${key}/`, "DELETE");
 }
 
+/**
+ * @template T
+ * @param {string} address
+ * @param {string} [method]
+ * @param {string} [body]
+ * @returns {Promise<T | null>}
+ */
 async function ask(address, method = "GET", body = undefined) {
-  const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token() };
+  const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
   const answer = await fetch(address, { method, body, headers }).catch(() => null);
   return answer?.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
 }
 
+/**
+ * @param {SavedLayout} saved
+ * @returns {Preset}
+ */
 const layoutOf = ({ id, name, charts, log, mine, owner }) => ({
   key: String(id),
   title: name,
-  charts: charts.map((names, place) => ({ title: "", names, log: log[place] ?? null })),
+  charts: charts.map((names, index) => ({ title: "", names, log: log[index] ?? null })),
   mine,
   owner,
 });
 
-// `a/b+c/d,e/f:log`: charts between commas, metrics over one another between pluses, and at the end of a chart its axis
-// where that is not as usual
+// `a/b+c/d,e/f:log`: commas between charts, pluses between the metrics of a chart, and at its end the axis where it is
+// not the metrics' own
 
+/** @type {Record<string, boolean>} */
 const AXES = { log: true, linear: false };
 
+/** @param {ChartChoice[]} charts */
 export function toText(charts) {
   return charts.map((chart) => chart.names.map(encodeURIComponent).join("+") + axisOf(chart)).join(",");
 }
 
+/** @param {ChartChoice} chart */
 function axisOf({ log }) {
   const name = Object.keys(AXES).find((one) => AXES[one] === log);
   return name ? `:${name}` : "";
 }
 
+/**
+ * @param {string} text
+ * @returns {ChartChoice}
+ */
 function chartOf(text) {
   const [names, axis] = text.split(":");
   return { title: "", names: names.split("+").map(decodeURIComponent), log: AXES[axis] ?? null };
 }
 
+/**
+ * The charts that a text stands for; null where it makes no sense.
+ * @param {string | null} text
+ */
 export function fromText(text) {
   if (!text) return null;
   try {
     const charts = text.split(",").map(chartOf);
     return charts.every((chart) => chart.names.every(Boolean)) ? charts : null;
   } catch {
-    return null; // somebody's typing
+    return null; // typed by hand
   }
 }

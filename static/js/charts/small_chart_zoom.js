@@ -1,14 +1,29 @@
-// A mouse that is dragged over a small chart chooses the window of all charts, as over a large one; twice clicked it
-// gives the whole back. A finger scrolls the page.
+// A mouse dragged over a small chart selects the window of all charts, as over a large one; a double click resets it.
+// A finger scrolls the page.
 
 import { svg } from "../core/dom.js";
 
+/** @import { Window } from "../types.js" */
+/** @import { SmallChart } from "./small_chart.js" */
+
 const FAR = 6; // pixels; less is a click
 
-export class SmallDrag {
-  // of a `SmallLines`; `onWindow([first, last])` with steps, or null for the whole
+export class SmallChartZoom {
+  /** @type {number | undefined} */
+  from = undefined;
+  /** @type {boolean} */
+  dragged = false;
+  /** @type {SVGElement | undefined} */
+  area = undefined;
+
+  /**
+   * `onWindow([first, last])` is called with steps, or null for the whole run
+   * @param {SmallChart} chart
+   * @param {(window: Window | null) => void} onWindow
+   */
   constructor(chart, onWindow) {
-    Object.assign(this, { chart, onWindow });
+    this.chart = chart;
+    this.onWindow = onWindow;
     const { plot } = chart;
     plot.addEventListener("pointerdown", (event) => this.begin(event));
     plot.addEventListener("pointermove", (event) => this.move(event));
@@ -18,15 +33,20 @@ export class SmallDrag {
     plot.addEventListener("dblclick", () => onWindow(null));
   }
 
+  /** @param {PointerEvent} event */
   begin(event) {
     this.dragged = false;
     if (event.button !== 0 || event.pointerType === "touch" || this.chart.stepAt(event) === null) return;
     this.from = this.chart.inside(event);
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     if (this.from === undefined) return;
-    if (!(event.buttons & 1)) return this.forget(); // it was let go somewhere else
+    if (!(event.buttons & 1)) {
+      this.forget(); // the button was released somewhere else
+      return;
+    }
     const to = this.chart.inside(event);
     if (!this.dragged && Math.abs(to - this.from) < FAR) return;
     if (!this.dragged) this.chart.plot.setPointerCapture(event.pointerId);
@@ -34,7 +54,11 @@ export class SmallDrag {
     this.shade(Math.min(this.from, to), Math.abs(to - this.from));
   }
 
-  // A drawing takes the shade away; the next move brings it back.
+  /**
+   * A redraw removes the shade; the next move draws it again.
+   * @param {number} x
+   * @param {number} width
+   */
   shade(x, width) {
     const { top, bottom } = this.chart.frame;
     this.area?.remove();
@@ -42,10 +66,12 @@ export class SmallDrag {
     this.chart.plot.firstElementChild?.append(this.area);
   }
 
+  /** @param {PointerEvent} event */
   end(event) {
     if (this.from !== undefined && this.dragged) {
-      const ends = [this.from, this.chart.inside(event)].map((x) => this.chart.axis.x.at(x));
-      this.onWindow(ends.toSorted((a, b) => a - b));
+      const { axis } = this.chart;
+      const [from, to] = [this.from, this.chart.inside(event)];
+      if (axis) this.onWindow([axis.x.at(Math.min(from, to)), axis.x.at(Math.max(from, to))]);
     }
     this.forget();
   }
@@ -55,7 +81,10 @@ export class SmallDrag {
     this.area?.remove();
   }
 
-  // What ends a drag is no click.
+  /**
+   * The click at the end of a drag is dropped.
+   * @param {MouseEvent} event
+   */
   swallow(event) {
     if (this.dragged) event.stopImmediatePropagation();
     this.dragged = false;

@@ -1,6 +1,12 @@
-// Smoothing, and the range of an axis that leaves outliers out.
+// Smoothing, and the range of an axis without outliers.
 
-/** Exponential moving average with its start corrected, so that it begins at the first value. */
+/** @import { AxisCut } from "../types.js" */
+
+/**
+ * Exponential moving average with its start corrected, so that it begins at the first value.
+ * @param {number[]} values
+ * @param {number} weight
+ */
 export function smooth(values, weight) {
   if (!weight) return values;
   let mean = 0;
@@ -12,23 +18,27 @@ export function smooth(values, weight) {
   });
 }
 
-const FEW = 20; // values that no share of can be left out
+const FEWEST = 20; // values; of fewer none is left out
 const TAIL = 0.02;
-const WORTH = 1.5; // times the range, which the whole must have before any of it is left out
+const FULL_RANGE = 1.5; // times the range without outliers, which the full range must exceed
 
 /**
- * Where an axis ends that leaves out the smallest and largest fiftieth, and what it leaves out; null if that changes
- * little: {range: [low, high], outside: number of values, reach: the furthest of them}.
+ * The range of an axis without the smallest and largest fiftieth, how many values are outside, and the furthest of
+ * them; null if that changes little.
+ * @param {number[]} values
+ * @returns {AxisCut | null}
  */
 export function withoutOutliers(values) {
   const sorted = values.filter(Number.isFinite).sort((one, other) => one - other);
-  if (sorted.length < FEW) return null;
+  if (sorted.length < FEWEST) return null;
+  const [least, most] = [sorted[0], sorted[sorted.length - 1]];
   const low = sorted[Math.floor(TAIL * sorted.length)];
   const high = sorted[Math.ceil((1 - TAIL) * sorted.length) - 1];
   const margin = 0.25 * (high - low);
-  const range = [Math.max(sorted[0], low - margin), Math.min(sorted.at(-1), high + margin)];
+  /** @type {[number, number]} */
+  const range = [Math.max(least, low - margin), Math.min(most, high + margin)];
   const left = sorted.filter((value) => value < range[0] || value > range[1]);
-  if (!left.length || WORTH * (range[1] - range[0]) > sorted.at(-1) - sorted[0] || range[1] <= range[0]) return null;
+  if (!left.length || FULL_RANGE * (range[1] - range[0]) > most - least || range[1] <= range[0]) return null;
   const middle = (range[0] + range[1]) / 2;
   const reach = left.reduce((far, value) => (Math.abs(value - middle) > Math.abs(far - middle) ? value : far));
   return { range, outside: left.length, reach };

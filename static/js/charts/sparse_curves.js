@@ -1,22 +1,32 @@
-// Curves of what is measured every few steps: of the steps that have it and no others, each with its own values, so that
-// what is told of a step was measured at it however long the run is.
+// Curves of what is measured every few steps: only the steps that have it, each with its own values and not a mean over
+// its neighbours, however long the run is.
 
-import { Curves, listed } from "./curves.js";
+import { Curves } from "./curves.js";
+import { listed } from "./positions.js";
+
+/** @import { Metrics } from "../types.js" */
 
 const MOST = 5000; // steps that have it; of more, so many are sent, evenly taken
 const KEYS_A_REQUEST = 60;
 
-export class MeasuredCurves extends Curves {
-  // of the run whose curves `all` are; a step has it that has one of the metrics `having`
+export class SparseCurves extends Curves {
+  /**
+   * @param {Curves} all the curves of the run
+   * @param {string[]} having a step is taken if it has one of these metrics
+   */
   constructor(all, having) {
-    super(all.address, all.hint, all.onNews);
-    Object.assign(this, { having, most: 1.2 * MOST, keysARequest: KEYS_A_REQUEST, starts: new Map(all.starts) });
+    super(all.address, all.hint, all.onUpdate);
+    this.having = having;
+    this.most = 1.2 * MOST;
+    this.keysARequest = KEYS_A_REQUEST;
+    this.starts = new Map(all.starts);
   }
 
   howMany() {
     return `&buckets=${MOST}&having=${listed(this.having)}`;
   }
 
+  /** @param {{ metrics: Metrics }} event */
   takes({ metrics }) {
     return this.having.some((name) => metrics[name] !== undefined);
   }

@@ -1,7 +1,16 @@
-// Steps that something is told of: one, or of a run that was thinned a stretch of them, from `first` to `step`.
+// A step, or of a thinned run the range of steps from `first` to `step`.
 
-export const stepsInWords = ({ first = Infinity, step }) => (first < step ? `steps ${first} to ${step}` : `step ${step}`);
+/** @typedef {{ step: number, first?: number | null }} StepRange */
 
-/** The same as the list of trajectories is asked for them. */
-export const stepsAsked = ({ first = Infinity, step }) =>
-  first < step ? `step_low=${first}&step_high=${step}` : `step=${step}`;
+/** @param {StepRange} range */
+const isRange = ({ first, step }) => (first ?? Infinity) < step;
+
+/** @param {StepRange} range */
+export const stepsInWords = (range) => (isRange(range) ? `steps ${range.first} to ${range.step}` : `step ${range.step}`);
+
+/**
+ * The same as a query of the list of trajectories.
+ * @param {StepRange} range
+ */
+export const stepsQuery = (range) =>
+  isRange(range) ? `step_low=${range.first}&step_high=${range.step}` : `step=${range.step}`;

@@ -1,10 +1,19 @@
-// The window of all charts: by keys half of it or twice, around the marked point where there is one; and as steps.
+// The window that all charts share: zoomed by keys, around the marked point where there is one; and as steps.
 
-import { coordinate } from "./curves.js";
+import { coordinate } from "./positions.js";
 
+/** @import { Ends, Position, View, Window } from "../types.js" */
+
+/** @type {Record<string, number>} */
 const FACTORS = { "+": 0.5, "=": 0.5, "-": 2 };
 
-/** What a key makes of the window: [from, to] along the axis, null for the whole, undefined where it is no such key. */
+/**
+ * The window after a key: null for the whole run, undefined where the key does not zoom.
+ * @param {string} key
+ * @param {{ store: { curves: { ends(axis: View["axis"]): Ends | null } }, view: Pick<View, "axis" | "window"> }} page
+ * @param {Position | null} [marked]
+ * @returns {Window | null | undefined}
+ */
 export function windowByKey(key, { store, view }, marked) {
   if (key === "0") return null;
   const factor = FACTORS[key];
@@ -20,15 +29,25 @@ export function windowByKey(key, { store, view }, marked) {
   return high - low < least ? [from, to] : [low, high];
 }
 
-/** The window between two steps, along the axis that charts have now; at least about one step. */
+/**
+ * The window between two steps, along the axis that charts have now; at least about one step.
+ * @param {Window} steps
+ * @param {{ store: { curves: { position(step: number): Position | null } }, view: Pick<View, "axis" | "window"> }} page
+ * @returns {Window | null}
+ */
 export function windowOfSteps([from, to], { store, view }) {
   const end = to - from < 1 ? from + 1 : to;
   if (view.axis === "step") return [from, end];
-  const ends = [from, end].map((step) => store.curves.place(step)).filter(Boolean);
-  return ends.length === 2 ? ends.map((place) => coordinate(place, view.axis)) : view.window;
+  const [first, last] = [store.curves.position(from), store.curves.position(end)];
+  return first && last ? [coordinate(first, view.axis), coordinate(last, view.axis)] : view.window;
 }
 
-/** The first and last step that charts over steps show: those of the window, as far as the run has them, or all. */
+/**
+ * The first and last step that charts over steps show: those of the window, as far as the run has them, or all.
+ * @param {{ last: number, curves: { stepsBetween(axis: View["axis"], window: Window): Window } }} store
+ * @param {Pick<View, "axis" | "window">} view
+ * @returns {Window}
+ */
 export function stepsShown(store, view) {
   const last = Math.max(2, store.last);
   if (!view.window) return [1, last];

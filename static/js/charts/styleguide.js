@@ -2,13 +2,17 @@
 
 import { Chart } from "./chart.js";
 import { Curves } from "./curves.js";
+import { findAll } from "../core/dom.js";
 import { explainAll } from "../core/glossary.js";
 import { RunStore } from "../run/store.js";
+
+/** @import { Band, View } from "../types.js" */
 
 const STEPS = Array.from({ length: 60 }, (_, index) => index + 1);
 const SUCCESS = "rollout/success";
 const curves = new Curves("", STEPS.length, () => {});
 const store = new RunStore(curves);
+/** @type {Band} */
 const band = { mean: STEPS.map((step) => 0.2 + 0.005 * step + 0.06 * Math.sin(step)), low: [], high: [] };
 const seconds = STEPS.map((step) => 3 * step);
 curves.fill([SUCCESS, "value/explained_variance"], {
@@ -27,7 +31,7 @@ store.add(
     kind: "evaluation_completed",
     seq: 100 + index,
     step,
-    time: step * 3,
+    time: 3 * step,
     environment: "FrozenLake",
     success: 0.2 + 0.005 * step,
     low: 0.15 + 0.005 * step,
@@ -41,12 +45,14 @@ store.add([
     step: 40,
     severity: "warn",
     rule: "entropy",
+    time: 120,
     metric: "policy/entropy",
     message: "Entropy falls.",
   },
   {
     kind: "settings_changed",
     seq: 201,
+    time: 75,
     step: 25,
     revision: 1,
     changes: { "optimizer.learning_rate": { old: 0.0002, new: 0.0001 } },
@@ -54,10 +60,22 @@ store.add([
 ]);
 store.askers = { 1: "ada" };
 
-const view = { axis: "step", smoothing: 0.6, outliers: false, window: null, revision: 0, zooms: 0, step: null, scales: new Map() };
-view.turnLog = (chart, on) => view.scales.set(chart, on);
+/** @type {View} */
+const view = {
+  axis: "step",
+  smoothing: 0.6,
+  outliers: false,
+  window: null,
+  revision: 0,
+  zooms: 0,
+  theme: 0,
+  step: null,
+  scales: new Map(),
+  turnLog: (chart, on) => view.scales.set(chart, on),
+  range: () => [],
+};
 const host = { onPoint() {}, onZoom() {}, onReset() {}, onHover() {}, onAlert() {}, valuesAddress: "", fileStem: "guide" };
-const charts = [...document.querySelectorAll("[data-guide-charts]")].flatMap((place) => {
+const charts = findAll(document, "[data-guide-charts]").flatMap((place) => {
   const made = [
     new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, host),
     new Chart(

@@ -3,7 +3,7 @@
 import { allValues } from "../charts/chart_menu.js";
 import { Chart } from "../charts/chart.js";
 import { heldOut, lineTraces } from "./traces.js";
-import { coordinate } from "../charts/curves.js";
+import { coordinate } from "../charts/positions.js";
 import { element } from "../core/dom.js";
 import { duration, number } from "../core/format.js";
 import { describe } from "../core/glossary.js";

@@ -3,7 +3,7 @@
 
 import { heldOutTrace, ribbon, tracesOf } from "../charts/chart_traces.js";
 import { meanOverSeeds } from "./seed_groups.js";
-import { at } from "../charts/curves.js";
+import { at } from "../charts/positions.js";
 import { number } from "../core/format.js";
 import { plain } from "../charts/setting_marks.js";
 

@@ -1,39 +1,50 @@
 // Notifications of this browser about alerts of a run whose page is open. Asked for by a button, never by itself.
 
+/** @import { AlertRaised } from "../types.js" */
+
 const KEY = "starboard-notify"; // "on", "off", or "unable" where pages may not show any
 
-const can = () => "Notification" in window && window.isSecureContext && localStorage.getItem(KEY) !== "unable";
+const isPossible = () => "Notification" in window && window.isSecureContext && localStorage.getItem(KEY) !== "unable";
 
-export const notifies = () => can() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
+export const notifies = () => isPossible() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
 
-/** Shows a button that asks for permission and turns them on and off, with words beside it. */
+/**
+ * Shows a button that asks for permission and turns them on and off, with words beside it.
+ * @param {HTMLElement} button
+ * @param {HTMLElement} words
+ */
 export function prepareNotifications(button, words) {
-  const show = () => {
-    button.hidden = !can();
+  const update = () => {
+    button.hidden = !isPossible();
     button.textContent = notifies() ? "Stop notifying me in this browser" : "Notify me in this browser";
-    words.textContent = told();
+    words.textContent = explanation();
   };
   button.addEventListener("click", async () => {
     if (notifies()) localStorage.setItem(KEY, "off");
     else if ((await Notification.requestPermission()) === "granted") {
       localStorage.setItem(KEY, "on");
-      made("Notifications are on", { body: "An alert of a run whose page is open will look like this." });
+      show("Notifications are on", { body: "An alert of a run whose page is open will look like this." });
     }
-    show();
+    update();
   });
-  show();
+  update();
 }
 
-function told() {
+function explanation() {
   if (localStorage.getItem(KEY) === "unable")
     return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";
-  if (!can()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
+  if (!isPossible()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
   if (Notification.permission === "denied") return "This browser refuses them: allow them in its settings for this site.";
   return notifies() ? "Shown while a run's page is open in some tab." : "";
 }
 
-/** One that is shown, or null: browsers of Android offer the class and refuse to make one. */
-function made(title, options) {
+/**
+ * One that is shown, or null: browsers of Android offer the class and refuse to make one.
+ * @param {string} title
+ * @param {NotificationOptions} options
+ * @returns {Notification | null}
+ */
+function show(title, options) {
   try {
     return new Notification(title, options);
   } catch {
@@ -42,12 +53,17 @@ function made(title, options) {
   }
 }
 
-/** One notification for each alert; a click brings its evidence. */
+/**
+ * One notification for each alert; a click brings its evidence.
+ * @param {AlertRaised[]} alerts
+ * @param {string} name
+ * @param {string} evidence
+ */
 export function notifyOf(alerts, name, evidence) {
   if (!notifies()) return;
   for (const alert of alerts) {
     const options = { body: `Step ${alert.step}: ${alert.message}`, tag: `${name} ${alert.seq}` };
-    const shown = made(`${alert.severity}: ${name}`, options);
+    const shown = show(`${alert.severity}: ${name}`, options);
     shown?.addEventListener("click", () => {
       focus();
       location.assign(`${evidence}${alert.seq}/`);

@@ -1,15 +1,23 @@
 // Copies text and says so on the button; also on plain http, where browsers have no clipboard to offer.
 
-const SAID = 1500; // milliseconds that the button says what became of it
+const FEEDBACK = 1500; // milliseconds that the button shows the result
 
+/**
+ * @param {HTMLElement} button
+ * @param {string} text
+ */
 export async function copyBy(button, text) {
-  const words = (button.dataset.words ??= button.textContent);
+  const words = (button.dataset.words ??= button.textContent ?? "");
   button.textContent = (await copied(text, button)) ? "Copied" : "Not copied: select it by hand";
   setTimeout(() => {
     button.textContent = words;
-  }, SAID);
+  }, FEEDBACK);
 }
 
+/**
+ * @param {string} text
+ * @param {HTMLElement} button
+ */
 async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text);
@@ -19,7 +27,11 @@ async function copied(text, button) {
   }
 }
 
-// The old way, which works everywhere: what is selected in a field, copied as by its menu.
+/**
+ * Works everywhere: selects the text in a field and runs the browser's copy command.
+ * @param {string} text
+ * @param {HTMLElement} button
+ */
 function copiedBySelection(text, button) {
   const field = document.createElement("textarea");
   field.className = "visually-hidden";

@@ -1,14 +1,23 @@
-// The dot that says whether a page is connected.
+// The dot that shows whether a page is connected.
 
+import { byId } from "./dom.js";
+
+/** @import { ConnectionState } from "../types.js" */
+
+/** @type {Record<ConnectionState, string>} */
 const WORDS = {
   live: "live",
   "catching-up": "catching up",
-  polling: "reconnecting, asking meanwhile",
+  polling: "reconnecting, polling meanwhile",
   stale: "not connected",
 };
 
-export function showLive(word, detail) {
-  const live = document.getElementById("live");
-  live.dataset.state = word;
-  live.textContent = detail ?? WORDS[word];
+/**
+ * @param {ConnectionState} state
+ * @param {string | undefined} detail
+ */
+export function showConnection(state, detail) {
+  const live = byId("live");
+  live.dataset.state = state;
+  live.textContent = detail ?? WORDS[state];
 }

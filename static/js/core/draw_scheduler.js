@@ -1,15 +1,19 @@
-// The drawing of a page that may be asked for at any time: one at a time, begun at once. What comes meanwhile waits for
-// the frame after it. None in a hidden tab.
+// Schedules drawings of a page: one at a time, begun at once. A request during a drawing waits for the next frame.
+// A hidden tab draws nothing.
 
-/** The function that asks for `draw()`, which may take its time; `drawn()` is called in the frame after each. */
+/**
+ * The function that requests `draw()`, which may be asynchronous; `drawn()` is called in the frame after each.
+ * @param {() => void | Promise<void>} draw
+ * @param {() => void} [drawn]
+ */
 export function oneAtATime(draw, drawn = () => {}) {
-  let underWay = false;
+  let inProgress = false;
   let again = false;
 
   function ask() {
     again = true;
-    if (underWay || document.hidden) return;
-    underWay = true;
+    if (inProgress || document.hidden) return;
+    inProgress = true;
     queueMicrotask(begin);
   }
 
@@ -20,7 +24,7 @@ export function oneAtATime(draw, drawn = () => {}) {
     } finally {
       requestAnimationFrame(() => {
         drawn();
-        underWay = false;
+        inProgress = false;
         if (again) ask();
       });
     }

@@ -1,5 +1,6 @@
 // What every page has: theme, menu, palette, keys, fresh times, and what metrics mean.
 
+import { byId, findAll } from "./dom.js";
 import { keepTimesFresh } from "./format.js";
 import { listen } from "./keys.js";
 import { openPalette, preparePalette } from "./palette.js";
@@ -20,19 +21,21 @@ function turnTheme() {
   toast(`Theme: ${next}`);
 }
 
+const showKeys = () => byId("keys", HTMLDialogElement).showModal();
+
 document.getElementById("theme-switch")?.addEventListener("click", turnTheme);
 document.getElementById("palette-open")?.addEventListener("click", openPalette);
-document.getElementById("keys-open")?.addEventListener("click", () => document.getElementById("keys").showModal());
-document.getElementById("nav-menu")?.addEventListener("click", (event) => {
-  const open = document.getElementById("nav-links").classList.toggle("nav-links--open");
-  event.currentTarget.setAttribute("aria-expanded", String(open));
+document.getElementById("keys-open")?.addEventListener("click", showKeys);
+document.getElementById("nav-menu")?.addEventListener("click", () => {
+  const open = byId("nav-links").classList.toggle("nav-links--open");
+  byId("nav-menu").setAttribute("aria-expanded", String(open));
 });
 addEventListener("click", (event) => {
-  document.querySelectorAll("details.menu[open]").forEach((menu) => {
-    if (!menu.contains(event.target)) menu.open = false;
-  });
+  for (const menu of findAll(document, "details.menu[open]", HTMLDetailsElement)) {
+    if (event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+  }
 });
 preparePalette();
-listen({ onTheme: turnTheme, onHelp: () => document.getElementById("keys").showModal(), onPalette: openPalette });
+listen({ onTheme: turnTheme, onHelp: showKeys, onPalette: openPalette });
 keepTimesFresh();
 keepWideTablesReachable();

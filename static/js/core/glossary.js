@@ -1,29 +1,59 @@
 // What metrics mean: the engine's glossary, shown beside a metric's name on hover or focus.
 
-import { element } from "./dom.js";
+import { element, findAll } from "./dom.js";
 
-const entries = JSON.parse(document.getElementById("glossary")?.textContent ?? "{}");
-const patterns = Object.values(entries)
-  .filter((entry) => entry.name.includes("<"))
-  .map((entry) => {
+/** @import { Metric } from "../types.js" */
+
+/** @type {Record<string, Metric> | undefined} */
+let entries;
+/** @type {[pattern: RegExp, entry: Metric][]} */
+let patterns = [];
+
+/** The glossary that the page came with, read when it is first needed. */
+function glossary() {
+  if (entries) return entries;
+  /** @type {Record<string, Metric>} */
+  const read = JSON.parse(document.getElementById("glossary")?.textContent ?? "{}");
+  patterns = patternsOf(read);
+  entries = read;
+  return read;
+}
+
+/**
+ * The entries whose names have a tag, `env/<tag>/success`, by what they match.
+ * @param {Record<string, Metric>} all
+ * @returns {[pattern: RegExp, entry: Metric][]}
+ */
+function patternsOf(all) {
+  const tagged = Object.values(all).filter((entry) => entry.name.includes("<"));
+  return tagged.map((entry) => {
     const escaped = entry.name.split(/<(?:tag|case)>/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     return [new RegExp(`^${escaped.join("(.+)")}$`, "s"), entry];
   });
+}
 
+/**
+ * The entry of a metric; one that the glossary lacks is described by its name.
+ * @param {string} name
+ * @returns {Metric}
+ */
 export function describe(name) {
-  if (entries[name]) return entries[name];
-  for (const [pattern, entry] of patterns) {
+  const entry = glossary()[name];
+  if (entry) return entry;
+  for (const [pattern, tagged] of patterns) {
     const found = pattern.exec(name);
-    if (found) return { ...entry, name, title: entry.title.replace(/<(?:tag|case)>/, found[1]) };
+    if (found) return { ...tagged, name, title: tagged.title.replace(/<(?:tag|case)>/, found[1]) };
   }
+  const parts = name.split("/");
   return {
     name,
-    title: name.split("/").at(-1).replaceAll("_", " "),
+    title: parts[parts.length - 1].replaceAll("_", " "),
     meaning: "Reported by the engine.",
-    section: name.split("/")[0],
+    section: parts[0],
   };
 }
 
+/** @param {string} name */
 export function label(name) {
   const metric = describe(name);
   return explained(
@@ -36,12 +66,21 @@ export function label(name) {
   );
 }
 
-/** Gives the labels that a template wrote, `[data-metric]`, their cards. */
+/**
+ * Adds the explanation to the labels that a template wrote, `[data-metric]`.
+ * @param {ParentNode} [root]
+ */
 export function explainAll(root = document) {
-  root.querySelectorAll("[data-metric]").forEach((made) => explained(made, describe(made.dataset.metric)));
+  for (const labelled of findAll(root, "[data-metric]")) explained(labelled, describe(labelled.dataset.metric ?? ""));
 }
 
+/**
+ * @template {HTMLElement} T
+ * @param {T} made
+ * @param {Metric} metric
+ */
 function explained(made, metric) {
+  /** @type {HTMLElement | null} */
   let card = null;
   const show = () => {
     card ??= made.appendChild(explain(metric));
@@ -60,6 +99,7 @@ function explained(made, metric) {
   return made;
 }
 
+/** @param {Metric} metric */
 function explain(metric) {
   const list = element("dl", { class: "hint-card", role: "tooltip" }, element("dd", {}, metric.meaning));
   const rows = [

@@ -1,6 +1,6 @@
 // A WebSocket to the server: events without gaps, reconnecting with exponential back-off, polling over HTTP meanwhile.
 
-/** @import { ConnectionState, SocketMessage } from "../types.js" */
+/** @import { ConnectionState, Pong } from "../types.js" */
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
@@ -10,12 +10,13 @@ const CHECK_EVERY = 5000;
 const PING_EVERY = 20000;
 const SIGNED_OUT = [4401, 4403]; // close codes
 
+/** @template {{ kind: string }} U what the server sends besides pongs */
 export class LiveSocket {
   /**
    * @param {object} options
    * @param {string} options.path
    * @param {() => number} options.after the newest seq known
-   * @param {(message: SocketMessage) => void} options.onMessage
+   * @param {(message: U) => void} options.onMessage
    * @param {(state: ConnectionState, detail?: string) => void} options.onState
    * @param {() => Promise<boolean>} options.poll asks over HTTP; false where the server did not answer
    * @param {() => boolean} [options.needed] whether a hidden tab reconnects as well; by default it waits to be shown
@@ -75,10 +76,10 @@ export class LiveSocket {
     this.socket?.close();
   }
 
-  /** @param {SocketMessage} message */
+  /** @param {U | Pong} message */
   receive(message) {
     this.lastMessageAt = Date.now();
-    if (message.kind === "pong") {
+    if (isPong(message)) {
       const now = Date.now() / 1000;
       this.offset = message.server_time - (message.time + now) / 2;
       return;
@@ -140,3 +141,9 @@ export class LiveSocket {
     this.open();
   }
 }
+
+/**
+ * @param {{ kind: string }} message
+ * @returns {message is Pong}
+ */
+const isPong = (message) => message.kind === "pong";

@@ -1,7 +1,8 @@
-// Ctrl K: pages and recent runs by name, and words in all trajectories, chosen with arrows and Enter.
+// Ctrl K: pages and recent runs by name, and words in all trajectories, selected with arrows and Enter.
 
-import { element } from "./dom.js";
+import { byId, element, find } from "./dom.js";
 
+/** @type {[name: string, address: string][]} */
 const PAGES = [
   ["Runs", "/runs/"],
   ["New run", "/runs/new/"],
@@ -13,34 +14,40 @@ const PAGES = [
   ["Style guide", "/styleguide/"],
 ];
 
-let places = PAGES;
-let chosen = 0;
+/** @type {[name: string, address: string][]} */
+let entries = PAGES;
+let selected = 0;
 
 export async function openPalette() {
-  const dialog = document.getElementById("palette");
+  const dialog = byId("palette", HTMLDialogElement);
   if (dialog.open) return dialog.close();
   dialog.showModal();
-  const input = document.getElementById("palette-input");
+  const input = byId("palette-input", HTMLInputElement);
   input.value = "";
   show("");
-  places = [...PAGES, ...(await recentRuns())];
+  entries = [...PAGES, ...(await recentRuns())];
   show(input.value);
 }
 
+/** @returns {Promise<[name: string, address: string][]>} */
 async function recentRuns() {
   try {
     const answer = await fetch("/api/v1/runs/", { headers: { Accept: "application/json" } });
-    return answer.ok ? (await answer.json()).runs.map((run) => [run.name, `/runs/${run.id}/`]) : [];
+    if (!answer.ok) return [];
+    /** @type {{ runs: { name: string, id: string }[] }} */
+    const { runs } = await answer.json();
+    return runs.map((run) => [run.name, `/runs/${run.id}/`]);
   } catch {
     return [];
   }
 }
 
+/** @param {string} text */
 function show(text) {
-  const list = document.getElementById("palette-list");
-  const found = places.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
+  const list = byId("palette-list");
+  const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
   if (text.trim()) found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
-  chosen = Math.min(chosen, Math.max(0, found.length - 1));
+  selected = Math.min(selected, Math.max(0, found.length - 1));
   list.replaceChildren(
     ...found.map(([name, address], index) =>
       element(
@@ -54,31 +61,32 @@ function show(text) {
             href: address,
             role: "option",
             tabindex: -1,
-            "aria-selected": index === chosen ? "true" : "false",
+            "aria-selected": index === selected ? "true" : "false",
           },
           name,
         ),
       ),
     ),
   );
-  document.getElementById("palette-input").setAttribute("aria-activedescendant", `palette-${chosen}`);
+  byId("palette-input").setAttribute("aria-activedescendant", `palette-${selected}`);
 }
 
 export function preparePalette() {
   const input = document.getElementById("palette-input");
-  input?.addEventListener("input", () => {
-    chosen = 0;
+  if (!(input instanceof HTMLInputElement)) return;
+  input.addEventListener("input", () => {
+    selected = 0;
     show(input.value);
   });
-  input?.addEventListener("keydown", (event) => {
+  input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      chosen = Math.max(0, chosen + (event.key === "ArrowDown" ? 1 : -1));
+      selected = Math.max(0, selected + (event.key === "ArrowDown" ? 1 : -1));
       show(input.value);
     }
     if (event.key === "Enter") {
       event.preventDefault();
-      document.querySelector('#palette-list [aria-selected="true"]')?.click();
+      find(document, '#palette-list [aria-selected="true"]').click();
     }
   });
 }

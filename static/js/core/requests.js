@@ -1,7 +1,30 @@
-// Calls to our own JSON endpoints, with the token of the form they belong to.
+// Calls to our own JSON endpoints.
 
-/** POSTs `data` and gives the JSON answer; an answer that is no JSON becomes `{ok: false}` with the reason. */
+/** @import { FormAnswer } from "../types.js" */
+
+/**
+ * GETs JSON; null where there is none: the server did not answer, refused, or sent to the sign-in page.
+ * @template T
+ * @param {string} address
+ * @returns {Promise<T | null>}
+ */
+export async function getJson(address) {
+  const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
+  return answer?.ok && !answer.redirected ? answer.json().catch(() => null) : null;
+}
+
+/**
+ * POSTs `data` with the token of its form and returns the JSON answer. An answer that is not JSON becomes
+ * `{ok: false}` with the reason; an aborted call gives null.
+ * @template {FormAnswer} T
+ * @param {string} url
+ * @param {FormData} data
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T | null>}
+ */
 export async function post(url, data, signal) {
+  /** @param {string} message */
+  const refused = (message) => /** @type {T} */ (/** @type {FormAnswer} */ ({ ok: false, errors: { "": [message] } }));
   try {
     const response = await fetch(url, { method: "POST", body: data, signal, headers: { Accept: "application/json" } });
     if (response.redirected) return refused("You are signed out. Sign in again, then reload this page.");
@@ -9,18 +32,20 @@ export async function post(url, data, signal) {
     if (!type.includes("json")) return refused(`The server answered with status ${response.status}. Reload this page.`);
     return await response.json();
   } catch (error) {
-    if (error.name === "AbortError") return null;
+    if (error instanceof Error && error.name === "AbortError") return null;
     return refused("The server cannot be reached. Check that it runs, then try again.");
   }
 }
 
-const refused = (message) => ({ ok: false, errors: { "": [message] } });
-
-/** Every problem of an answer in one line, fields named. */
+/**
+ * Every problem of an answer in one line, with the names of the fields.
+ * @param {FormAnswer} answer
+ */
 export function problemsOf(answer) {
   return Object.entries(answer.errors ?? {})
-    .flatMap(([field, reasons]) => reasons.map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)))
+    .flatMap(([field, reasons]) => [reasons].flat().map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)))
     .join(" ");
 }
 
+/** @param {string} field */
 const label = (field) => (field === "__all__" ? "" : field.replace(/^parameter_/, "").replaceAll("_", " "));

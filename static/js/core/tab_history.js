@@ -1,26 +1,36 @@
 // The tabs of a page as steps of the browser's history: Back shows the earlier one where it had been scrolled to.
 
 export class TabHistory {
-  // `show(tab)` is called when the address names another tab, which Back and Forward make it do
+  /**
+   * `show(tab)` is called when the address names another tab, as after Back and Forward
+   * @param {(tab: string) => void} show
+   */
   constructor(show) {
     this.show = show;
+    /** @type {string | null} */
     this.tab = null;
-    this.places = new Map(); // tab -> how far it was scrolled
-    this.due = null; // how far the tab that was gone back to is to be scrolled
-    addEventListener("scroll", () => this.places.set(this.tab, scrollY), { passive: true });
-    // either alone is not enough: a hash may be typed, and of entries that differ in more than it browsers tell no change
-    for (const news of ["popstate", "hashchange"]) addEventListener(news, () => this.follow());
+    /** @type {Map<string | null, number>} */
+    this.scrolls = new Map(); // tab -> how far it was scrolled
+    /** @type {number | null} */
+    this.due = null; // how far the tab of Back or Forward is to be scrolled
+    addEventListener("scroll", () => this.scrolls.set(this.tab, scrollY), { passive: true });
+    // either alone is not enough: a hash may be typed, and entries that differ in more than the hash fire no hashchange
+    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => this.follow());
   }
 
   follow() {
     const tab = location.hash.slice(1);
     if (tab === this.tab) return;
     this.show(tab);
-    this.due = this.places.get(this.tab) ?? null;
-    this.goThere();
+    this.due = this.scrolls.get(this.tab) ?? null;
+    this.scroll();
   }
 
-  /** `tab` is shown; a step of the history where a person chose it, and otherwise the present one. */
+  /**
+   * `tab` is shown; a step of the history where a person chose it, and otherwise the present one.
+   * @param {string} tab
+   * @param {boolean} chosen
+   */
   shown(tab, chosen) {
     const address = `${location.pathname}${location.search}#${tab}`;
     if (chosen && tab !== this.tab) history.pushState(null, "", address);
@@ -30,11 +40,11 @@ export class TabHistory {
 
   /** After a drawing: only now a tab may be as long as it was. */
   drawn() {
-    this.goThere();
+    this.scroll();
     this.due = null;
   }
 
-  goThere() {
+  scroll() {
     if (this.due !== null) scrollTo({ top: this.due, behavior: "instant" });
   }
 }

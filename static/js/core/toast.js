@@ -1,7 +1,11 @@
 // A short notice in the corner; errors stay until they are read and clicked away.
 
-import { element } from "./dom.js";
+import { byId, element } from "./dom.js";
 
+/**
+ * @param {string} text
+ * @param {{ error?: boolean }} [options]
+ */
 export function toast(text, { error = false } = {}) {
   const made = element(
     "div",
@@ -9,6 +13,6 @@ export function toast(text, { error = false } = {}) {
     text,
   );
   made.addEventListener("click", () => made.remove());
-  document.getElementById("toasts").append(made);
+  byId("toasts").append(made);
   if (!error) setTimeout(() => made.remove(), 4000);
 }

@@ -1,8 +1,9 @@
-// Text that somebody else wrote, shown as it is: characters that nobody can see are named where they stand.
+// Text from models, environments and users, shown as it is: invisible characters are named where they are.
 
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/u;
 
+/** @type {Record<number, string>} */
 const NAMES = {
   0x00: "NUL",
   0x07: "BEL",
@@ -28,20 +29,24 @@ const NAMES = {
   0xfeff: "BOM",
 };
 
+/** @param {string} character */
 const nameOf = (character) => {
-  const code = character.codePointAt(0);
+  const code = character.codePointAt(0) ?? 0;
   return NAMES[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 };
 
-/** `text` as nodes: plain runs as text, each hidden character as a marked span. */
+/**
+ * `text` as nodes: plain runs as text, each hidden character as a marked span.
+ * @param {string} text
+ */
 export function visibleText(text) {
   const fragment = document.createDocumentFragment();
   if (!HIDDEN.test(text)) {
-    fragment.append(String(text));
+    fragment.append(text);
     return fragment;
   }
   let plain = "";
-  for (const character of String(text)) {
+  for (const character of text) {
     if (!HIDDEN.test(character)) {
       plain += character;
       continue;
@@ -53,10 +58,14 @@ export function visibleText(text) {
   return fragment;
 }
 
-/** The same as one string, for titles and labels, with newlines and tabs named too. */
+/**
+ * The same as one string, for titles and labels, with newlines and tabs named too.
+ * @param {string | number} text
+ */
 export function visibleString(text) {
-  if (!/[\n\t]/.test(text) && !HIDDEN.test(text)) return String(text);
-  return [...String(text)]
+  const shown = String(text);
+  if (!/[\n\t]/.test(shown) && !HIDDEN.test(shown)) return shown;
+  return [...shown]
     .map((character) => {
       if (character === "\n") return "↵";
       if (character === "\t") return "⇥";
@@ -65,16 +74,21 @@ export function visibleString(text) {
     .join("");
 }
 
-/** Puts `text` in place of what `host` shows; its direction cannot leak into what stands around it. */
+/**
+ * Puts `text` in place of what `host` shows; its direction cannot leak into what stands around it.
+ * @param {HTMLElement} host
+ * @param {string} text
+ */
 export function showText(host, text) {
   host.dir = "ltr";
   host.replaceChildren(visibleText(text));
 }
 
+/** @param {string} name */
 function mark(name) {
   const span = document.createElement("span");
   span.className = "hidden-character";
-  span.title = `A character that cannot be seen: ${name}`;
+  span.title = `An invisible character: ${name}`;
   span.textContent = name;
   return span;
 }

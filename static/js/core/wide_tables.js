@@ -1,24 +1,34 @@
-// A table that is wider than its place: the place takes the focus, so that it can be scrolled by keys. One that fits is
-// no stop on the way through the page.
+// A table that is wider than its frame: the frame takes the focus, so that keys can scroll it. One that fits is no tab
+// stop.
 
-const places = () => document.querySelectorAll(".table-wrap");
-const isScrolled = (place) => place.scrollWidth > place.clientWidth;
+import { findAll } from "./dom.js";
 
-function fit(place) {
-  if (isScrolled(place) && place.tabIndex < 0) {
-    place.tabIndex = 0;
-    place.setAttribute("role", "group");
-    place.setAttribute("aria-label", nameOf(place));
-  } else if (!isScrolled(place)) ["tabindex", "role", "aria-label"].forEach((name) => place.removeAttribute(name));
+const frames = () => findAll(document, ".table-wrap");
+/** @param {Element} frame */
+const isScrolled = (frame) => frame.scrollWidth > frame.clientWidth;
+
+/** @param {HTMLElement} frame */
+function fit(frame) {
+  if (isScrolled(frame) && frame.tabIndex < 0) {
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "group");
+    frame.setAttribute("aria-label", nameOf(frame));
+  } else if (!isScrolled(frame)) ["tabindex", "role", "aria-label"].forEach((name) => frame.removeAttribute(name));
 }
 
-const nameOf = (place) =>
-  place.querySelector("caption")?.textContent ??
-  place.closest("section, details")?.querySelector("h1, h2, h3, summary")?.textContent ??
+/** @param {Element} frame */
+const nameOf = (frame) =>
+  frame.querySelector("caption")?.textContent ??
+  frame.closest("section, details")?.querySelector("h1, h2, h3, summary")?.textContent ??
   "Table";
 
 /** For as long as the page is open: windows and tables grow and shrink. */
 export function keepWideTablesReachable() {
-  const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => fit(target.closest(".table-wrap"))));
-  for (const place of places()) [place, place.firstElementChild].forEach((one) => watch.observe(one));
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const frame = target.closest(".table-wrap");
+      if (frame instanceof HTMLElement) fit(frame);
+    }
+  });
+  for (const frame of frames()) [frame, ...[...frame.children].slice(0, 1)].forEach((one) => watch.observe(one));
 }

@@ -1,13 +1,14 @@
-// Alert rules in the form of a new run: the editor's list travels as JSON in one field.
+// Alert rules in the form of a new run: the editor's rules are sent as JSON in one field.
 
+import { byId } from "../core/dom.js";
 import { RuleEditor } from "./rule_editor.js";
 
-const field = document.getElementById("rules-json");
-const editor = new RuleEditor(document.getElementById("rule-editor"), keep);
+const field = byId("rules-json", HTMLInputElement);
+const editor = new RuleEditor(byId("rule-editor"), store);
 
-function keep() {
+function store() {
   field.value = JSON.stringify(editor.value());
-  field.dispatchEvent(new Event("input", { bubbles: true })); // the form is checked anew
+  field.dispatchEvent(new Event("input", { bubbles: true })); // the form is checked again
 }
 
 field.value = JSON.stringify(editor.value());

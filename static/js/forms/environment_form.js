@@ -1,19 +1,26 @@
-// The preview beside the environment form: first states, prompt and scripted players of what the form says now.
+// The preview beside the environment form: first states, prompt and scripted players for the form's present values.
 
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
 import { post, problemsOf } from "../core/requests.js";
+import { byId } from "../core/dom.js";
 import { html, svg } from "../core/html.js";
 
-const form = document.getElementById("environment-form");
-const seedField = document.getElementById("preview-seed");
-const problem = document.getElementById("preview-problem");
-const warning = document.getElementById("preview-warning");
+/** @import { Baseline, FormAnswer, Message, PreviewState } from "../types.js" */
+
+const form = byId("environment-form", HTMLFormElement);
+const seedField = byId("preview-seed", HTMLInputElement);
+const problem = byId("preview-problem");
+const warning = byId("preview-warning");
 const STATES = 4;
 const WAIT = 250;
 
-let timer = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 let calls = new AbortController();
+
+/** @typedef {FormAnswer & { states: PreviewState[], prompt: Message[], warning: string }} States */
+/** @typedef {FormAnswer & { baselines: Baseline[] }} Baselines */
 
 function schedule() {
   clearTimeout(timer);
@@ -24,28 +31,37 @@ async function refresh() {
   calls.abort();
   calls = new AbortController();
   const { signal } = calls;
+  /** @type {States | null} */
   const states = await ask("states", signal);
   if (!states) return;
-  problem.hidden = states.ok;
-  markFields(states.ok ? {} : states.errors);
+  problem.hidden = Boolean(states.ok);
+  markFields(states.ok ? {} : (states.errors ?? {}));
   if (!states.ok) {
     problem.textContent = problemsOf(states);
     return;
   }
   showStates(states);
+  /** @type {Baselines | null} */
   const players = await ask("baselines", signal);
   if (players?.ok) showBaselines(players.baselines);
 }
 
+/**
+ * @template {FormAnswer} T
+ * @param {"states" | "baselines"} part
+ * @param {AbortSignal} signal
+ * @returns {Promise<T | null>}
+ */
 function ask(part, signal) {
   const data = new FormData(form);
   data.set("part", part);
   data.set("seed", seedField.value || "0");
-  return post(form.dataset.preview, data, signal);
+  return post(form.dataset.preview ?? "", data, signal);
 }
 
+/** @param {States} states */
 function showStates({ states, prompt, warning: words }) {
-  const host = document.getElementById("preview-states");
+  const host = byId("preview-states");
   host.replaceChildren(
     ...states.map((state) => {
       const length = state.optimal_length === null ? "no solution" : `solved in ${state.optimal_length}`;
@@ -55,10 +71,11 @@ function showStates({ states, prompt, warning: words }) {
   );
   warning.hidden = !words;
   warning.textContent = words;
-  document.getElementById("preview-prompt-seed").textContent = String(states[0].seed);
-  showMessages(document.getElementById("preview-prompt"), prompt);
+  byId("preview-prompt-seed").textContent = String(states[0].seed);
+  showMessages(byId("preview-prompt"), prompt);
 }
 
+/** @param {Baseline[]} baselines */
 function showBaselines(baselines) {
   const list = html("dl", "baselines");
   for (const { player, success, episodes, mean_return: mean } of baselines) {
@@ -71,13 +88,16 @@ function showBaselines(baselines) {
     const value = html("dd", "", { title: `${episodes} episodes, mean return ${mean.toFixed(2)}` }, bar, number);
     list.append(html("dt", "", { textContent: player }), value);
   }
-  document.getElementById("preview-baselines").replaceChildren(list);
+  byId("preview-baselines").replaceChildren(list);
 }
 
-/** Marks the inputs that the server refused; their messages come with the next save, and stand above the states now. */
+/**
+ * Marks the inputs that the server refused; until the form is saved, their messages are above the states.
+ * @param {Record<string, unknown>} errors
+ */
 function markFields(errors) {
   for (const input of form.elements) {
-    if (input.name && Object.hasOwn(errors, input.name)) input.setAttribute("aria-invalid", "true");
+    if (Object.hasOwn(errors, input.getAttribute("name") ?? "-")) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   }
 }
@@ -85,7 +105,7 @@ function markFields(errors) {
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);
 seedField.addEventListener("input", schedule);
-document.getElementById("preview-more").addEventListener("click", () => {
+byId("preview-more").addEventListener("click", () => {
   seedField.value = String(Number(seedField.value || 0) + STATES);
   refresh();
 });

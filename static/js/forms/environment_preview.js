@@ -1,36 +1,51 @@
-// The environment that is chosen, seen before launch: a first state, and how players without a model do.
+// The selected environment, before launch: a first state, and the success of scripted players.
 
 import { drawBoard } from "../environments/board.js";
-import { element, svg } from "../core/dom.js";
+import { byId, element, svg } from "../core/dom.js";
+import { csrfToken } from "../run/controls.js";
 import { post } from "../core/requests.js";
 
+/** @import { Baseline, FormAnswer, PreviewState } from "../types.js" */
+
 const SEED = "500000";
-const place = document.getElementById("first-state");
-const choice = document.getElementById("run-environment");
+const preview = byId("first-state");
+const choice = byId("run-environment", HTMLSelectElement);
 let calls = new AbortController();
+
+/** @typedef {FormAnswer & { states: PreviewState[] }} States */
+/** @typedef {FormAnswer & { baselines: Baseline[] }} Baselines */
 
 async function refresh() {
   calls.abort();
   calls = new AbortController();
   const { signal } = calls;
+  /** @type {States | null} */
   const first = await ask("states", signal);
   if (first === null) return;
-  place.hidden = !first.ok;
+  preview.hidden = !first.ok;
   if (!first.ok) return;
-  document.getElementById("first-board").replaceChildren(drawBoard(first.states[0].drawing));
+  byId("first-board").replaceChildren(drawBoard(first.states[0].drawing));
+  /** @type {Baselines | null} */
   const players = await ask("baselines", signal);
-  if (players?.ok) document.getElementById("first-baselines").replaceChildren(bars(players.baselines));
+  if (players?.ok) byId("first-baselines").replaceChildren(bars(players.baselines));
 }
 
+/**
+ * @template {FormAnswer} T
+ * @param {"states" | "baselines"} part
+ * @param {AbortSignal} signal
+ * @returns {Promise<T | null>}
+ */
 function ask(part, signal) {
   const data = new FormData();
-  data.set("csrfmiddlewaretoken", choice.form.elements.csrfmiddlewaretoken.value);
+  data.set("csrfmiddlewaretoken", csrfToken());
   data.set("version", choice.value);
   data.set("part", part);
   data.set("seed", SEED);
-  return post(place.dataset.preview, data, signal);
+  return post(preview.dataset.preview ?? "", data, signal);
 }
 
+/** @param {Baseline[]} baselines */
 function bars(baselines) {
   const rows = baselines.flatMap(({ player, success, episodes }) => [
     element("dt", {}, player),

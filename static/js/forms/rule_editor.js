@@ -1,21 +1,28 @@
-// A list of alert rules as forms: what a rule reads, how far is too far, what follows. The server judges them.
+// A list of alert rules as forms: the metric, the limit, the action. The server validates them.
 
-import { element, icon } from "../core/dom.js";
+import { byId, element, find, findAll, icon, jsonOf } from "../core/dom.js";
+
+/** @import { Rule, RuleField, RuleValue } from "../types.js" */
+/** @import { Attributes } from "../core/dom.js" */
 
 const FIRST = ["name", "kind", "metric", "limit", "steps", "severity", "action", "cooldown"];
 const PREFIX = "detectors.rules";
 
 export class RuleEditor {
-  // `onChange` is called whenever a rule changed.
+  /**
+   * @param {HTMLElement} root
+   * @param {() => void} onChange
+   */
   constructor(root, onChange) {
-    const { fields, kinds, presets, metrics } = JSON.parse(document.getElementById("rule-editor-data").textContent);
+    /** @type {EditorData} */
+    const { fields, kinds, presets, metrics } = jsonOf("rule-editor-data");
     this.fields = [...fields].sort((one, other) => rank(one.name) - rank(other.name));
     this.kinds = kinds;
     this.presets = presets;
     this.onChange = onChange;
-    this.list = root.querySelector("#rule-list");
-    this.rules = this.full(JSON.parse(document.getElementById("rules-now").textContent));
-    root.querySelector("#rule-metrics").append(...metrics.map((name) => element("option", { value: name })));
+    this.list = find(root, "#rule-list");
+    this.rules = this.full(jsonOf("rules-now"));
+    find(root, "#rule-metrics").append(...metrics.map((name) => element("option", { value: name })));
     this.prepare(root);
     this.draw();
   }
@@ -27,77 +34,100 @@ export class RuleEditor {
     );
   }
 
-  /** Any set of rules as texts by field, to be compared. */
+  /**
+   * Any set of rules as texts by field, to be compared.
+   * @param {Rule[]} rules
+   * @returns {Record<string, string>[]}
+   */
   asTexts(rules) {
-    const texts = (rule) => this.used(rule).map((field) => [field.name, String(rule[field.name])]);
-    return this.full(rules).map((rule) => Object.fromEntries(texts(rule)));
+    return this.full(rules).map((rule) =>
+      Object.fromEntries(this.used(rule).map((field) => [field.name, String(rule[field.name])])),
+    );
   }
 
+  /** @returns {Record<string, string>} */
   labels() {
     return Object.fromEntries(this.fields.map((field) => [field.name, field.label]));
   }
 
-  /** Another set, as someone else made it. */
+  /**
+   * Shows other rules instead.
+   * @param {Rule[]} rules
+   */
   replace(rules) {
     this.rules = this.full(rules);
     this.draw();
   }
 
-  /** Puts each problem, by dotted field, at its place. */
+  /**
+   * Shows each problem, by dotted field, at its field.
+   * @param {Record<string, string>} errors
+   */
   showErrors(errors) {
-    for (const place of this.list.parentElement.querySelectorAll("[data-error]")) {
-      place.textContent = errors[place.dataset.error] ?? "";
-      if (place.textContent) place.closest("details")?.setAttribute("open", "");
+    for (const slot of findAll(this.list.parentElement ?? this.list, "[data-error]")) {
+      slot.textContent = errors[slot.dataset.error ?? ""] ?? "";
+      if (slot.textContent) slot.closest("details")?.setAttribute("open", "");
     }
-    for (const [index, item] of [...this.list.children].entries()) {
+    findAll(this.list, ":scope > *").forEach((item, index) => {
       const words = errors[`${PREFIX}.${index}`];
       item.querySelector("[data-error-rule]")?.replaceChildren(words ?? "");
-      if (words) item.querySelector("details").open = true;
-    }
+      if (words) find(item, "details", HTMLDetailsElement).open = true;
+    });
   }
 
+  /** @param {HTMLElement} root */
   prepare(root) {
-    const choice = root.querySelector("#rule-preset");
-    const words = root.querySelector("#rule-preset-words");
+    const choice = find(root, "#rule-preset", HTMLSelectElement);
+    const words = find(root, "#rule-preset-words");
     const keys = Object.keys(this.presets);
     choice.append(...keys.map((key) => element("option", { value: key }, this.presets[key].title)));
-    const tell = () => words.replaceChildren(this.presets[choice.value].description);
-    choice.addEventListener("change", tell);
-    tell();
-    root.querySelector("#rule-use-preset").addEventListener("click", () => {
+    const describe = () => words.replaceChildren(this.presets[choice.value].description);
+    choice.addEventListener("change", describe);
+    describe();
+    find(root, "#rule-use-preset").addEventListener("click", () => {
       this.replace(this.presets[choice.value].rules);
       this.onChange();
     });
-    root.querySelector("#rule-join-preset").addEventListener("click", () => {
+    find(root, "#rule-join-preset").addEventListener("click", () => {
       const known = new Set(this.rules.map((rule) => rule.name));
       this.rules.push(...this.full(this.presets[choice.value].rules.filter((rule) => !known.has(rule.name))));
       this.draw();
       this.onChange();
     });
-    root.querySelector("#rule-add").addEventListener("click", () => {
+    find(root, "#rule-add").addEventListener("click", () => {
       const name = unused(this.rules.map((rule) => rule.name));
       this.rules.push(...this.full([{ name, kind: "below", metric: "rollout/success", limit: 0.05 }]));
       this.draw(this.rules.length - 1);
-      this.list.lastElementChild.querySelector("input").focus();
+      find(this.list, ":scope > :last-child input").focus();
       this.onChange();
     });
   }
 
+  /**
+   * @param {Rule[]} rules
+   * @returns {Rule[]}
+   */
   full(rules) {
     const defaults = Object.fromEntries(this.fields.map((field) => [field.name, field.default]));
-    return rules.map((rule) => ({ ...defaults, kind: "below", severity: "warn", ...rule }));
+    return rules.map((rule) => ({ ...defaults, severity: "warn", ...rule }));
   }
 
+  /** @param {Rule} rule */
   used(rule) {
     return this.fields.filter((field) => !field.kinds.length || field.kinds.includes(rule.kind));
   }
 
   draw(open = -1) {
-    const opened = new Set([...this.list.querySelectorAll("details[open]")].map((one) => one.dataset.name));
+    const opened = new Set(findAll(this.list, "details[open]").map((one) => one.dataset.name));
     const items = this.rules.map((rule, index) => this.item(rule, index, index === open || opened.has(rule.name)));
     this.list.replaceChildren(...(items.length ? items : [none()]));
   }
 
+  /**
+   * @param {Rule} rule
+   * @param {number} index
+   * @param {boolean} open
+   */
   item(rule, index, open) {
     const heading = () => headline(rule, this.kinds, this.used(rule));
     const summary = element("summary", {}, ...heading());
@@ -114,10 +144,15 @@ export class RuleEditor {
     return element("li", {}, details);
   }
 
+  /**
+   * @param {RuleField} field
+   * @param {Rule} rule
+   * @param {number} index
+   */
   input(field, rule, index) {
     const id = `${PREFIX}.${index}.${field.name}`;
-    const known = { id, "aria-describedby": `${id}-help` };
-    const made = field.kind === "choice" ? select(field, rule, known) : text(field, rule, known);
+    const attributes = { id, "aria-describedby": `${id}-help` };
+    const made = field.kind === "choice" ? select(field, rule, attributes) : text(field, rule, attributes);
     made.addEventListener("input", () => {
       rule[field.name] = made.value;
       if (field.name === "kind") this.redraw(index);
@@ -133,52 +168,85 @@ export class RuleEditor {
     );
   }
 
-  // another kind has other fields; the reader stays at the choice
+  /**
+   * Another kind has other fields; the focus stays at the choice.
+   * @param {number} index
+   */
   redraw(index) {
     this.draw(index);
-    document.getElementById(`${PREFIX}.${index}.kind`).focus();
+    byId(`${PREFIX}.${index}.kind`).focus();
   }
 }
 
+/**
+ * @typedef {object} EditorData what the page has for the editor
+ * @property {RuleField[]} fields
+ * @property {Record<string, [finding: string, help: string]>} kinds
+ * @property {Record<string, { title: string, description: string, rules: Rule[] }>} presets
+ * @property {string[]} metrics
+ */
+
+/** @param {string} name */
 const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
 
+/**
+ * @param {RuleField} field
+ * @param {RuleValue} value
+ */
 function sent(field, value) {
   if (field.name !== "among") return value;
   if (Array.isArray(value)) return value;
-  const names = value.split(",").map((one) => one.trim());
+  const names = String(value).split(",").map((one) => one.trim());
   return names.filter(Boolean);
 }
 
+/**
+ * @param {Rule} rule
+ * @param {EditorData["kinds"]} kinds
+ * @param {RuleField[]} used
+ */
 function headline(rule, kinds, used) {
   const averaged = Number(rule.mean_over) > 1 && used.some((field) => field.name === "mean_over");
   const metric = averaged ? `${rule.metric}, mean of ${rule.mean_over}` : rule.metric;
   const finding = kinds[rule.kind][0].replace("{limit}", String(rule.limit));
   const streak = Number(rule.steps) > 1 ? `, ${rule.steps} in a row` : "";
   return [
-    element("span", { class: `chip chip--${rule.severity}` }, icon("alert"), element("span", {}, rule.severity)),
+    element("span", { class: `chip chip--${rule.severity}` }, icon("alert"), element("span", {}, String(rule.severity))),
     element("b", { class: "mono" }, rule.name),
     element("span", { class: "muted" }, `${metric}: ${finding}${streak}`),
     element("span", { class: "muted rule-action" }, rule.action === "by_severity" ? "" : `then ${rule.action}`),
   ];
 }
 
-function select(field, rule, known) {
+/**
+ * @param {RuleField} field
+ * @param {Rule} rule
+ * @param {Attributes} attributes
+ */
+function select(field, rule, attributes) {
   const options = field.choices.map((one) => element("option", { selected: one === rule[field.name] }, one));
-  return element("select", known, ...options);
+  return element("select", attributes, ...options);
 }
 
-function text(field, rule, known) {
+/**
+ * @param {RuleField} field
+ * @param {Rule} rule
+ * @param {Attributes} attributes
+ */
+function text(field, rule, attributes) {
   const number = field.kind === "int" || field.kind === "float";
-  const value = Array.isArray(rule[field.name]) ? rule[field.name].join(", ") : String(rule[field.name]);
+  const known = rule[field.name];
+  const value = Array.isArray(known) ? known.join(", ") : String(known);
   const list = field.name === "metric" || field.name === "holding" ? "rule-metrics" : null;
   const more = number ? { inputmode: "decimal", class: "mono" } : { autocomplete: "off" };
-  return element("input", { ...known, value, list, ...more });
+  return element("input", { ...attributes, value, list, ...more });
 }
 
+/** @param {string[]} names */
 function unused(names) {
   for (let number = 1; ; number += 1) if (!names.includes(`rule_${number}`)) return `rule_${number}`;
 }
 
 function none() {
-  return element("li", { class: "muted" }, "No rules: nothing is raised.");
+  return element("li", { class: "muted" }, "No rules: no alerts are raised.");
 }

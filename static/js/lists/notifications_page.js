@@ -1,5 +1,6 @@
-// The page of notifications: the one button that a server cannot do.
+// The page of notifications: the button for notifications of this browser.
 
 import { prepareNotifications } from "../core/browser_notifications.js";
+import { byId } from "../core/dom.js";
 
-prepareNotifications(document.getElementById("browser-notify"), document.getElementById("browser-notify-words"));
+prepareNotifications(byId("browser-notify"), byId("browser-notify-words"));

@@ -1,53 +1,58 @@
-// The list of runs moves by itself: news over the socket refreshes the rows, ticks stay ticked.
+// The list of runs: updates over the socket refresh the rows; ticked runs stay ticked.
 
+import { byId, find, findAll } from "../core/dom.js";
 import { refreshTimes } from "../core/format.js";
 import { LiveSocket } from "../core/live_socket.js";
-import { refill } from "./refresh_rows.js";
+import { refreshRows } from "./refresh_rows.js";
 
-const body = document.getElementById("rows");
-const table = document.querySelector(".runs-table");
-let due = null;
+const DELAY = 400; // milliseconds in which updates are merged into one refresh
 
-async function refresh() {
-  const ticked = new Set([...body.querySelectorAll("input:checked")].map((box) => box.value));
-  const answer = await fetch(table.dataset.rows + location.search).catch(() => null);
-  if (!answer?.ok) return false;
-  const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
-  refreshTimes(page);
-  refill(body, [...page.querySelectorAll("tbody > tr")], (row) => row.dataset.run);
-  body.querySelectorAll("input[name=run]").forEach((box) => {
-    box.checked = ticked.has(box.value);
-  });
-  return true;
-}
+/** @param {HTMLElement} body */
+function follow(body) {
+  const address = find(document, ".runs-table").dataset.rows ?? "";
+  /** @type {ReturnType<typeof setTimeout> | null} */
+  let due = null;
 
-function later() {
-  due ??= setTimeout(() => {
-    due = null;
-    if (!document.hidden) refresh();
-  }, 400);
-}
+  async function refresh() {
+    const ticked = new Set(findAll(body, "input:checked", HTMLInputElement).map((box) => box.value));
+    const answer = await fetch(address + location.search).catch(() => null);
+    if (!answer?.ok) return false;
+    const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
+    refreshTimes(page);
+    refreshRows(body, findAll(page, "tbody > tr"), (row) => row.dataset.run);
+    for (const box of findAll(body, "input[name=run]", HTMLInputElement)) box.checked = ticked.has(box.value);
+    return true;
+  }
 
-function count() {
-  const ticked = body.querySelectorAll("input:checked").length;
-  document.getElementById("picked").textContent = ticked ? `${ticked} picked:` : "Tick runs to";
-}
+  function refreshSoon() {
+    due ??= setTimeout(() => {
+      due = null;
+      if (!document.hidden) refresh();
+    }, DELAY);
+  }
 
-if (body) {
-  body.addEventListener("change", count);
-  const live = document.getElementById("live");
+  const live = byId("live");
   new LiveSocket({
     path: "/ws/runs/",
     after: () => 0,
     onMessage: (message) => {
-      if (message.kind !== "hello") later();
+      if (message.kind !== "hello") refreshSoon();
     },
     poll: refresh,
-    onState: (word, detail) => {
-      live.dataset.state = word;
-      live.textContent = detail ?? (word === "live" ? "live" : word === "stale" ? "not connected" : "connecting");
+    onState: (state, detail) => {
+      live.dataset.state = state;
+      live.textContent = detail ?? (state === "live" ? "live" : state === "stale" ? "not connected" : "connecting");
     },
   });
-} else {
-  document.getElementById("live")?.remove();
+  body.addEventListener("change", () => showCount(body));
 }
+
+/** @param {HTMLElement} body */
+function showCount(body) {
+  const ticked = body.querySelectorAll("input:checked").length;
+  byId("picked").textContent = ticked ? `${ticked} picked:` : "Tick runs to";
+}
+
+const rows = document.getElementById("rows");
+if (rows) follow(rows);
+else document.getElementById("live")?.remove();

@@ -2,7 +2,7 @@
 
 import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
-import { showLive } from "../core/connection_status.js";
+import { showConnection } from "../core/connection_status.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
@@ -205,7 +205,7 @@ async function begin() {
     path: page.dataset.socket,
     after: () => state.seq,
     onMessage: hear,
-    onState: showLive,
+    onState: showConnection,
     poll,
   });
 }

@@ -1,17 +1,34 @@
-// What went wrong, newest first: alerts of the rules, and faults after which the run was started again, or was not.
+// What went wrong, newest first: alerts of the rules, and faults, after which the run was restarted or not.
 
 import { element, icon } from "../core/dom.js";
 
-// `places` has addresses: of the trajectories, of evidence, of the form of a fork, and goodStep(alert), the checkpoint
-// from before it.
-export function alertRows(alerts, faults, places) {
+/** @import { AlertRaised, Fault } from "../types.js" */
+
+/**
+ * @typedef {object} AlertLinks
+ * @property {string} trajectories address of the list
+ * @property {string} evidence address below which each alert has its evidence
+ * @property {string} fork address of the form of a fork
+ * @property {(alert: AlertRaised) => number | null} goodStep the last checkpoint before the alert
+ */
+
+/**
+ * @param {AlertRaised[]} alerts
+ * @param {Fault[]} faults
+ * @param {AlertLinks} links
+ */
+export function alertRows(alerts, faults, links) {
   const rows = [
-    ...alerts.map((alert) => [alert.time, alertRow(alert, places)]),
-    ...faults.map((fault) => [fault.time, faultRow(fault)]),
+    ...alerts.map((alert) => ({ time: alert.time, item: alertRow(alert, links) })),
+    ...faults.map((fault) => ({ time: fault.time, item: faultRow(fault) })),
   ];
-  return rows.sort(([one], [other]) => other - one).map(([, row]) => row);
+  return rows.sort((one, other) => other.time - one.time).map(({ item }) => item);
 }
 
+/**
+ * @param {AlertRaised} alert
+ * @param {AlertLinks} alertLinks
+ */
 function alertRow(alert, { trajectories, evidence, fork, goodStep }) {
   const good = goodStep(alert);
   return row(
@@ -24,8 +41,10 @@ function alertRow(alert, { trajectories, evidence, fork, goodStep }) {
   );
 }
 
-const begun = (alert) => (alert.since != null && alert.since < alert.step ? `, begun at ${alert.since}` : "");
+/** @param {AlertRaised} alertRaised */
+const begun = ({ since, step }) => ((since ?? step) < step ? `, begun at ${since}` : "");
 
+/** @param {Fault} fault */
 function faultRow(fault) {
   const then = fault.restart ? `queued again: restart ${fault.restart} of ${fault.budget}` : "not queued again";
   const when = new Date(1000 * fault.time).toLocaleString();
@@ -37,17 +56,34 @@ function faultRow(fault) {
   );
 }
 
+/**
+ * @param {Node} mark
+ * @param {string} words
+ * @param {string} details
+ * @param {...(Node | null)} more
+ */
 function row(mark, words, details, ...more) {
   const small = element("small", { class: "muted" }, details);
-  return element("li", { class: "panel alert" }, mark, element("p", {}, words, element("br"), small), element("div", { class: "toolbar" }, ...more));
+  const text = element("p", {}, words, element("br"), small);
+  return element("li", { class: "panel alert" }, mark, text, element("div", { class: "toolbar" }, ...more));
 }
 
+/**
+ * @param {string} key
+ * @param {string} name
+ * @param {string} word
+ */
 function chip(key, name, word) {
   return element("span", { class: `chip chip--${key}` }, icon(name), element("span", {}, word));
 }
 
+/**
+ * @param {string} href
+ * @param {string} words
+ */
 function link(href, words) {
   return element("a", { class: "button button--small", href }, words);
 }
 
+/** @param {string} word */
 const capital = (word) => word[0].toUpperCase() + word.slice(1);

@@ -1,17 +1,29 @@
 // What the engine has changed while it ran, from its own events.
 
-/** By field: what it was launched with, what holds now, and after which step that came. */
-export function settingsNow(events) {
+/** @import { Setting, SettingsChanged } from "../types.js" */
+/** @typedef {{ original: Setting, now: Setting, step: number }} ChangedSetting */
+
+/**
+ * By field: the value at launch, the value now, and the step after which it was changed.
+ * @param {SettingsChanged[]} events
+ * @returns {Map<string, ChangedSetting>}
+ */
+export function currentSettings(events) {
+  /** @type {Map<string, ChangedSetting>} */
   const found = new Map();
-  for (const event of events)
-    for (const [field, { old, new: now }] of Object.entries(event.changes)) {
-      const original = found.has(field) ? found.get(field).original : old;
-      found.set(field, { original, now, step: event.step });
+  for (const event of events) {
+    for (const [field, change] of Object.entries(event.changes)) {
+      const before = found.get(field);
+      found.set(field, { original: before ? before.original : change.old, now: change.new, step: event.step });
     }
+  }
   return found;
 }
 
-/** A value in a few words; of rules how many there are, for they are listed under Alerts. */
+/**
+ * A value in a few words; of rules how many there are, for they are listed under Alerts.
+ * @param {Setting} value
+ */
 export function settingText(value) {
   if (!Array.isArray(value)) return String(value);
   return `${value.length} ${value.length === 1 ? "rule" : "rules"}`;

@@ -1,15 +1,29 @@
-// Why something that comes every few steps is not there: not measured yet and when it is due, switched off, or not of
-// this run at all. `facts` are the run's settings as the page has them.
+// Why something that is measured every few steps has no data: not measured yet and when it is due, switched off, or not
+// applicable to this run. `facts` are the run's settings as the page has them.
+
+/** @import { Facts, RunState, StepRow } from "../types.js" */
+
+/** @typedef {{ kind: "none" | "off" | "waiting", text: string }} EmptyState */
+/** @typedef {Pick<RunState, "state" | "total_steps">} Ending */
 
 const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
 
-// The next step at which something is measured that is at 1, 1 + every, 1 + 2 every, …
+/**
+ * The next step at which something is measured that is due at 1, 1 + every, 1 + 2 every, …
+ * @param {number} every
+ * @param {number} lastStep
+ */
 export function nextDue(every, lastStep) {
   return lastStep < 1 ? 1 : 1 + every * Math.ceil(lastStep / every);
 }
 
-// {kind: "none" | "off" | "waiting", text}
-// `store` has the steps with something measured, and the last of the run
+/**
+ * `store` has the steps at which something was measured, and the last step of the run
+ * @param {Facts} facts
+ * @param {Ending} state
+ * @param {{ steps: StepRow[], last: number }} store
+ * @returns {EmptyState}
+ */
 export function whyNoEstimate(facts, state, store) {
   if (!facts.think)
     return none(
@@ -33,6 +47,12 @@ export function whyNoEstimate(facts, state, store) {
   return waiting(whenDue(facts.every, state, store.last, "Diagnostics"));
 }
 
+/**
+ * @param {Facts} facts
+ * @param {Ending} state
+ * @param {{ last: number }} options
+ * @returns {EmptyState}
+ */
 export function whyNoGradients(facts, state, { last }) {
   if (!facts.gradientsEvery)
     return off(
@@ -41,6 +61,12 @@ export function whyNoGradients(facts, state, { last }) {
   return waiting(whenDue(facts.gradientsEvery, state, last, "The decomposition"));
 }
 
+/**
+ * @param {Facts} facts
+ * @param {Ending} state
+ * @param {{ last: number }} options
+ * @returns {EmptyState}
+ */
 export function whyNoTemplates(facts, state, { last }) {
   if (!facts.think) return none("Not applicable: this run asks for no thoughts (rollout.think is false).");
   if (!facts.every) return off("Diagnostics are off in this run (diagnostics.every = 0).");
@@ -49,6 +75,12 @@ export function whyNoTemplates(facts, state, { last }) {
   return waiting(whenDue(facts.every, state, last, "They"));
 }
 
+/**
+ * @param {number} every
+ * @param {Ending} state
+ * @param {number} last
+ * @param {string} what
+ */
 function whenDue(every, state, last, what) {
   const due = nextDue(every, last);
   const often = every === 1 ? "every step" : `every ${every} steps`;
@@ -58,6 +90,18 @@ function whenDue(every, state, last, what) {
   return `No data yet. ${what} ${plural} ${often}; the next at step ${due}.`;
 }
 
+/**
+ * @param {string} text
+ * @returns {EmptyState}
+ */
 const none = (text) => ({ kind: "none", text });
+/**
+ * @param {string} text
+ * @returns {EmptyState}
+ */
 const off = (text) => ({ kind: "off", text });
+/**
+ * @param {string} text
+ * @returns {EmptyState}
+ */
 const waiting = (text) => ({ kind: "waiting", text });

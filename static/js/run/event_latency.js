@@ -1,24 +1,38 @@
-// How long events take from the engine to the screen: medians of what was really drawn.
+// How long events take from the engine to the screen: percentiles of what was drawn.
 
 const KEPT = 200;
+const LONGEST = 60000; // milliseconds; more is catching up after a pause
 
-export class Lag {
+export class EventLatency {
+  /** @type {number[]} */
+  values = [];
+
+  /** @param {HTMLElement} target */
   constructor(target) {
     this.target = target;
-    this.values = [];
   }
 
-  // `time` of an event by the engine's clock, `offset` the server's clock minus ours, now that it is drawn
+  /**
+   * An event has been drawn.
+   * @param {number} time of the event, by the engine's clock
+   * @param {number} offset the server's clock minus ours
+   */
   drawn(time, offset) {
-    const lag = 1000 * (Date.now() / 1000 + offset - time);
-    if (lag < 0 || lag > 60000) return; // caught up after a pause: not a lag of the line
-    this.values.push(lag);
+    const latency = 1000 * (Date.now() / 1000 + offset - time);
+    if (latency < 0 || latency > LONGEST) return;
+    this.values.push(latency);
     if (this.values.length > KEPT) this.values.shift();
-    const sorted = [...this.values].sort((a, b) => a - b);
-    const pick = (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]);
-    this.target.textContent = `lag ${pick(0.5)} ms, p95 ${pick(0.95)} ms`;
-    this.target.dataset.p50 = pick(0.5);
-    this.target.dataset.p95 = pick(0.95);
-    this.target.dataset.count = this.values.length;
+    const [p50, p95] = [percentile(this.values, 0.5), percentile(this.values, 0.95)];
+    this.target.textContent = `lag ${p50} ms, p95 ${p95} ms`;
+    Object.assign(this.target.dataset, { p50, p95, count: this.values.length });
   }
+}
+
+/**
+ * @param {number[]} values
+ * @param {number} share
+ */
+export function percentile(values, share) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]);
 }

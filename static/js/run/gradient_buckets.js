@@ -1,12 +1,16 @@
-// How hard each part of the loss pulls, by how much returns differ within a group: a chart for each part, a line a bucket.
+// Gradient norm by loss term, in buckets of the standard deviation of returns within a group: a chart for each term, a
+// line for each bucket.
 
 import { element } from "../core/dom.js";
 import { number } from "../core/format.js";
-import { atOrBefore, SmallLines } from "../charts/small_chart.js";
+import { atOrBefore, SmallChart } from "../charts/small_chart.js";
 import { whyNoGradients } from "./empty_state.js";
 
+/** @import { Facts, HistoryStore, RunState, StepRow, Window } from "../types.js" */
+
 const BUCKET = /^gradient\/(bucket_\d+)\/reward_std$/;
-const PARTS = [
+/** @type {{ key: string, title: string, why: (facts: Facts) => string }[]} */
+const TERMS = [
   {
     key: "task",
     title: "Task: what rewards teach, and their noise",
@@ -20,33 +24,45 @@ const PARTS = [
   },
   {
     key: "kl",
-    title: "KL: pull to the starting model",
+    title: "KL to the reference model",
     why: (facts) =>
       facts.klCoefficient
-        ? "Zero in every bucket: the policy has not left its start."
-        : "No pull in this run: loss.kl_coefficient = 0.",
+        ? "Zero in every bucket: the policy is still the reference model."
+        : "No KL term in this run: loss.kl_coefficient = 0.",
   },
 ];
 
 export class GradientBuckets {
+  /**
+   * @param {HTMLElement} root
+   * @param {Facts} facts
+   * @param {(step: number) => void} onStep
+   */
   constructor(root, facts, onStep) {
-    Object.assign(this, { root, facts });
-    this.said = element("p", { class: "muted" });
-    this.charts = PARTS.map((part) => new SmallLines({ title: part.title, low: 0, onStep }));
+    this.root = root;
+    this.facts = facts;
+    this.summary = element("p", { class: "muted" });
+    this.charts = TERMS.map((term) => new SmallChart({ title: term.title, low: 0, onStep }));
     this.row = element("div", { class: "lines-row" }, ...this.charts.map((chart) => chart.panel));
-    root.append(this.said, this.row);
+    root.append(this.summary, this.row);
   }
 
+  /**
+   * @param {Pick<HistoryStore, "steps" | "last">} store
+   * @param {RunState} state
+   * @param {Window} domain
+   * @param {number | null} mark
+   */
   draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics["gradient/all/task"] !== undefined);
     this.row.hidden = !steps.length;
-    this.said.textContent = steps.length
+    this.summary.textContent = steps.length
       ? this.inWords(steps, mark)
       : whyNoGradients(this.facts, state, store).text;
     if (!steps.length) return;
     const buckets = bucketsOf(steps);
-    this.charts.forEach((chart, place) => {
-      const { key, why } = PARTS[place];
+    this.charts.forEach((chart, term) => {
+      const { key, why } = TERMS[term];
       const series = buckets.map((bucket, index) => ({
         name: nameOf(bucket, index, buckets.length, steps, mark),
         kind: `ordered-${shade(index, buckets.length)}`,
@@ -57,43 +73,77 @@ export class GradientBuckets {
     });
   }
 
+  /**
+   * @param {StepRow[]} steps
+   * @param {number | null} mark
+   */
   inWords(steps, mark) {
-    const now = atOrBefore(steps, mark) ?? steps[0];
+    const now = rowAtOrBefore(steps, mark);
     const buckets = bucketsOf([now]);
-    const share = (bucket) => now.metrics[`gradient/${bucket}/regularizer_share`];
-    const [least, most] = [buckets[0], buckets.at(-1)];
-    const task = (bucket) => number(now.metrics[`gradient/${bucket}/task`]);
+    const share = (/** @type {string} */ bucket) => now.metrics[`gradient/${bucket}/regularizer_share`];
+    const [least, most] = [buckets[0], buckets[buckets.length - 1]];
+    const task = (/** @type {string} */ bucket) => number(now.metrics[`gradient/${bucket}/task`]);
     return (
-      "Norm of each part's own gradient, the mean over a bucket's groups; nothing is stepped. " +
-      `Step ${now.step}: where returns differ least the task pulls with ${task(least)}, where they differ most with ${task(most)}. ` +
-      `Entropy and KL have ${percentOf(share(least))} of the pull in the first and ${percentOf(share(most))} in the last.`
+      "Norm of each term's own gradient, the mean over a bucket's groups; no update is made. " +
+      `Step ${now.step}: where returns differ least the task's gradient norm is ${task(least)}, where they differ most ${task(most)}. ` +
+      `Entropy and KL make up ${percentOf(share(least))} of the norm in the first bucket and ${percentOf(share(most))} in the last.`
     );
   }
 }
 
+/** @param {number | undefined} value */
 const percentOf = (value) => (value === undefined ? "–" : `${(100 * value).toFixed(0)}%`);
 
+/**
+ * @param {StepRow[]} steps
+ * @param {number | null} mark
+ */
+function rowAtOrBefore(steps, mark) {
+  return steps.findLast((one) => one.step <= (mark ?? Infinity)) ?? steps[0];
+}
+
+/** @param {StepRow[]} steps */
 function bucketsOf(steps) {
-  const found = new Set(steps.flatMap(({ metrics }) => Object.keys(metrics).map((name) => BUCKET.exec(name)?.[1])));
-  found.delete(undefined);
+  const names = steps.flatMap(({ metrics }) => Object.keys(metrics));
+  const found = new Set(names.flatMap((name) => BUCKET.exec(name)?.[1] ?? []));
   return [...found].sort((one, other) => numberOf(one) - numberOf(other));
 }
 
+/** @param {string} bucket */
 const numberOf = (bucket) => Number(bucket.split("_")[1]);
 
+/**
+ * @param {string} bucket
+ * @param {number} index
+ * @param {number} count
+ * @param {StepRow[]} steps
+ * @param {number | null} mark
+ */
 function nameOf(bucket, index, count, steps, mark) {
   const now = atOrBefore(pointsOf(steps, `gradient/${bucket}/reward_std`), mark);
-  const end = count < 2 ? "" : index === 0 ? "least spread" : index === count - 1 ? "most spread" : "";
+  const end = count < 2 ? "" : index === 0 ? "lowest std" : index === count - 1 ? "highest std" : "";
   return [end || `bucket ${numberOf(bucket)}`, now ? `σ ${number(now.y, 2)}` : ""].filter(Boolean).join(" · ");
 }
 
+/**
+ * @param {StepRow[]} steps
+ * @param {string} name
+ */
+/**
+ * @param {StepRow[]} steps
+ * @param {string} name
+ */
 function pointsOf(steps, name) {
   return steps
     .filter(({ metrics }) => metrics[name] !== undefined)
     .map(({ step, metrics }) => ({ step, y: metrics[name] }));
 }
 
-// One of six shades, from the least spread to the most.
+/**
+ * One of six shades, from the lowest standard deviation to the highest.
+ * @param {number} index
+ * @param {number} count
+ */
 function shade(index, count) {
   return count < 2 ? 6 : 1 + Math.round((5 * index) / (count - 1));
 }

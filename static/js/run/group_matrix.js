@@ -1,26 +1,39 @@
-// Groups as rows and their members as cells, coloured by return; what the filter kept above its line, the rest hatched.
+// Groups as rows and their members as cells, coloured by return; groups that the filter kept are above its line, the
+// rest are hatched.
 
-import { element } from "../core/dom.js";
+import { element, targetWithin } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { showText } from "../core/visible_text.js";
+
+/** @import { Group, StepGroups } from "../types.js" */
+
+/** @typedef {Group & { index: number }} GroupRow with its index in the order of the step */
+/** @typedef {{ low: number, high: number, shade: (value: number) => number }} Scale */
+/** @typedef {{ after: number, words: string, kind: string }} CutOff */
+/** @typedef {{ wide: number, several: boolean, scale: Scale, chosen: Set<number> | null, address: string }} RowLook */
 
 const SHADES = 8;
 const FEW = 64; // rows shown unless all are asked for
 
-// `told` is what the server says of a step; `choice` is another filter's, or null
-export function matrix(told, choice, { all, address, chooseTitle }) {
-  const rows = ordered(told);
+/**
+ * `step` is the server's answer about a step; `other` what another filter would keep, or null
+ * @param {StepGroups} step
+ * @param {{ kept: number[] } | null} other
+ * @param {{ all: boolean, address: string, chooseTitle: string }} options
+ */
+export function groupMatrix(step, other, { all, address, chooseTitle }) {
+  const rows = ordered(step);
   const shown = all ? rows : rows.slice(0, FEW);
-  const scale = scaleOf(told.groups);
-  const wide = Math.max(...told.groups.map((one) => one.returns.length), 0);
-  const several = new Set(told.groups.map((one) => one.environment)).size > 1;
+  const scale = scaleOf(step.groups);
+  const wide = Math.max(...step.groups.map((one) => one.returns.length), 0);
+  const several = new Set(step.groups.map((one) => one.environment)).size > 1;
   const columns = 5 + wide + (several ? 1 : 0);
-  const chosen = choice ? new Set(choice.kept) : null;
+  const chosen = other ? new Set(other.kept) : null;
   const body = element("tbody", {});
-  const lines = linesOf(rows, told, chosen, chooseTitle);
-  shown.forEach((one, place) => {
-    body.append(row(one, { wide, several, scale, chosen, address }));
-    for (const line of lines.filter((other) => other.after === place)) body.append(border(line, columns));
+  const lines = linesOf(rows, step, chosen, chooseTitle);
+  shown.forEach((one, index) => {
+    body.append(rowOf(one, { wide, several, scale, chosen, address }));
+    for (const line of lines.filter((end) => end.after === index)) body.append(border(line, columns));
   });
   const head = element(
     "tr",
@@ -31,8 +44,8 @@ export function matrix(told, choice, { all, address, chooseTitle }) {
     ...Array.from({ length: wide }, (_, member) =>
       element("th", { scope: "col", class: "matrix-member" }, String(member)),
     ),
-    element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "spread"),
-    element("th", { scope: "col", class: "num", title: "Its square: what mass is made of" }, "variance"),
+    element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "std"),
+    element("th", { scope: "col", class: "num", title: "Its square, which the mass is a sum of" }, "variance"),
     element("th", { scope: "col" }, "trained"),
   );
   const table = element("table", { class: "matrix" }, element("thead", {}, head), body);
@@ -40,29 +53,48 @@ export function matrix(told, choice, { all, address, chooseTitle }) {
   return { table, hidden: rows.length - shown.length, scale };
 }
 
-// In the filter's order of preference: by score, groups that were no candidates last. Ties keep the lower number first.
-export function ordered(told) {
-  const sign = told.own.largest ? -1 : 1;
-  const rank = (one) => (one.score === null ? Infinity : sign * one.score);
-  const rows = told.groups.map((one, place) => ({ ...one, place }));
-  return rows.sort((one, other) => compare(rank(one), rank(other)) || one.place - other.place);
+/**
+ * In the filter's order of preference: by score, groups that were no candidates last. Ties keep the lower number first.
+ * @param {Pick<StepGroups, "own" | "groups">} step
+ */
+export function ordered(step) {
+  const sign = step.own.largest ? -1 : 1;
+  const rank = (/** @type {Group} */ one) => (one.score === null ? Infinity : sign * one.score);
+  const rows = step.groups.map((one, index) => ({ ...one, index }));
+  return rows.sort((one, other) => compare(rank(one), rank(other)) || one.index - other.index);
 }
 
+/**
+ * @param {number} one
+ * @param {number} other
+ */
 const compare = (one, other) => (one === other ? 0 : one < other ? -1 : 1);
 
-// Where a choice ends among the ordered rows: after its last kept one.
-function linesOf(rows, told, chosen, chooseTitle) {
-  const last = (kept) => rows.findLastIndex((one) => kept.has(one.place));
-  const own = { after: last(new Set(told.kept)), words: ownWords(told), kind: "own" };
-  const lines = told.own.strategy === "none" ? [] : [own];
+/**
+ * The cut-off of each filter among the ordered rows: after the last one it keeps.
+ * @param {GroupRow[]} rows
+ * @param {StepGroups} step
+ * @param {Set<number> | null} chosen
+ * @param {string} chooseTitle
+ * @returns {CutOff[]}
+ */
+function linesOf(rows, step, chosen, chooseTitle) {
+  const last = (/** @type {Set<number>} */ kept) => rows.findLastIndex((one) => kept.has(one.index));
+  const own = { after: last(new Set(step.kept)), words: ownWords(step), kind: "own" };
+  const lines = step.own.strategy === "none" ? [] : [own];
   if (chosen) lines.push({ after: last(chosen), words: chooseTitle, kind: "what-if" });
   return lines.filter(({ after }) => after >= 0 && after < rows.length - 1);
 }
 
-function ownWords(told) {
-  return `the run's filter cut here: score ${number(told.threshold)} and ${told.own.largest ? "more" : "less"} trained`;
+/** @param {StepGroups} step */
+function ownWords(step) {
+  return `cut-off of the run's filter: score ${number(step.threshold)} and ${step.own.largest ? "more" : "less"} trained`;
 }
 
+/**
+ * @param {CutOff} cutOff
+ * @param {number} columns
+ */
 function border({ words, kind }, columns) {
   return element(
     "tr",
@@ -71,17 +103,21 @@ function border({ words, kind }, columns) {
   );
 }
 
-function row(one, { wide, several, scale, chosen, address }) {
-  const cells = Array.from({ length: wide }, (_, member) => cell(one, member, scale, address));
+/**
+ * @param {GroupRow} one
+ * @param {RowLook} rowLook
+ */
+function rowOf(one, { wide, several, scale, chosen, address }) {
+  const cells = Array.from({ length: wide }, (_, member) => cellOf(one, member, scale, address));
   const environment = element("td", {});
   showText(environment, one.environment);
   const kept = one.kept ? "yes" : one.score === null ? "no candidate" : "no";
   const other =
     chosen === null
       ? ""
-      : chosen.has(one.place) === one.kept
+      : chosen.has(one.index) === one.kept
         ? ""
-        : chosen.has(one.place)
+        : chosen.has(one.index)
           ? " → would"
           : " → would not";
   return element(
@@ -97,7 +133,13 @@ function row(one, { wide, several, scale, chosen, address }) {
   );
 }
 
-function cell(one, member, scale, address) {
+/**
+ * @param {GroupRow} one
+ * @param {number} member
+ * @param {Scale} scale
+ * @param {string} address
+ */
+function cellOf(one, member, scale, address) {
   const value = one.returns[member];
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
@@ -119,31 +161,49 @@ function cell(one, member, scale, address) {
   return element("td", { class: "matrix-cell" }, inner);
 }
 
-// From the least return of the step to the most, in eight shades; 0 always lies within, so that a step of equal returns
-// looks like what they are.
+/**
+ * From the least return of the step to the most, in eight shades; 0 always lies within, so that a step of equal returns
+ * looks like what they are.
+ * @param {Group[]} groups
+ * @returns {Scale}
+ */
 function scaleOf(groups) {
-  const values = groups.flatMap((one) => one.returns).filter((value) => value !== null);
+  const values = groups.flatMap((one) => one.returns).flatMap((value) => value ?? []);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  return { low, high, shade: (value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0) };
+  return { low, high, shade: (/** @type {number} */ value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0) };
 }
 
-/** The cell that leads to `address`, if there is one, has the focus: one that was drawn anew under the reader. */
-export function goOnAt(table, address) {
+/**
+ * Focuses the cell that links to `address`, if there is one, after the table was drawn again.
+ * @param {HTMLTableElement} table
+ * @param {string} address
+ */
+export function refocus(table, address) {
   const cell = [...table.querySelectorAll("a")].find((link) => link.getAttribute("href") === address);
   if (cell) moveTo(table, cell);
 }
 
+/**
+ * @param {HTMLTableElement} table
+ * @param {HTMLElement} cell
+ */
 function moveTo(table, cell) {
   for (const link of table.querySelectorAll("a")) link.setAttribute("tabindex", link === cell ? "0" : "-1");
   cell.focus();
 }
 
-// One tab stop for the whole table: arrows go from cell to cell.
+/** @type {Record<string, [down: number, right: number]>} */
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/**
+ * One tab stop for the whole table: arrows go from cell to cell.
+ * @param {HTMLTableElement} table
+ */
 function rove(table) {
   table.querySelector("a")?.setAttribute("tabindex", "0");
   table.addEventListener("keydown", (event) => {
-    const from = event.target.closest("a");
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    const from = targetWithin(event, "a");
+    const step = MOVES[event.key];
     if (!from || !step) return;
     event.preventDefault();
     const to = neighbour(from, step);
@@ -151,15 +211,20 @@ function rove(table) {
   });
 }
 
+/**
+ * @param {Element} from
+ * @param {[down: number, right: number]} values
+ */
 function neighbour(from, [down, right]) {
-  let rowNow = from.closest("tr");
-  let column = from.closest("td").cellIndex;
+  /** @type {Element | null | undefined} */
+  let row = from.closest("tr");
+  let column = from.closest("td")?.cellIndex ?? 0;
   for (;;) {
-    if (down) rowNow = down > 0 ? rowNow.nextElementSibling : rowNow.previousElementSibling;
+    if (down) row = down > 0 ? row?.nextElementSibling : row?.previousElementSibling;
     else column += right;
-    if (rowNow?.classList.contains("matrix-line")) continue;
-    if (!rowNow || column < 0 || column >= rowNow.cells.length + 1) return null;
-    const link = rowNow.cells[column]?.querySelector("a");
+    if (row?.classList.contains("matrix-line")) continue;
+    if (!(row instanceof HTMLTableRowElement) || column < 0 || column > row.cells.length) return null;
+    const link = row.cells[column]?.querySelector("a");
     if (link) return link;
   }
 }

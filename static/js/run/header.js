@@ -1,23 +1,30 @@
-// What stands above the views: the run's state, its health with the numbers behind it, what it used, and its end.
+// What is above the views: the run's state, its health with the numbers behind it, its usage, and its end.
 
-import { element, icon } from "../core/dom.js";
+import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
 import { label } from "../core/glossary.js";
 import { showControls } from "./controls.js";
 
-const LIVE = ["running", "paused", "stalled", "lost"];
-const WARNED = ["stalled", "lost", "restarting"];
-const byId = (id) => document.getElementById(id);
+/** @import { HealthNumber, RunState } from "../types.js" */
+/** @import { RunStore } from "./store.js" */
 
+const LIVE = ["running", "paused", "stalled", "lost"];
+const ENDED = ["stopped", "finished", "failed", "crashed"];
+const WARNED = ["stalled", "lost", "restarting"];
+
+/**
+ * @param {RunState} state
+ * @param {RunStore} store
+ */
 export function showState(state, store) {
-  const chip = document.querySelector("#state-chip .chip");
+  const chip = find(document, "#state-chip .chip");
   chip.className = `chip chip--${state.shown_as}`;
   chip.replaceChildren(icon(state.shown_as), element("span", {}, state.label));
   const step = store.steps.at(-1)?.step ?? state.step;
   byId("step").textContent = `${step}/${state.total_steps}`;
-  byId("attempt").textContent = state.attempt;
-  byId("eta").textContent = behindADot(eta(state, step, store.pace()));
-  byId("usage").textContent = behindADot(state.usage?.words);
+  byId("attempt").textContent = String(state.attempt);
+  byId("eta").textContent = afterDot(eta(state, step, store.pace()));
+  byId("usage").textContent = afterDot(state.usage?.words);
   const alerts = store.alerts.length + state.faults.length;
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;
@@ -25,11 +32,13 @@ export function showState(state, store) {
   showControls(state);
 }
 
-const behindADot = (words) => (words ? ` · ${words}` : "");
+/** @param {string | undefined} words */
+const afterDot = (words) => (words ? ` · ${words}` : "");
 
+/** @param {RunState} state */
 function showNotice(state) {
   const notice = byId("notice");
-  const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, proof(state)]
+  const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, stopProof(state)]
     .filter(Boolean)
     .join(" ");
   notice.hidden = !words || state.state === "running";
@@ -38,39 +47,47 @@ function showNotice(state) {
   notice.className = `banner${kind && ` banner--${kind}`}`;
 }
 
+/**
+ * @param {Pick<RunState, "state" | "seconds" | "total_steps">} state
+ * @param {number} step
+ * @param {number | null} pace seconds per step
+ */
 export function eta(state, step, pace) {
   if (!LIVE.includes(state.state)) return state.seconds ? `${duration(state.seconds)} of training` : "";
   return pace === null ? "ETA after the first step" : `ETA ${duration((state.total_steps - step) * pace)}`;
 }
 
-function proof(state) {
-  const told = state.stop_proof ?? {};
-  if (!["stopped", "finished", "failed", "crashed"].includes(state.state)) return "";
-  const gpus = told.gpus ? `${told.gpus}.` : "";
-  if (!told.proven) return gpus;
-  const when = told.time ? ` (${new Date(1000 * told.time).toLocaleTimeString()})` : "";
-  return [`No process of this run is left${when}.`, gpus, told.cluster].filter(Boolean).join(" ");
+/** @param {RunState} state */
+function stopProof(state) {
+  const proof = state.stop_proof ?? {};
+  if (!ENDED.includes(state.state)) return "";
+  const gpus = proof.gpus ? `${proof.gpus}.` : "";
+  if (!proof.proven) return gpus;
+  const when = proof.time ? ` (${new Date(1000 * proof.time).toLocaleTimeString()})` : "";
+  return [`No process of this run is left${when}.`, gpus, proof.cluster].filter(Boolean).join(" ");
 }
 
+/** @param {RunState} state */
 export function showHealth(state) {
   const restarts = byId("restarts");
   restarts.hidden = !state.restarts;
-  restarts.lastElementChild.textContent = `${state.restarts} of ${state.restart_budget} restarts`;
+  find(restarts, ":scope > :last-child").textContent = `${state.restarts} of ${state.restart_budget} restarts`;
   const { health } = state;
   if (!health) return;
-  const chip = document.querySelector("#health-chip .chip");
+  const chip = find(document, "#health-chip .chip");
   chip.className = `chip chip--${health.key}`;
   chip.replaceChildren(icon(health.icon), element("span", {}, health.word));
   byId("health-sentence").textContent = health.sentence;
   showNumbers(health.numbers);
 }
 
+/** @param {HealthNumber[]} numbers */
 function showNumbers(numbers) {
-  const said = JSON.stringify(numbers);
+  const signature = JSON.stringify(numbers);
   const rows = byId("health-numbers");
   byId("health-more").hidden = !numbers.length;
-  if (rows.dataset.said === said) return; // a label that has the focus stays
-  rows.dataset.said = said;
+  if (rows.dataset.signature === signature) return; // a label that has the focus stays
+  rows.dataset.signature = signature;
   rows.replaceChildren(
     ...numbers.map((one) =>
       element(
@@ -92,4 +109,3 @@ export function prepareHealth() {
     byId("health-table").hidden = !open;
   });
 }
-

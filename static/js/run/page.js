@@ -1,206 +1,223 @@
-// The run page: an outline first, then the socket; draws what is in view and nothing that nobody looks at.
+// The run page: an outline first, then the socket; draws only what is in view.
 
 import { notifies } from "../core/browser_notifications.js";
 import { windowOfSteps } from "../charts/step_window.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { Curves } from "../charts/curves.js";
+import { byId, findAll, jsonOf } from "../core/dom.js";
 import { oneAtATime } from "../core/draw_scheduler.js";
-import { Lag } from "./event_latency.js";
+import { EventLatency } from "./event_latency.js";
 import { LiveSocket } from "../core/live_socket.js";
-import { showLive } from "../core/connection_status.js";
+import { getJson } from "../core/requests.js";
+import { showConnection } from "../core/connection_status.js";
 import { prepareControls } from "./controls.js";
 import { prepareHealth, showHealth, showState } from "./header.js";
 import { Panels } from "./panels.js";
 import { RunStore } from "./store.js";
 import { makeTabs, WITH_CHARTS } from "./tabs/index.js";
-import { markSmallLines } from "../charts/small_chart.js";
+import { markSmallCharts } from "../charts/small_chart.js";
 import { RunView } from "./view_state.js";
 import { TabHistory } from "../core/tab_history.js";
 
-const root = document.getElementById("run");
-const api = `/api/v1/runs/${root.dataset.run}/`;
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const FORMER = { optimisation: "optimisation", throughput: "throughput" }; // views of before
-let state = read("live-state");
-const askToDraw = oneAtATime(draw, drawn);
-const curves = new Curves(`${api}bands`, state.step, askToDraw);
+/** @import { EventPage, Outline, RunEvent, RunState, SocketUpdate, Tab } from "../types.js" */
+
+const root = byId("run");
+const run = root.dataset.run ?? "";
+const api = `/api/v1/runs/${run}/`;
+/** @type {RunState} */
+let state = jsonOf("live-state");
+const requestDraw = oneAtATime(draw, drawn);
+const curves = new Curves(`${api}bands`, state.step, requestDraw);
 const store = new RunStore(curves);
 const view = new RunView(location.href);
-const panels = new Panels(read("panels"), read("tags"), {
+const panels = new Panels(jsonOf("panels"), jsonOf("tags"), {
   onPoint: (point) => location.assign(`${root.dataset.trajectories}?${stepsOf(point)}`),
   onZoom: (range) => {
     view.zoom(range);
-    askToDraw();
+    requestDraw();
   },
   onReset: () => {
     view.reset();
-    askToDraw();
+    requestDraw();
   },
-  onAlert: (seq) => location.assign(`${document.getElementById("alert-list").dataset.evidence}${seq}/`),
-  onHover: (place) => {
-    panels.mark(place);
-    markSmallLines(place?.step ?? null);
+  onAlert: (seq) => location.assign(`${byId("alert-list").dataset.evidence}${seq}/`),
+  onHover: (position) => {
+    panels.mark(position);
+    markSmallCharts(position?.step ?? null);
   },
-  onNear: askToDraw,
+  onNear: requestDraw,
   valuesAddress: `${api}metrics`,
-  fileStem: root.dataset.run,
+  fileStem: run,
 });
-const tabs = makeTabs(root, panels, read("sections"), view);
-const lag = new Lag(document.getElementById("lag"));
-const steps = new TabHistory((tab) => {
+/** @type {Record<string, Tab>} */
+const tabs = makeTabs(root, panels, jsonOf("sections"), view);
+const latency = new EventLatency(byId("lag"));
+const tabHistory = new TabHistory((tab) => {
   choose(tab);
   view.keep();
 });
-let waiting = []; // times of events that are not on the screen yet
-let showing = []; // and of those that are being drawn
-let seenSince = 0; // by the server's clock, in seconds; what happened before is no lag of the line
+/** @type {number[]} times of events that are not on the screen yet */
+let pending = [];
+/** @type {number[]} and of those that are being drawn */
+let drawing = [];
+let shownSince = 0; // by the server's clock, in seconds; events from before were not delayed by the line
+/** @type {LiveSocket<SocketUpdate> | null} */
 let socket = null;
 let showTools = () => {};
 
 async function draw() {
-  showing = waiting;
-  waiting = [];
+  drawing = pending;
+  pending = [];
   try {
     await tabs[view.tab]?.draw({ store, view, state });
   } finally {
-    showState(state, store); // whatever became of the view
+    showState(state, store); // even if the view failed
     showHealth(state);
     showTools();
   }
 }
 
 function drawn() {
-  showing.filter((time) => time >= seenSince).forEach((time) => lag.drawn(time, socket?.offset ?? 0));
-  steps.drawn();
+  drawing.filter((time) => time >= shownSince).forEach((time) => latency.drawn(time, socket?.offset ?? 0));
+  tabHistory.drawn();
 }
 
-// who changed settings is not in the engine's events
-function take(told) {
-  state = told;
-  store.askers = told.settings_by ?? store.askers;
+/**
+ * who changed settings is not in the engine's events
+ * @param {RunState} next
+ */
+function setState(next) {
+  state = next;
+  store.askers = next.settings_by ?? store.askers;
 }
 
+/** @param {RunEvent[]} events */
 function receive(events) {
   const fresh = store.add(events);
-  if (!document.hidden)
-    waiting.push(...fresh.filter((event) => event.kind === "step_completed").map((event) => event.time));
+  if (!document.hidden) pending.push(...fresh.flatMap((one) => (one.kind === "step_completed" ? [one.time] : [])));
   Object.values(tabs).forEach((tab) => tab.receive?.(fresh));
-  askToDraw();
-}
-
-async function ask(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
-  return answer?.ok ? await answer.json().catch(() => null) : null;
+  requestDraw();
 }
 
 async function begin() {
-  const outline = await ask(`${api}outline`);
+  /** @type {Outline | null} */
+  const outline = await getJson(`${api}outline`);
   if (outline) store.begin(outline);
-  askToDraw();
+  requestDraw();
 }
 
-// Without a socket: what it would have said.
+// Without a socket: what it would have sent.
 async function poll() {
   if (document.hidden && !notifies()) return true;
   for (let more = true; more;) {
-    const page = await ask(`${api}events?after=${store.lastSeq}&limit=2000`);
+    /** @type {EventPage | null} */
+    const page = await getJson(`${api}events?after=${store.lastSeq}&limit=2000`);
     if (!page) return false;
     receive(page.events);
     more = page.more;
   }
-  const told = await ask(api);
-  if (told) take({ ...state, ...told });
-  askToDraw();
+  /** @type {RunState | null} */
+  const next = await getJson(api);
+  if (next) setState({ ...state, ...next });
+  requestDraw();
   return true;
 }
 
-// A tab that is looked at again has its past to catch up with.
-function seen() {
-  waiting = [];
+// A tab that is shown again has events to catch up with.
+function visibilityChanged() {
+  pending = [];
   if (document.hidden) return;
-  seenSince = Date.now() / 1000 + (socket?.offset ?? 0);
-  askToDraw();
+  shownSince = Date.now() / 1000 + (socket?.offset ?? 0);
+  requestDraw();
 }
 
-function hear(message) {
-  if (message.state) take(message.state);
-  if (message.kind === "events") receive(message.events);
-  else askToDraw();
+/** @param {SocketUpdate} message */
+function takeMessage(message) {
+  if (message.state) setState(message.state);
+  if (message.kind === "events") receive(message.events ?? []);
+  else requestDraw();
 }
 
-// `byHand` makes it a step that Back returns from
-function choose(tab, byHand = false) {
-  const former = FORMER[tab];
-  if (former) tab = "panels";
-  if (!Object.hasOwn(tabs, tab)) tab = "overview";
+/**
+ * Shows a tab; one that the reader chose is a step that Back returns from.
+ * @param {string} name
+ */
+function choose(name, byReader = false) {
+  const tab = Object.hasOwn(tabs, name) ? name : "overview";
   tabs[view.tab]?.shown?.(false);
   view.tab = tab;
-  if (former) tabs.panels.choose(former);
-  document.querySelectorAll("[role=tab]").forEach((one) => {
+  for (const one of tabButtons()) {
     one.setAttribute("aria-selected", String(one.dataset.tab === tab));
     one.tabIndex = one.dataset.tab === tab ? 0 : -1;
-  });
-  document.querySelectorAll("[role=tabpanel]").forEach((one) => {
-    one.hidden = one.id !== `view-${tab}`;
-  });
-  document.getElementById("chart-tools").hidden = !WITH_CHARTS.includes(tab);
-  steps.shown(tab, byHand);
+  }
+  for (const one of findAll(document, "[role=tabpanel]")) one.hidden = one.id !== `view-${tab}`;
+  byId("chart-tools").hidden = !WITH_CHARTS.includes(tab);
+  tabHistory.shown(tab, byReader);
   tabs[tab].shown?.(true);
-  askToDraw();
+  requestDraw();
 }
 
-// ← and → go from tab to tab, as in every list of tabs
-function turn(event) {
-  const all = [...document.querySelectorAll("[role=tab]")];
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+const tabButtons = () => findAll(document, "[role=tab]");
+
+/** @type {Record<string, number>} */
+const ALONG = { ArrowLeft: -1, ArrowRight: 1 };
+
+/**
+ * ← and → go from tab to tab, as in every list of tabs
+ * @param {KeyboardEvent} event
+ */
+function tabByKey(event) {
+  const step = ALONG[event.key];
   if (!step) return;
-  const next = all[(all.indexOf(event.currentTarget) + step + all.length) % all.length];
-  choose(next.dataset.tab, true);
+  const all = tabButtons();
+  const at = all.findIndex((one) => one === event.currentTarget);
+  const next = all[(at + step + all.length) % all.length];
+  choose(next.dataset.tab ?? "", true);
   next.focus();
   event.preventDefault();
 }
 
 function prepare() {
-  showTools = prepareChartTools(view, askToDraw);
+  showTools = prepareChartTools(view, requestDraw);
   prepareHealth();
-  document.querySelectorAll("[role=tab]").forEach((one) => {
-    one.addEventListener("click", () => choose(one.dataset.tab, true));
-    one.addEventListener("keydown", turn);
-  });
+  for (const one of tabButtons()) {
+    one.addEventListener("click", () => choose(one.dataset.tab ?? "", true));
+    one.addEventListener("keydown", tabByKey);
+  }
   root.addEventListener("step-pointed", ({ detail: step }) => {
-    panels.mark(step === null ? null : curves.place(step));
-    markSmallLines(step);
+    panels.mark(step === null ? null : curves.position(step));
+    markSmallCharts(step);
   });
-  root.addEventListener("steps-looked-at", ({ detail: steps }) => {
+  root.addEventListener("steps-selected", ({ detail: steps }) => {
     if (steps) view.zoom(windowOfSteps(steps, { store, view }));
     else view.reset();
-    askToDraw();
+    requestDraw();
   });
-  const turned = new MutationObserver(() => {
+  const themeChanged = new MutationObserver(() => {
     view.theme += 1;
-    askToDraw();
+    requestDraw();
   });
-  turned.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  document.addEventListener("visibilitychange", seen);
-  const dialog = document.getElementById("rename-dialog");
-  document.getElementById("rename").addEventListener("click", () => dialog.showModal());
-  document.getElementById("rename-cancel").addEventListener("click", () => dialog.close());
-  prepareControls(root.dataset.control, (told) => {
-    take({ ...state, ...told });
-    askToDraw();
+  themeChanged.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  document.addEventListener("visibilitychange", visibilityChanged);
+  const dialog = byId("rename-dialog", HTMLDialogElement);
+  byId("rename").addEventListener("click", () => dialog.showModal());
+  byId("rename-cancel").addEventListener("click", () => dialog.close());
+  prepareControls(root.dataset.control ?? "", (next) => {
+    setState({ ...state, ...next });
+    requestDraw();
   });
 }
 
-take(state);
+setState(state);
 prepare();
 choose(view.tab || "overview");
 await begin();
 socket = new LiveSocket({
-  path: `/ws/runs/${root.dataset.run}/`,
+  path: `/ws/runs/${run}/`,
   after: () => store.lastSeq,
-  onMessage: hear,
-  onState: showLive,
+  onMessage: takeMessage,
+  onState: showConnection,
   poll,
   needed: notifies,
 });

@@ -1,39 +1,65 @@
-// The sets of charts of a run's page: what each set shows is the server's (webapp/panels/presets.py) or the reader's.
+// The sets of charts of a run's page: each set is a preset (webapp/panels/presets.py) or the reader's own layout.
 
 import { ChartGrid } from "../charts/chart_grid.js";
 import { Chart } from "../charts/chart.js";
+import { byId } from "../core/dom.js";
 import { describe } from "../core/glossary.js";
 
-const ELSEWHERE = { rollouts: "environment" }; // a view's place by another name than its preset
+/** @import { ChartChoice, ChartHost, ChartPage, ChartSpec, Metric, Position, Preset } from "../types.js" */
+
+/** @type {Record<string, string>} views whose preset has another name */
+const PRESET_OF = { rollouts: "environment" };
 const HELD_OUT = "eval/success";
+/** @type {Record<string, string>} by section of the glossary */
 const WHY_EMPTY = {
   collapse: "No diagnostics yet: they come every few steps, and need thoughts under several prompts.",
   value: "This run has no critic.",
 };
 
-// an axis begins at zero where the metric does, or where it is a share
+/**
+ * an axis begins at zero where the metric does, or where it is a share
+ * @param {Metric} metric
+ */
 const fromZero = (metric) => metric.low === 0 || metric.unit === "share";
-const known = (value) => value !== null && value !== undefined;
 
 export class Panels {
-  // host: what `Chart` asks for, and onNear() when charts have come into view
+  /** @type {Map<string, PanelSet>} */
+  sets = new Map();
+
+  /**
+   * @param {Preset[]} presets
+   * @param {string[]} tags
+   * @param {ChartHost & { onNear: () => void }} host
+   */
   constructor(presets, tags, host) {
-    Object.assign(this, { presets, tags, host });
-    this.sets = new Map(); // key -> PanelSet
+    this.presets = presets;
+    this.tags = tags;
+    this.host = host;
   }
 
+  /** @param {string} key */
   preset(key) {
     return this.presets.find((preset) => preset.key === key);
   }
 
-  // the preset `key`, in the place that its view has for it; `mark` is a step that has a line
+  /**
+   * Draws the preset of a view; `mark` is a step that has a line.
+   * @param {string} key
+   * @param {ChartPage["store"] & { keys: Set<string> }} store
+   * @param {ChartPage["view"]} view
+   */
   draw(key, store, view, mark = null) {
-    const preset = this.preset(ELSEWHERE[key] ?? key);
-    if (!this.sets.has(key)) this.add(key, document.getElementById(`charts-${key}`), preset.charts);
-    return this.sets.get(key).draw({ store, view, mark });
+    const preset = this.preset(PRESET_OF[key] ?? key);
+    const set = this.sets.get(key) ?? this.add(key, byId(`charts-${key}`), preset?.charts ?? []);
+    return set.draw({ store, view, mark });
   }
 
-  // Charts, each {title, names, log: null where it is as usual}, at a place of the page.
+  /**
+   * Makes a set of charts in an element of the page.
+   * @param {string} key
+   * @param {HTMLElement} target
+   * @param {ChartChoice[]} charts
+   */
   add(key, target, charts) {
     this.sets.get(key)?.grid.clear();
     const made = new PanelSet(charts, new ChartGrid(target, this.host.onNear), this);
@@ -42,23 +68,25 @@ export class Panels {
     return made;
   }
 
-  mark(place) {
-    for (const set of this.sets.values()) set.grid.mark(place);
+  /** @param {Position | null} position */
+  mark(position) {
+    for (const set of this.sets.values()) set.grid.mark(position);
   }
 
+  /** @param {ChartChoice} chartChoice */
   chart({ title, names, log }) {
     const metrics = names.map(describe);
     const [first] = metrics;
-    const bounded = metrics.every((one) => known(one.low) && known(one.high));
-    const low = Math.min(...metrics.map((one) => one.low));
-    const high = Math.max(...metrics.map((one) => one.high));
+    const [lows, highs] = [metrics.flatMap((one) => one.low ?? []), metrics.flatMap((one) => one.high ?? [])];
+    const bounded = lows.length === metrics.length && highs.length === metrics.length;
+    /** @type {ChartSpec} */
     const spec = {
       title: title || first.title,
       names: names.filter((name) => name !== HELD_OUT),
-      range: bounded ? [low, high + 0.02 * (high - low)] : undefined,
+      range: bounded ? boundedRange(Math.min(...lows), Math.max(...highs)) : undefined,
       fromZero: metrics.every(fromZero),
-      include: metrics.flatMap((metric) => metric.high ?? []),
-      log: log ?? metrics.every((metric) => metric.log),
+      include: highs,
+      log: log ?? metrics.every((metric) => Boolean(metric.log)),
       heldOut: names.includes(HELD_OUT) ? this.tags.slice(0, 1) : [],
       whyEmpty: WHY_EMPTY[first.section],
     };
@@ -66,19 +94,44 @@ export class Panels {
   }
 }
 
+/**
+ * The range of an axis between two bounds, with a margin above.
+ * @param {number} low
+ * @param {number} high
+ * @returns {[number, number]}
+ */
+export const boundedRange = (low, high) => [low, high + 0.02 * (high - low)];
+
 class PanelSet {
+  /** @type {Set<string>} */
+  made = new Set();
+  /** @type {number} */
+  seen = 0;
+  /** @type {boolean} */
+  whole = false;
+
+  /**
+   * @param {ChartChoice[]} charts
+   * @param {ChartGrid} grid
+   * @param {Panels} panels
+   */
   constructor(charts, grid, panels) {
-    Object.assign(this, { charts, grid, panels });
-    this.made = new Set();
+    this.charts = charts;
+    this.grid = grid;
+    this.panels = panels;
   }
 
+  /** @param {ChartPage & { store: { keys: Set<string> } }} page */
   async draw(page) {
-    this.makeWhatHasCome(page.store.keys);
+    this.makeKnown(page.store.keys);
     await this.grid.draw(page);
   }
 
-  // A chart is made once one of its metrics has come; those of a pattern as they come.
-  makeWhatHasCome(keys) {
+  /**
+   * Makes the charts of which a metric is known; those of a pattern as their metrics appear.
+   * @param {Set<string>} keys
+   */
+  makeKnown(keys) {
     if (this.seen === keys.size && this.seen) return;
     this.seen = keys.size;
     const claimed = new Set(this.charts.flatMap((chart) => chart.names));
@@ -86,12 +139,13 @@ class PanelSet {
       const [name] = chart.names;
       if (name.endsWith("*")) {
         const area = name.slice(0, -1);
-        const fitting = [...keys].filter((key) => key.startsWith(area) && !claimed.has(key)).sort();
-        fitting.forEach((key) => this.make({ title: "", names: [key] }));
+        const matching = [...keys].filter((key) => key.startsWith(area) && !claimed.has(key)).sort();
+        matching.forEach((key) => this.make({ title: "", names: [key] }));
       } else if (this.whole || chart.names.some((one) => keys.has(one))) this.make(chart);
     }
   }
 
+  /** @param {ChartChoice} chart */
   make(chart) {
     const id = chart.names.join("\n");
     if (this.made.has(id)) return;

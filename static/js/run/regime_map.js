@@ -2,7 +2,9 @@
 
 import { element, svg } from "../core/dom.js";
 import { number } from "../core/format.js";
-import { ticks, words } from "../charts/small_chart.js";
+import { textAt, ticks } from "../charts/small_chart.js";
+
+/** @import { RegimeRule, StepRow } from "../types.js" */
 
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
 const TRAIL = 12;
@@ -11,6 +13,7 @@ const CELL = 4; // pixels
 const FALLING_APART = 1.5; // times the start: ours, after independent logs of RAGEN's runs
 const FORMAT_BREAKS = 0.9;
 
+/** @type {Record<string, { word: string, what: string }>} */
 export const REGIMES = {
   diverse: { word: "Diverse reasoning", what: "varied thoughts that fit their own prompt" },
   template: { word: "Template collapse", what: "varied words that hardly depend on the prompt" },
@@ -19,7 +22,12 @@ export const REGIMES = {
   apart: { word: "Falling apart", what: "thoughts far more varied than at the start" },
 };
 
-// What each reading is: {step, h, mi, valid, samples, prompts, ceiling, nats, retrieval, chance}. `per` is thought or token.
+/**
+ * What each reading is: {step, h, mi, valid, samples, prompts, ceiling, nats, retrieval, chance}. `per` is thought or token.
+ * @param {StepRow[]} steps
+ * @param {string} per
+ * @returns {Reading[]}
+ */
 export function readings(steps, per) {
   const name = per === "token" ? "collapse/conditional_entropy_token" : "collapse/conditional_entropy";
   return steps
@@ -38,11 +46,43 @@ export function readings(steps, per) {
     }));
 }
 
-// Where the regimes end, from the run's own start: {h, mi, apart, valid, over}. `rule` has limit, holding_limit,
-// baseline and floor of the run's rule against template collapse.
+/**
+ * @typedef {object} Reading
+ * @property {number} step
+ * @property {number} h
+ * @property {number} mi
+ * @property {number} nats
+ * @property {number} ceiling
+ * @property {number} valid
+ * @property {number} samples
+ * @property {number} prompts
+ * @property {number} retrieval
+ * @property {number} chance
+ */
+
+/**
+ * @typedef {object} Borders
+ * @property {number} h
+ * @property {number} mi
+ * @property {number} apart
+ * @property {number | null} valid
+ * @property {number} over how many readings they are from
+ * @property {number} startH
+ * @property {number} startMi
+ */
+
+/** @typedef {{ found: Reading[], borders: Borders, step: number, unit: string }} MapContent */
+
+/**
+ * Where the regimes end, from the run's own start: {h, mi, apart, valid, over}. `rule` has limit, holding_limit,
+ * baseline and floor of the run's rule against template collapse.
+ * @param {Reading[]} found
+ * @param {RegimeRule} rule
+ * @returns {Borders | null}
+ */
 export function bordersOf(found, rule) {
   const start = found.slice(0, Math.max(1, rule.baseline));
-  const mean = (name) => start.reduce((sum, one) => sum + one[name], 0) / start.length;
+  const mean = (/** @type {"h" | "mi" | "valid"} */ name) => start.reduce((sum, one) => sum + one[name], 0) / start.length;
   if (!start.length) return null;
   return {
     h: rule.holding_limit * mean("h"),
@@ -55,18 +95,32 @@ export function bordersOf(found, rule) {
   };
 }
 
+/**
+ * @param {Pick<Reading, "h" | "mi">} pick
+ * @param {Borders} borders
+ */
 export function regimeOf({ h, mi }, borders) {
   if (h > borders.apart) return "apart";
   if (mi >= borders.mi) return h >= borders.h ? "diverse" : "compressed";
   return h >= borders.h ? "template" : "low";
 }
 
+/**
+ * @param {Pick<Reading, "valid">} one
+ * @param {Borders} borders
+ */
 export const formatBreaks = (one, borders) => borders.valid !== null && one.valid < borders.valid;
 
-// The name of an area where there is room for it, or its first word; the key below the map names all of them.
+/**
+ * The name of an area where there is room for it, or its first word; the key below the map names all of them.
+ * @param {string} name
+ * @param {number} left
+ * @param {number} right
+ * @param {number} top
+ */
 function labelled(name, left, right, top) {
   const fits = [name, name.split(" ")[0]].find((one) => right - left > 14 + 7.2 * one.length);
-  return fits ? [words("regime-label", left + 8, top + 18, fits)] : [];
+  return fits ? [textAt("regime-label", left + 8, top + 18, fits)] : [];
 }
 
 export function regimeKey() {
@@ -91,6 +145,10 @@ export function regimeKey() {
   );
 }
 
+/**
+ * @param {"rect" | "diamond"} shape
+ * @param {string} name
+ */
 function swatchOf(shape, name) {
   const drawn =
     shape === "rect"
@@ -100,6 +158,20 @@ function swatchOf(shape, name) {
 }
 
 export class RegimeMap {
+  /** @type {MapContent | undefined} */
+  shown = undefined;
+  /** @type {number} */
+  width = 0;
+  /** @type {number} */
+  height = 0;
+  /** @type {{ widest: number, lowest: number, highest: number }} */
+  extent = { widest: 1, lowest: 0, highest: 1 };
+  /** @type {(h: number) => number} */
+  x = () => 0;
+  /** @type {(mi: number) => number} */
+  y = () => 0;
+
+  /** @param {(step: number) => void} onStep */
   constructor(onStep) {
     this.onStep = onStep;
     this.root = element("div", { class: "regime-map" });
@@ -108,7 +180,7 @@ export class RegimeMap {
     }).observe(this.root);
   }
 
-  // {found, borders, step, unit}
+  /** @param {MapContent} shown */
   draw(shown) {
     this.shown = shown;
     this.width = this.root.clientWidth || 480;
@@ -117,8 +189,8 @@ export class RegimeMap {
     const widest = Math.max(borders.apart * 1.08, ...found.map((one) => one.h * 1.05));
     const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));
     const room = { x: this.width - MARGIN.left - MARGIN.right, y: this.height - MARGIN.top - MARGIN.bottom };
-    this.x = (h) => MARGIN.left + (room.x * h) / widest;
-    this.y = (mi) => MARGIN.top + room.y * (1 - (mi - lowest) / (1.03 - lowest));
+    this.x = (/** @type {number} */ h) => MARGIN.left + (room.x * h) / widest;
+    this.y = (/** @type {number} */ mi) => MARGIN.top + room.y * (1 - (mi - lowest) / (1.03 - lowest));
     this.extent = { widest, lowest, highest: 1.03 };
     this.root.replaceChildren(
       svg(
@@ -132,13 +204,20 @@ export class RegimeMap {
     );
   }
 
+  /** @param {MapContent} mapContent */
   inWords({ found, borders, step }) {
     const at = found.findLast((one) => one.step <= step);
     return at ? `Regime map: at step ${at.step} ${REGIMES[regimeOf(at, borders)].word}` : "Regime map without readings";
   }
 
+  /** @param {Borders} borders */
   areas({ h, mi, apart }) {
     const { widest, lowest, highest } = this.extent;
+    /**
+     * @param {string} key
+     * @param {number[]} xs
+     * @param {number[]} ys
+     */
     const area = (key, [x0, x1], [y0, y1]) => {
       const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)];
       const rect = svg("rect", {
@@ -160,17 +239,18 @@ export class RegimeMap {
     ];
   }
 
+  /** @param {string} unit */
   axes(unit) {
     const bottom = this.height - MARGIN.bottom;
     const right = this.width - MARGIN.right;
     const across = ticks(0, this.extent.widest, Math.max(3, Math.floor(this.width / 110)));
     return [
-      ...across.map((value) => words("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
+      ...across.map((value) => textAt("lines-tick lines-tick--x", this.x(value), bottom + 14, number(value))),
       ...[0, 0.25, 0.5, 0.75, 1].map((value) =>
-        words("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
+        textAt("lines-tick lines-tick--y", MARGIN.left - 6, this.y(value) + 4, String(value)),
       ),
       svg("line", { class: "regime-zero", x1: MARGIN.left, x2: right, y1: this.y(0), y2: this.y(0) }),
-      words("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
+      textAt("regime-axis regime-axis--x", (MARGIN.left + right) / 2, this.height - 4, `H(Z|X), ${unit}`),
       svg(
         "text",
         { class: "regime-axis", transform: `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)` },
@@ -179,6 +259,7 @@ export class RegimeMap {
     ];
   }
 
+  /** @param {MapContent} mapContent */
   trail({ found, step }) {
     const past = found.filter((one) => one.step <= step).slice(-TRAIL - 1);
     return past.slice(1).map((one, index) =>
@@ -193,16 +274,18 @@ export class RegimeMap {
     );
   }
 
+  /** @param {MapContent} mapContent */
   dots({ found, borders, step }) {
     const now = found.findLastIndex((one) => one.step <= step);
     const shown = found.length > MANY ? this.seen(found, now) : found.map((_, index) => index);
+    /** @type {SVGElement[]} */
     const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], borders, index - now));
     if (now < 0) return drawn;
     const at = found[now];
     const left = this.x(at.h) > this.width - 90;
     drawn.push(
       this.dot(at, borders, 0),
-      words(
+      textAt(
         `regime-now${left ? " regime-now--left" : ""}`,
         this.x(at.h) + (left ? -11 : 11),
         this.y(at.mi) - 7,
@@ -212,7 +295,11 @@ export class RegimeMap {
     return drawn;
   }
 
-  // Places of the readings that can be told apart: the newest on each spot, and those of the trail.
+  /**
+   * Places of the readings that can be told apart: the newest on each spot, and those of the trail.
+   * @param {Reading[]} found
+   * @param {number} now
+   */
   seen(found, now) {
     const spots = new Map();
     found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
@@ -220,7 +307,12 @@ export class RegimeMap {
     return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
   }
 
-  // `age` is 0 for the step that is looked at, below before it, above after it
+  /**
+   * `age` is 0 for the step that is looked at, below before it, above after it
+   * @param {Reading} one
+   * @param {Borders} borders
+   * @param {number} age
+   */
   dot(one, borders, age) {
     const kind = age === 0 ? "now" : age > 0 ? "later" : "past";
     const opacity = age < 0 ? Math.max(0.16, 0.85 + age * 0.06).toFixed(2) : 1;
@@ -230,7 +322,7 @@ export class RegimeMap {
       ? svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, transform: `rotate(45 ${x} ${y})` })
       : svg("circle", { cx: x, cy: y, r });
     shape.setAttribute("class", `regime-dot regime-dot--${kind}${broken ? " regime-dot--broken" : ""}`);
-    shape.setAttribute("fill-opacity", opacity);
+    shape.setAttribute("fill-opacity", String(opacity));
     shape.append(
       svg(
         "title",

@@ -1,28 +1,49 @@
-// Which checkpoints of a run are still there: the engine keeps so many of the highest steps, and for a fork that a rule
-// asked for the newest before the step at which the trouble began.
+// Which checkpoints of a run still exist: the engine keeps a number of the newest, and for a fork that a rule asked for,
+// the last one before the step at which the problem began.
 
-/** `held` of a store: `{checkpoints, keep, forkBefore}`, `forkBefore` null where no rule asked for a fork. */
-export const heldBy = (store, keep) => ({ checkpoints: store.checkpoints, keep, forkBefore: store.forkBefore });
+/**
+ * @typedef {object} Retention
+ * @property {{ step: number }[]} checkpoints
+ * @property {number} keep how many of the newest are kept
+ * @property {number | null} forkBefore null where no rule asked for a fork
+ */
 
-/** The steps that are left, newest first. */
-export function keptSteps(held) {
-  const steps = stepsOf(held);
-  return steps.filter((step, place) => place < held.keep || step === sparedStep(held));
+/**
+ * @param {Pick<Retention, "checkpoints" | "forkBefore">} store
+ * @param {number} keep
+ * @returns {Retention}
+ */
+export const retentionOf = (store, keep) => ({ checkpoints: store.checkpoints, keep, forkBefore: store.forkBefore });
+
+/**
+ * The steps of the checkpoints that exist, newest first.
+ * @param {Retention} retention
+ */
+export function retainedSteps(retention) {
+  const spared = stepKeptForFork(retention);
+  return stepsOf(retention).filter((step, index) => index < retention.keep || step === spared);
 }
 
 /**
- * The step whose checkpoint is there for a fork alone; null where there is none. The end of the run, which was saved once
- * the fork had been asked for, would have cost it its place: one that is older was gone before.
+ * The step whose checkpoint is kept for a fork alone; null where there is none. The checkpoint at the end of the run,
+ * which was saved after the fork was asked for, would have pushed it out: one that is older was removed before.
+ * @param {Retention} retention
  */
-export function sparedStep({ checkpoints, keep, forkBefore }) {
+export function stepKeptForFork({ checkpoints, keep, forkBefore }) {
   if (forkBefore === null) return null;
   const steps = stepsOf({ checkpoints });
   return steps.findIndex((step) => step < forkBefore) === keep ? steps[keep] : null;
 }
 
-/** The newest one before `step`, to fork from when that step went wrong; null where none is left. */
-export function lastBefore(held, step) {
-  return keptSteps(held).find((one) => one < step) ?? null;
+/**
+ * The newest one before `step`, to fork from when that step went wrong; null where none is left.
+ * @param {Retention} retention
+ * @param {number} step
+ */
+export function lastBefore(retention, step) {
+  return retainedSteps(retention).find((one) => one < step) ?? null;
 }
 
-const stepsOf = ({ checkpoints }) => [...new Set(checkpoints.map((one) => one.step))].sort((one, other) => other - one);
+/** @param {Pick<Retention, "checkpoints">} retention */
+const stepsOf = ({ checkpoints }) =>
+  [...new Set(checkpoints.map((one) => one.step))].sort((one, other) => other - one);

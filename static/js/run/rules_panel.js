@@ -1,116 +1,155 @@
-// The rules of a run on its page: edited, tried on what is recorded, and applied from the next step.
+// The alert rules of a run on its page: edited, tried on what is recorded, and applied from the next step.
 
-import { element, icon } from "../core/dom.js";
+import { byId, control, element, find, findAll, icon, jsonOf } from "../core/dom.js";
 import { post } from "../core/requests.js";
 import { RuleEditor } from "../forms/rule_editor.js";
 import { RulesConflict } from "./rules_conflict.js";
 import { toast } from "../core/toast.js";
 
+/** @import { FormAnswer, Rule, RunState, Setting, SettingsState } from "../types.js" */
+/** @import { RulesShown } from "./rules_conflict.js" */
+/** @typedef {{ step: number, severity: string, action: string, raised: boolean, message: string, rule: string }} Firing */
+/** @typedef {FormAnswer & { firings: Firing[], count: number, steps: number, last: number }} Trial */
+/** @typedef {FormAnswer & { changes: Record<string, Setting>, state: RunState }} Applied */
+
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
 export class RulesPanel {
+  edited = false;
+  applying = false;
+  /** @type {SettingsState | null} rules of another user, while there are edits here */
+  theirs = null;
+
+  /** @param {string} trajectories address of the list */
   constructor(trajectories) {
     this.trajectories = trajectories;
-    this.form = document.getElementById("rules-form");
-    this.status = document.getElementById("rules-status");
-    this.found = document.getElementById("rules-found");
-    this.edited = false;
-    const { settings } = JSON.parse(document.getElementById("live-state").textContent);
-    Object.assign(this, { revision: settings.revision, held: rulesOf(settings) }); // what the page was written with
-    this.editor = new RuleEditor(document.getElementById("rule-editor"), () => this.note());
-    this.before = this.asHeld(JSON.parse(document.getElementById("rules-now").textContent));
-    this.conflict = new RulesConflict(document.getElementById("rules-conflict"), this.editor.labels(), {
+    this.form = byId("rules-form", HTMLFormElement);
+    this.status = byId("rules-status");
+    this.found = byId("rules-found");
+    /** @type {RunState} */
+    const { settings } = jsonOf("live-state");
+    this.revision = settings.revision; // that the page was written with
+    this.held = rulesOf(settings);
+    this.editor = new RuleEditor(byId("rule-editor"), () => this.markEdited());
+    /** @type {Rule[]} */
+    const rules = jsonOf("rules-now");
+    /** @type {RulesShown} */
+    this.before = { rules: this.editor.asTexts(rules), actions: this.actions() };
+    this.conflict = new RulesConflict(byId("rules-conflict"), this.editor.labels(), {
       onMine: () => this.applyOver(),
-      onTheirs: () => this.takeTheirs(),
+      onTheirs: () => this.discardMine(),
     });
     this.form.addEventListener("change", (event) => {
-      if (event.target.dataset.action) this.note();
+      if (event.target instanceof HTMLElement && event.target.dataset.action) this.markEdited();
     });
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    document.getElementById("rules-try").addEventListener("click", () => this.try());
-    this.button = document.getElementById("rules-apply");
+    byId("rules-try").addEventListener("click", () => this.try());
+    this.button = byId("rules-apply", HTMLButtonElement);
     this.button.addEventListener("click", () => this.apply());
   }
 
+  /** @param {RunState} state */
   draw(state) {
     const live = CHANGEABLE.includes(state.state);
     this.button.disabled = !live;
     this.button.title = live ? "" : "The run has ended.";
     if (this.applying || state.settings.revision <= this.revision) return;
-    if (this.edited && rulesOf(state.settings) !== this.held) this.differ(state.settings);
+    if (this.edited && rulesOf(state.settings) !== this.held) this.showConflict(state.settings);
     else this.follow(state.settings);
   }
 
-  // Somebody else's rules hold: they are shown, and what was typed stays.
-  differ(settings) {
+  /**
+   * Another user's rules are in force: their changes are shown, and the edits stay.
+   * @param {SettingsState} settings
+   */
+  showConflict(settings) {
     if (this.theirs?.revision === settings.revision) return;
     this.theirs = settings;
-    this.conflict.show(this.before, this.asHeld(this.rulesIn(settings), settings.changes));
+    this.conflict.show(this.before, this.shownAs(this.rulesIn(settings), settings.changes));
     this.status.textContent = "Edited, not applied.";
   }
 
   async applyOver() {
-    this.revision = this.theirs.revision; // seen, and to be written over
+    if (!this.theirs) return;
+    this.revision = this.theirs.revision; // seen, and to be overwritten
     await this.apply();
   }
 
-  takeTheirs() {
+  discardMine() {
+    if (!this.theirs) return;
     this.edited = false;
     this.follow(this.theirs);
-    this.isGood({});
-    this.status.textContent = "These are the rules that hold.";
+    this.showErrors({});
+    this.status.textContent = "These are the rules in force.";
   }
 
-  // what stands in the form, as rules and actions to be compared
-  asHeld(rules, changes = {}) {
+  /**
+   * Rules and actions as texts, to be compared.
+   * @param {Rule[]} rules
+   * @param {Record<string, Setting>} changes
+   * @returns {RulesShown}
+   */
+  shownAs(rules, changes) {
     const actions = Object.entries(this.actions()).map(([name, shown]) => {
-      return [name, changes[`detectors.${name}`] ?? this.before?.actions[name] ?? shown];
+      return [name, String(changes[`detectors.${name}`] ?? this.before.actions[name] ?? shown)];
     });
     return { rules: this.editor.asTexts(rules), actions: Object.fromEntries(actions) };
   }
 
+  /**
+   * @param {SettingsState} settings
+   * @returns {Rule[]}
+   */
   rulesIn({ changes }) {
-    return changes["detectors.rules"] ?? this.before.rules;
+    return /** @type {Rule[] | undefined} */ (changes["detectors.rules"]) ?? this.before.rules.map(asRule);
   }
 
-  // What is shown becomes what holds; edits stay where only other settings changed.
+  /**
+   * Shows the rules in force; edits stay where only other settings changed.
+   * @param {SettingsState} settings
+   */
   follow(settings) {
     const held = rulesOf(settings);
     if (held !== this.held) {
-      const now = this.asHeld(this.rulesIn(settings), settings.changes);
+      const now = this.shownAs(this.rulesIn(settings), settings.changes);
       this.editor.replace(this.rulesIn(settings));
-      for (const one of this.actionChoices()) one.value = now.actions[one.dataset.action];
+      for (const one of this.actionChoices()) one.value = now.actions[one.dataset.action ?? ""];
       this.before = now;
     }
-    Object.assign(this, { revision: settings.revision, held, theirs: null });
+    this.revision = settings.revision;
+    this.held = held;
+    this.theirs = null;
     this.conflict.hide();
   }
 
-  note() {
+  markEdited() {
     this.edited = true;
     this.status.textContent = "Edited, not applied.";
   }
 
-  body(more) {
+  /** @param {Record<string, string>} values */
+  body(values) {
     const made = new FormData();
-    made.set("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
-    for (const [key, value] of Object.entries(more)) made.set(key, value);
+    made.set("csrfmiddlewaretoken", control(this.form, "csrfmiddlewaretoken").value);
+    for (const [key, value] of Object.entries(values)) made.set(key, value);
     return made;
   }
 
+  /** @returns {Record<string, string>} */
   actions() {
     return Object.fromEntries(this.actionChoices().map((one) => [one.dataset.action, one.value]));
   }
 
   actionChoices() {
-    return [...this.form.querySelectorAll("[data-action]")];
+    return findAll(this.form, "[data-action]", HTMLSelectElement);
   }
 
   async try() {
     this.status.textContent = "Trying …";
     const rules = JSON.stringify(this.editor.value());
-    const answer = await post(this.form.dataset.try, this.body({ rules, ...this.actions() }));
-    if (!this.isGood(answer)) return;
+    /** @type {Trial | null} */
+    const answer = await post(this.form.dataset.try ?? "", this.body({ rules, ...this.actions() }));
+    if (!answer || !this.showErrors(answer)) return;
     this.status.textContent = "";
     this.found.replaceChildren(...this.outcome(answer));
   }
@@ -118,32 +157,38 @@ export class RulesPanel {
   async apply() {
     const actions = Object.entries(this.actions()).map(([name, value]) => [`detectors.${name}`, value]);
     const changes = JSON.stringify({ "detectors.rules": this.editor.value(), ...Object.fromEntries(actions) });
-    this.applying = true; // the news of it is not that of somebody else
-    const answer = await post(this.form.dataset.apply, this.body({ changes, revision: this.revision }));
+    this.applying = true; // an update about it is not another user's
+    /** @type {Applied | null} */
+    const answer = await post(this.form.dataset.apply ?? "", this.body({ changes, revision: String(this.revision) }));
     this.applying = false;
-    if (!this.isGood(answer)) return;
+    if (!answer || !this.showErrors(answer)) return;
     this.edited = false;
     this.follow(answer.state.settings);
     const count = Object.keys(answer.changes).length;
-    this.status.textContent = count ? "Asked for; they watch from the next step on." : "These rules hold already.";
+    this.status.textContent = count ? "Requested; in force from the next step." : "These rules are in force already.";
     if (count) toast("The rules were changed.");
   }
 
-  isGood(answer) {
+  /**
+   * Shows the errors of an answer; whether there are none.
+   * @param {FormAnswer} answer
+   */
+  showErrors(answer) {
     const errors = Object.fromEntries(
-      Object.entries(answer?.errors ?? {}).map(([field, words]) => [field, [words].flat().join(" ")]),
+      Object.entries(answer.errors ?? {}).map(([field, words]) => [field, [words].flat().join(" ")]),
     );
     this.editor.showErrors(errors);
     const count = Object.keys(errors).length;
-    this.form.querySelector(".field-error[data-error='']").textContent = errors[""] ?? "";
-    if (count) this.status.textContent = `${count} ${count === 1 ? "thing" : "things"} to mend.`;
+    find(this.form, ".field-error[data-error='']").textContent = errors[""] ?? "";
+    if (count) this.status.textContent = `Fix ${count} ${count === 1 ? "field" : "fields"}.`;
     return !count;
   }
 
+  /** @param {Trial} trial */
   outcome({ firings, count, steps, last }) {
     if (!steps) return [element("p", { class: "muted" }, "Nothing is recorded yet. Try again after some steps.")];
     const over = `Over ${steps} recorded steps, to step ${last}`;
-    if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have spoken.`)];
+    if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have fired.`)];
     const more = count > firings.length ? `, of which the first ${firings.length} are shown` : "";
     return [
       element("h3", {}, `${over}: ${count} ${count === 1 ? "alert" : "alerts"}${more}`),
@@ -151,9 +196,10 @@ export class RulesPanel {
     ];
   }
 
+  /** @param {Firing} one */
   firing(one) {
     const then = one.action === "notify" ? "" : `, then ${one.action}`;
-    const raised = one.raised ? " · the run raised it too" : "";
+    const raised = one.raised ? " · raised in the run as well" : "";
     return element(
       "li",
       {},
@@ -164,7 +210,16 @@ export class RulesPanel {
   }
 }
 
-// the rules and what follows on each severity, as far as they were changed, to be compared
+/**
+ * @param {Record<string, string>} texts
+ * @returns {Rule}
+ */
+const asRule = (texts) => ({ ...texts, name: texts.name, kind: texts.kind });
+
+/**
+ * The rules and the actions by severity, as far as they were changed, to be compared.
+ * @param {SettingsState} settings
+ */
 function rulesOf({ changes }) {
   const fields = Object.keys(changes).filter((field) => field.startsWith("detectors."));
   return JSON.stringify(fields.sort().map((field) => [field, changes[field]]));

@@ -1,124 +1,170 @@
-// What happened in one run, built from events in order. An event counts once: those up to the newest seq are dropped.
-// Curves are kept apart (charts/curves.js), which this hands every step to.
+// What happened in one run, built from its events in order. An event counts once: those up to the newest seq are
+// dropped. Curves keep their own data (charts/curves.js); every step is passed on to them.
+
+/** @import { AlertRaised, Askers, CheckpointSaved, EvaluationCompleted, Outline, PhaseChanged } from "../types.js" */
+/** @import { RunEvent, RunStarted, SettingsChanged, StepCompleted } from "../types.js" */
+/** @import { Curves } from "../charts/curves.js" */
 
 const KEPT = 300; // newest steps, for the phases and the pace
-const LONG = 10; // a step of more times the median is a pause
+const PACE_STEPS = 50;
+const PAUSE = 10; // a step of more times the median is a pause
 
 export class RunStore {
+  lastSeq = 0;
+  start = ""; // of a fork: what it copied
+  hasRecords = false;
+  /** @type {StepCompleted[]} the newest only */
+  steps = [];
+  /** @type {EvaluationCompleted[]} */
+  evaluations = [];
+  /** @type {AlertRaised[]} */
+  alerts = [];
+  /** @type {CheckpointSaved[]} */
+  checkpoints = [];
+  /** @type {number | null} a rule asked for a fork from the last checkpoint before this step */
+  forkBefore = null;
+  /** @type {SettingsChanged[]} */
+  settings = [];
+  /** @type {Askers} */
+  askers = {};
+  /** @type {PhaseChanged | null} */
+  phase = null;
+  /** @type {Set<string>} names of the metrics that there are */
+  keys = new Set();
+
+  /** @param {Curves} curves */
   constructor(curves) {
     this.curves = curves;
     this.followers = [curves];
-    this.lastSeq = 0;
-    this.steps = []; // {step, tokens, seconds, time, attempt, metrics, skipped}, the newest only
-    this.evaluations = []; // events
-    this.alerts = [];
-    this.checkpoints = [];
-    this.forkBefore = null; // a rule asked for a fork from the last checkpoint before this step
-    this.settings = []; // settings_changed events
-    this.askers = {}; // by revision of the settings, who asked for it
-    this.start = ""; // what a fork took
-    this.phase = null;
-    this.keys = new Set();
-    this.hasRecords = false;
   }
 
-  // Other curves that are to hear of every step.
+  /**
+   * Other curves that receive every step.
+   * @template {Curves} C
+   * @param {C} curves
+   */
   follow(curves) {
     this.followers.push(curves);
     return curves;
   }
 
-  // the newest step, whatever is known of its curves; 0 before the first
+  /** The newest step, whatever is known of its curves; 0 before the first. */
   lastStep() {
     return Math.max(this.steps.at(-1)?.step ?? 0, this.curves.length);
   }
 
-  // Adds the outline that a page starts from: its steps have no metrics but times.
-  begin({ events, keys, last_seq }) {
+  /**
+   * Adds the outline that a page starts from: its steps have no metrics but times.
+   * @param {Outline} outline
+   */
+  begin({ events, keys, last_seq: lastSeq }) {
     keys.forEach((key) => this.keys.add(key));
     for (const event of events.filter((one) => one.seq > this.lastSeq)) {
       if (event.kind === "step_completed") this.steps.push(event);
-      else this[`on_${event.kind}`]?.(event);
+      else this.apply(event);
     }
-    this.lastSeq = Math.max(this.lastSeq, last_seq);
+    this.lastSeq = Math.max(this.lastSeq, lastSeq);
   }
 
-  // Adds events; returns those that were new.
+  /**
+   * Adds events; returns those that were new.
+   * @param {RunEvent[]} events
+   */
   add(events) {
     const fresh = events.filter((event) => event.seq > this.lastSeq);
     for (const event of fresh) {
       this.lastSeq = event.seq;
-      this[`on_${event.kind}`]?.(event);
+      this.apply(event);
     }
     return fresh;
   }
 
-  on_run_started(event) {
+  /** @param {RunEvent} event */
+  apply(event) {
+    switch (event.kind) {
+      case "run_started":
+        return this.startAttempt(event);
+      case "step_completed":
+        return this.addStep(event);
+      case "evaluation_completed":
+        return this.addEvaluation(event);
+      case "phase_changed":
+        this.phase = event;
+        return undefined;
+      case "alert_raised":
+        this.alerts.push(event);
+        return undefined;
+      case "settings_changed":
+        this.settings.push(event);
+        return undefined;
+      case "checkpoint_saved":
+        return this.addCheckpoint(event);
+      case "run_finished":
+        this.forkBefore = event.fork_before ?? null;
+        return undefined;
+      case "trajectories_recorded":
+        this.hasRecords = true;
+        return undefined;
+      default:
+        return undefined; // events of kinds that no page shows
+    }
+  }
+
+  /** @param {RunStarted} event */
+  startAttempt(event) {
     this.start = event.start ?? "";
     this.followers.forEach((curves) => curves.begin(event));
-    if (event.attempt > 1) this.forgetAfter(event.resumed_from ?? 0);
+    if (event.attempt > 1) this.dropAfter(event.resumed_from ?? 0);
   }
 
-  // A new attempt begins at its checkpoint: what an earlier one did beyond it does not count.
-  forgetAfter(step) {
-    this.steps = this.steps.filter((one) => one.step <= step);
-    this.evaluations = this.evaluations.filter((one) => one.step <= step);
-    this.alerts = this.alerts.filter((one) => one.step <= step);
-    this.settings = this.settings.filter((one) => one.step <= step);
+  /**
+   * A new attempt begins at its checkpoint: what an earlier one did beyond it does not count.
+   * @param {number} step
+   */
+  dropAfter(step) {
+    /** @param {{ step: number }} one */
+    const isKept = (one) => one.step <= step;
+    this.steps = this.steps.filter(isKept);
+    this.evaluations = this.evaluations.filter(isKept);
+    this.alerts = this.alerts.filter(isKept);
+    this.settings = this.settings.filter(isKept);
   }
 
-  on_step_completed(event) {
-    if (this.steps.length && this.steps.at(-1).step >= event.step)
-      this.steps = this.steps.filter((one) => one.step < event.step);
+  /** @param {StepCompleted} event */
+  addStep(event) {
+    if ((this.steps.at(-1)?.step ?? 0) >= event.step) this.steps = this.steps.filter((one) => one.step < event.step);
     this.steps.push(event);
     if (this.steps.length > KEPT) this.steps.shift();
     for (const key of Object.keys(event.metrics)) this.keys.add(key);
     this.followers.forEach((curves) => curves.add(event));
   }
 
-  on_evaluation_completed(event) {
-    this.evaluations = this.evaluations.filter(
-      (one) => !(one.step === event.step && one.environment === event.environment),
-    );
-    this.evaluations.push(event);
+  /** @param {EvaluationCompleted} event */
+  addEvaluation(event) {
+    const isSame = (/** @type {EvaluationCompleted} */ one) =>
+      one.step === event.step && one.environment === event.environment;
+    this.evaluations = [...this.evaluations.filter((one) => !isSame(one)), event];
   }
 
-  on_phase_changed(event) {
-    this.phase = event;
+  /** @param {CheckpointSaved} event */
+  addCheckpoint(event) {
+    this.checkpoints = [...this.checkpoints.filter((one) => one.path !== event.path), event];
   }
 
-  on_alert_raised(event) {
-    this.alerts.push(event);
-  }
-
-  on_settings_changed(event) {
-    this.settings.push(event);
-  }
-
-  on_checkpoint_saved(event) {
-    this.checkpoints = this.checkpoints.filter((one) => one.path !== event.path);
-    this.checkpoints.push(event);
-  }
-
-  on_run_finished(event) {
-    this.forkBefore = event.fork_before ?? null;
-  }
-
-  on_trajectories_recorded() {
-    this.hasRecords = true;
-  }
-
-  // Seconds of the clock from step to step now: the mean over the newest fifty, pauses and restarts left out.
+  /**
+   * Seconds of the clock from step to step now: the mean over the newest fifty, pauses and restarts left out; null
+   * before the first step.
+   */
   pace() {
-    const recent = this.steps.slice(-51);
+    const recent = this.steps.slice(-PACE_STEPS - 1);
     const gaps = recent.flatMap((one, i) => {
       const before = recent[i - 1];
       return before?.attempt === one.attempt ? [one.time - before.time] : [];
     });
     const last = recent.at(-1);
     if (!gaps.length) return last ? last.seconds / last.step : null;
-    const middle = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)];
-    const usual = gaps.filter((gap) => gap <= LONG * middle);
+    const median = [...gaps].sort((one, other) => one - other)[Math.floor(gaps.length / 2)];
+    const usual = gaps.filter((gap) => gap <= PAUSE * median);
     return usual.reduce((sum, gap) => sum + gap, 0) / usual.length;
   }
 }

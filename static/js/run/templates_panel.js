@@ -1,45 +1,83 @@
 // Reasoning templates: the clusters of nearly equal thoughts, how often each came over steps, and where it was used.
 
-import { element, svg } from "../core/dom.js";
+import { element, findAll, svg } from "../core/dom.js";
+import { getJson } from "../core/requests.js";
 import { percent } from "../core/format.js";
-import { SmallLines } from "../charts/small_chart.js";
+import { SmallChart } from "../charts/small_chart.js";
 import { showText } from "../core/visible_text.js";
 import { whyNoTemplates } from "./empty_state.js";
 
+/**
+ * @import {
+ *   Facts,
+ *   HistoryStore,
+ *   RunState,
+ *   StepRow,
+ *   StepTemplates,
+ *   Template,
+ *   TemplateCounts,
+ *   TemplateUse,
+ *   Window,
+ * } from "../types.js"
+ */
+
 const LINES = 6; // clusters that have a line of their own
-const MOST_STEPS = 240; // whose counts are asked for; of longer runs every so manieth
+const MOST_STEPS = 240; // whose counts are requested; of longer runs, evenly taken
 const AT_ONCE = 60;
 const PROMPTS_SHOWN = 12;
-const NAMED = "collapse/template_share";
+const SHARE = "collapse/template_share";
 
 export class TemplatesPanel {
+  /** @type {Map<number, TemplateCounts>} */
+  counts = new Map();
+  /** @type {string[]} */
+  leaders = [];
+  /** @type {string} */
+  wanted = "";
+
+  /**
+   * @param {HTMLElement} root
+   * @param {DOMStringMap} addresses
+   * @param {Facts} facts
+   * @param {(step: number) => void} onStep
+   */
   constructor(root, addresses, facts, onStep) {
-    Object.assign(this, { root, addresses, facts });
-    this.counts = new Map(); // step -> {seq, thoughts, counts}
-    this.said = element("p", { class: "muted" });
-    this.chart = new SmallLines({ title: "Thoughts of each template, share of all", low: 0, show: percent, onStep });
+    this.root = root;
+    this.addresses = addresses;
+    this.facts = facts;
+    this.summary = element("p", { class: "muted" });
+    this.chart = new SmallChart({ title: "Thoughts of each template, share of all", low: 0, show: percent, onStep });
     this.list = element("ol", { class: "templates" });
-    root.append(this.said, this.chart.panel, this.list);
+    root.append(this.summary, this.chart.panel, this.list);
     this.shown = ""; // step and seq of the list on the page
   }
 
+  /**
+   * @param {Pick<HistoryStore, "steps" | "last">} store
+   * @param {RunState} state
+   * @param {Window} domain
+   * @param {number | null} mark
+   */
   async draw(store, state, domain, mark) {
-    const steps = store.steps.filter(({ metrics }) => metrics[NAMED] !== undefined);
+    const steps = store.steps.filter(({ metrics }) => metrics[SHARE] !== undefined);
     this.chart.panel.hidden = this.list.hidden = !steps.length;
     if (!steps.length) {
-      this.said.textContent = whyNoTemplates(this.facts, state, store).text;
+      this.summary.textContent = whyNoTemplates(this.facts, state, store).text;
       return;
     }
     await this.fetchCounts(thinned(steps, MOST_STEPS));
-    const known = steps.filter(({ step, seq }) => this.counts.get(step)?.seq === seq);
-    this.leaders = leadersOf(known.map(({ step }) => this.counts.get(step)));
-    const series = this.leaders.map((key, place) => ({
-      name: `template ${place + 1}`,
-      kind: `line-${place + 1}`,
-      points: known.map(({ step }) => {
-        const { counts, thoughts } = this.counts.get(step);
-        return { step, y: thoughts ? (counts[key]?.[0] ?? 0) / thoughts : 0 };
-      }),
+    const known = steps.flatMap(({ step, seq }) => {
+      const counted = this.counts.get(step);
+      return counted?.seq === seq ? [counted] : [];
+    });
+    this.leaders = leadersOf(known);
+    const series = this.leaders.map((key, index) => ({
+      name: `template ${index + 1}`,
+      kind: `line-${index + 1}`,
+      points: known.map(({ step, counts, thoughts }) => ({
+        step,
+        y: thoughts ? (counts[key]?.[0] ?? 0) / thoughts : 0,
+      })),
     }));
     this.chart.draw({
       series,
@@ -51,41 +89,53 @@ export class TemplatesPanel {
     await this.showStep(now);
   }
 
+  /** @param {StepRow[]} steps */
   async fetchCounts(steps) {
     const missing = steps.filter(({ step, seq }) => this.counts.get(step)?.seq !== seq);
     for (let from = 0; from < missing.length; from += AT_ONCE) {
       const part = missing.slice(from, from + AT_ONCE);
-      const answer = await ask(`${this.addresses.templates}?steps=${part.map(({ step }) => step).join(",")}`);
+      const query = part.map(({ step }) => step).join(",");
+      /** @type {{ steps: TemplateCounts[] } | null} */
+      const answer = await getJson(`${this.addresses.templates}?steps=${query}`);
       if (!answer) return;
-      const told = new Map(answer.steps.map((one) => [one.step, one]));
-      for (const { step, seq } of part) if (told.has(step)) this.counts.set(step, { ...told.get(step), seq });
+      for (const { step, seq } of part) {
+        const counted = answer.steps.find((one) => one.step === step);
+        if (counted) this.counts.set(step, { ...counted, seq });
+      }
     }
   }
 
+  /** @param {StepRow} stepRow */
   async showStep({ step, seq, metrics }) {
     const wanted = `${step}/${seq}/${this.leaders.join()}`;
     this.wanted = wanted;
     if (this.shown === wanted) return;
-    const found = await ask(`${this.addresses.templates}?step=${step}`);
-    if (!found || this.wanted !== wanted) return; // somebody has scrubbed on
+    /** @type {StepTemplates | null} */
+    const found = await getJson(`${this.addresses.templates}?step=${step}`);
+    if (!found || this.wanted !== wanted) return; // another step was selected meanwhile
     this.shown = wanted;
     const count = found.templates.length;
-    this.said.textContent =
+    this.summary.textContent =
       found.step === null
-        ? `The words of step ${step} are not to be had: its file is gone or damaged. ${percent(metrics[NAMED])} of thoughts were templates.`
+        ? `The templates of step ${step} are not available: its file is missing or damaged. ${percent(metrics[SHARE])} of thoughts were templates.`
         : count
-          ? `Step ${step}: ${percent(metrics[NAMED])} of ${found.thoughts} thoughts nearly repeat one on a different prompt, in ${count} ${count === 1 ? "cluster" : "clusters"}. Some are right to: two problems may call for the same words.`
+          ? `Step ${step}: ${percent(metrics[SHARE])} of ${found.thoughts} thoughts nearly repeat one on a different prompt, in ${count} ${count === 1 ? "cluster" : "clusters"}. Some of them may be right: two problems can call for the same words.`
           : `Step ${step}: of ${found.thoughts} thoughts none nearly repeats one on a different prompt.`;
-    const open = new Set([...this.list.querySelectorAll("details[open]")].map((one) => one.dataset.key));
+    const open = new Set(findAll(this.list, "details[open]").map((one) => one.dataset.key));
     this.list.replaceChildren(...found.templates.map((one) => this.row(one, found, open.has(one.key))));
   }
 
+  /**
+   * @param {Template} one
+   * @param {StepTemplates} found
+   * @param {boolean} open
+   */
   row(one, found, open) {
-    const place = this.leaders.indexOf(one.key) + 1;
+    const rank = this.leaders.indexOf(one.key) + 1; // 0 for one without a line of its own
     const swatch = svg(
       "svg",
       { viewBox: "0 0 12 12", class: "swatch", "aria-hidden": "true" },
-      svg("rect", { class: place ? `fill-${place}` : "fill-none", width: 12, height: 12, rx: 3 }),
+      svg("rect", { class: rank ? `fill-${rank}` : "fill-none", width: 12, height: 12, rx: 3 }),
     );
     const text = element("pre", { class: "template-text" });
     showText(text, one.text || "(empty)");
@@ -99,7 +149,7 @@ export class TemplatesPanel {
         {},
         shown.length
           ? `Where it was used: ${one.prompts} prompts`
-          : `Used on ${one.prompts} prompts, recorded before they were kept`,
+          : `Used on ${one.prompts} prompts, recorded before prompts were kept`,
       ),
       element("div", { class: "template-states" }, ...shown.map((use) => this.prompt(use, found))),
       rest > 0 && shown.length ? element("p", { class: "muted" }, `and ${rest} more`) : null,
@@ -111,7 +161,7 @@ export class TemplatesPanel {
         "p",
         { class: "template-head" },
         swatch,
-        element("strong", {}, place ? `Template ${place}` : "Template"),
+        element("strong", {}, rank ? `Template ${rank}` : "Template"),
         element("span", { class: "num" }, `${one.count} of ${found.thoughts} thoughts`),
         element(
           "span",
@@ -125,6 +175,10 @@ export class TemplatesPanel {
     );
   }
 
+  /**
+   * @param {Template} template
+   * @param {StepTemplates} stepTemplates
+   */
   exampleOf({ example }, { trajectories }) {
     return this.link(
       trajectories[`${example.group}-${example.member}`],
@@ -134,6 +188,10 @@ export class TemplatesPanel {
     );
   }
 
+  /**
+   * @param {TemplateUse} use
+   * @param {StepTemplates} stepTemplates
+   */
   prompt(use, { prompts, trajectories }) {
     const prompt = prompts[use.prompt];
     if (!prompt) return null;
@@ -155,14 +213,24 @@ export class TemplatesPanel {
     );
   }
 
+  /**
+   * @param {number | undefined} key
+   * @param {number} turn
+   * @param {string} word
+   * @param {string} otherwise
+   */
   link(key, turn, word, otherwise) {
     if (!key) return element("span", { class: "muted" }, otherwise);
     return element("a", { href: `${this.addresses.trajectories}${key}/?turn=${turn + 1}` }, word);
   }
 }
 
-// The clusters that hold most thoughts over all steps, the most first.
+/**
+ * The clusters that hold most thoughts over all steps, the most first.
+ * @param {TemplateCounts[]} steps
+ */
 function leadersOf(steps) {
+  /** @type {Map<string, number>} */
   const sums = new Map();
   for (const { counts, thoughts } of steps)
     for (const [key, [count]] of Object.entries(counts))
@@ -173,12 +241,12 @@ function leadersOf(steps) {
     .map(([key]) => key);
 }
 
+/**
+ * @template T
+ * @param {T[]} steps
+ * @param {number} most
+ */
 export function thinned(steps, most) {
   const every = Math.max(1, Math.ceil(steps.length / most));
   return steps.filter((_, index) => (steps.length - 1 - index) % every === 0);
-}
-
-export async function ask(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
-  return answer?.ok && !answer.redirected ? answer.json() : null;
 }

@@ -1,41 +1,59 @@
-// How the reader looks at the run: axis, smoothing, the step and the window that all charts share, the tab. It lives in the address,
-// so that a link shows the same, and news never changes it. Going back changes the tab alone.
+// How the reader looks at a run: axis, smoothing, the step and the window that all charts share, the tab. It is kept in
+// the address, so that a link shows the same, and updates never change it. Back changes the tab alone.
 
+/** @import { Axis, Window } from "../types.js" */
+
+/** @type {Axis[]} */
 const AXES = ["step", "tokens", "seconds", "elapsed", "time"];
 const SMOOTHING = 0.6;
 
 export class RunView {
+  revision = 0; // how often the reader has reset the window
+  zooms = 0;
+  theme = 0;
+  changed = false; // since the page was opened
+
+  /** @param {string} address */
   constructor(address) {
     const asked = new URL(address);
     const { searchParams } = asked;
-    this.axis = AXES.includes(searchParams.get("x")) ? searchParams.get("x") : AXES[0];
+    /** @type {Axis} */
+    this.axis = AXES.find((axis) => axis === searchParams.get("x")) ?? AXES[0];
     this.smoothing = share(searchParams.get("smoothing"), SMOOTHING);
     this.outliers = searchParams.get("outliers") === "out"; // left out
+    /** @type {number | null} */
     this.step = whole(searchParams.get("step")); // that the reader has chosen; null follows the newest
-    this.window = pair(searchParams.get("zoom")); // [from, to] along the axis; of the clock in milliseconds
+    /** @type {Window | null} */
+    this.window = pair(searchParams.get("zoom")); // along the axis; of the clock in milliseconds
     this.scales = new Map([...charts(searchParams, "log", true), ...charts(searchParams, "linear", false)]);
     this.tab = asked.hash.slice(1);
-    this.revision = 0; // of the reader's resets
-    this.zooms = 0;
-    this.theme = 0;
-    this.changed = false; // since the page was opened
   }
 
+  /** @param {Partial<Omit<RunView, "look">>} changes */
   look(changes) {
     if (changes.axis && changes.axis !== this.axis) this.zoom(null);
     Object.assign(this, changes);
     this.remember();
   }
 
-  // What a chart says of its axis: numbers, or local times as text.
+  /**
+   * Zooms to what a chart reports of its axis: numbers, or local times as text.
+   * @param {(number | string)[] | null} range
+   */
   zoom(range) {
+    /** @param {number | string} end */
     const value = (end) => (typeof end === "string" ? Date.parse(end.replace(" ", "T")) : Number(end));
-    this.window = range && range.map(value);
+    this.window = range ? [value(range[0]), value(range[1])] : null;
     this.zooms += 1;
     this.remember();
   }
 
-  // A chart's axis, by the chart's metrics with + between: whether it is logarithmic, kept where that is unusual.
+  /**
+   * Sets whether a chart's axis is logarithmic, kept where that is not its metrics' own.
+   * @param {string} chart its metrics with + between
+   * @param {boolean} on
+   * @param {boolean} [usual]
+   */
   turnLog(chart, on, usual) {
     if (on === Boolean(usual)) this.scales.delete(chart);
     else this.scales.set(chart, on);
@@ -49,10 +67,11 @@ export class RunView {
 
   /** The window as Plotly takes it. */
   range() {
-    return this.axis === "time" ? this.window.map((end) => new Date(end)) : [...this.window];
+    const ends = this.window ?? [];
+    return this.axis === "time" ? ends.map((end) => new Date(end)) : [...ends];
   }
 
-  /** An address of before, gone back to, says what the reader looks at now. */
+  /** Writes the present state into an address of before that Back or Forward went to. */
   keep() {
     if (this.changed) this.remember();
   }
@@ -61,41 +80,71 @@ export class RunView {
     this.changed = true;
     const next = new URL(location.href);
     next.searchParams.set("x", this.axis);
-    next.searchParams.set("smoothing", this.smoothing);
-    set(next, "outliers", this.outliers ? "out" : null);
-    set(next, "step", this.step === null ? null : String(this.step));
-    set(next, "log", listed(this.scales, true));
-    set(next, "linear", listed(this.scales, false));
-    set(next, "zoom", this.window?.map((end) => Number(end.toPrecision(14))).join(".."));
+    next.searchParams.set("smoothing", String(this.smoothing));
+    setQuery(next, "outliers", this.outliers ? "out" : "");
+    setQuery(next, "step", this.step === null ? "" : String(this.step));
+    setQuery(next, "log", listed(this.scales, true));
+    setQuery(next, "linear", listed(this.scales, false));
+    setQuery(next, "zoom", this.window?.map((end) => Number(end.toPrecision(14))).join(".."));
     history.replaceState(null, "", next);
   }
 }
 
-function set(address, name, value) {
+/**
+ * Sets a parameter of an address, or takes it out where there is no value.
+ * @param {URL} address
+ * @param {string} name
+ * @param {string | undefined} value
+ */
+export function setQuery(address, name, value) {
   if (value) address.searchParams.set(name, value);
   else address.searchParams.delete(name);
 }
 
-const charts = (asked, name, on) => (asked.get(name) ?? "").split(",").filter(Boolean).map((chart) => [decoded(chart), on]);
+/**
+ * @param {URLSearchParams} asked
+ * @param {string} name
+ * @param {boolean} on
+ * @returns {[chart: string, log: boolean][]}
+ */
+const charts = (asked, name, on) =>
+  (asked.get(name) ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((chart) => [decoded(chart), on]);
 
+/**
+ * @param {Map<string, boolean>} scales
+ * @param {boolean} on
+ */
 const listed = (scales, on) =>
   [...scales].flatMap(([chart, log]) => (log === on ? [encodeURIComponent(chart).replaceAll("%2F", "/")] : [])).join(",");
 
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // somebody's typing
+    return text; // typed by hand
   }
 }
 
+/**
+ * @param {string | null} text
+ * @param {number} otherwise
+ */
 function share(text, otherwise) {
   return text !== null && Number(text) >= 0 && Number(text) < 1 ? Number(text) : otherwise;
 }
 
+/** @param {string | null} text */
 const whole = (text) => (/^\d{1,9}$/.test(text ?? "") ? Number(text) : null);
 
+/**
+ * @param {string | null} text
+ * @returns {Window | null}
+ */
 function pair(text) {
   const ends = (text ?? "").split("..").map(Number);
-  return text && ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? ends : null;
+  return text && ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? [ends[0], ends[1]] : null;
 }

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ import pytest
 from engine.config import RunConfig
 from engine.events import StepCompleted
 from engine.rollout.shards import read_records
+from engine.statistics.paired import paired_difference
 from tests.engine.cluster.runs import events, needs_ray, ray_config, train
 from tests.engine.policies.vllm_builders import needs_vllm
 
@@ -78,9 +78,8 @@ def played(directory: Path) -> Played:
 
 def t_of(left: list[float], right: list[float]) -> float:
     """Student's t of paired differences; 0 where all pairs are equal."""
-    differences = [one - other for one, other in zip(left, right, strict=True)]
-    spread = stdev(differences)
-    return fmean(differences) / (spread / sqrt(len(differences))) if spread else 0.0
+    test = paired_difference(left, right)
+    return test.difference / test.error if test.error else 0.0
 
 
 @pytest.fixture(scope="module")

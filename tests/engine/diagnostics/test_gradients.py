@@ -204,9 +204,9 @@ def test_the_size_of_micro_batches_does_not_matter() -> None:
     assert small == pytest.approx(large, rel=1e-4)
 
 
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_nothing_is_stepped_drawn_or_left_behind(estimator: str) -> None:
-    config = config_of(algorithm={"estimator": estimator})
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_nothing_is_stepped_drawn_or_left_behind(algorithm: str) -> None:
+    config = config_of(algorithm={"type": algorithm})
     learner, batch = learner_of(config), batch_of(RETURNS)
     learner.update(batch, torch.randn_like(batch.mask), step=1, shuffle=torch.Generator(), **_critic(learner, batch))
     weights, state = deepcopy(learner.model.state_dict()), deepcopy(learner.state_dict())

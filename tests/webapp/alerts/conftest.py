@@ -1,32 +1,17 @@
-"""A signed-in browser, a run that alerts, and a site that may call loopback."""
+"""A user with an e-mail address, a run that alerts, and a site that may call loopback."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
 
 
-@pytest.fixture(autouse=True)
-def runs_directory(settings: Settings, tmp_path: Path) -> Path:
-    settings.RUNS_DIR = tmp_path / "runs"
-    return settings.RUNS_DIR
-
-
 @pytest.fixture
 def user(db: None) -> User:
     return User.objects.create_user("ada", email="ada@example.org")
-
-
-@pytest.fixture
-def browser(client: Client, user: User) -> Client:
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

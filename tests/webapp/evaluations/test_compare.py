@@ -104,16 +104,16 @@ def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> 
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
     # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
-    assert results([one, two])[0].words == "+8.2 points (+0.4 to +15.8): told apart"
-    assert results([two, one])[0].words == "-8.2 points (-15.8 to -0.4): told apart"
+    assert results([one, two])[0].words == "+8.2 points (95% interval +0.4 to +15.8): significant"
+    assert results([two, one])[0].words == "-8.2 points (95% interval -15.8 to -0.4): significant"
 
 
 @pytest.mark.django_db
-def test_a_difference_whose_interval_holds_zero_is_not_told_apart() -> None:
+def test_a_difference_whose_interval_holds_zero_is_not_significant() -> None:
     one, two = pair()
     add_evaluation(one, successes=62)
     add_evaluation(two, successes=61)
-    assert results([one, two])[0].words.endswith("not told apart")
+    assert results([one, two])[0].words.endswith("not significant")
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""The leaderboard ranks only what can be compared, and says what cannot be told apart."""
+"""The leaderboard ranks only what can be compared, and marks what does not differ significantly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rows_are_ranked_by_success_and_ties_share_a_rank() -> None:
 
 
 @pytest.mark.django_db
-def test_rows_that_cannot_be_told_apart_from_the_best_are_bracketed() -> None:
+def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed() -> None:
     # against 128/256: 110/256 differs by .070, interval -.016 to .155, holds 0; 100/256 by .109, .023 to .192, does not
     for successes in (128, 110, 100):
         add_evaluation(build_run(name=str(successes)), successes=successes)
@@ -46,14 +46,14 @@ def test_rows_that_cannot_be_told_apart_from_the_best_are_bracketed() -> None:
 
 
 @pytest.mark.django_db
-def test_another_protocol_is_shown_apart_with_what_differs() -> None:
+def test_another_protocol_is_listed_below_with_what_differs() -> None:
     for successes in (60, 70):
         add_evaluation(build_run(name="usual"), successes=successes)
     add_evaluation(build_run(name="short"), successes=60, episodes=64)
     add_evaluation(build_run(name="greedy"), successes=90, temperature=0.0)
     table = tables()[0]
     assert [entry.run_name for entry in table.ranked] == ["usual", "usual"]
-    assert {entry.run_name: entry.why_apart for entry in table.apart} == {
+    assert {entry.run_name: entry.protocol_difference for entry in table.other_protocols} == {
         "short": "episodes 64, not 256",
         "greedy": "temperature 0.0, not 1.0",
     }

@@ -8,7 +8,7 @@ from typing import Any
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
-from webapp.live.routing import websocket_urlpatterns
+from webapp.routing import websocket_urlpatterns
 
 PATIENCE_SECONDS = 5.0
 

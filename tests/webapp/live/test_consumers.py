@@ -14,9 +14,9 @@ from tests.webapp.live.browser import Browser
 from tests.webapp.live.sockets import Sockets, layers
 from webapp.live import consumers
 from webapp.live.listen import listen
-from webapp.live.publish import publish_run
 from webapp.runs.models import Run, RunEvent, StepMetrics
 from webapp.runs.states import RunState
+from webapp.updates import publish_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]
 

@@ -12,8 +12,8 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from engine.what_if.request import EVENTS
 from tests.webapp.live.sockets import Sockets
-from webapp.live.publish import publish_what_if
 from webapp.runs.models import Run
+from webapp.updates import publish_what_if
 from webapp.whatif.models import State, WhatIf
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]

@@ -12,7 +12,7 @@ from django.test import Client
 from tests.webapp.runs.rows import a_run
 from webapp.audit.models import AuditEntry
 from webapp.audit.services import entries
-from webapp.runs.judgement import told_state
+from webapp.run_pages.judgement import told_state
 from webapp.runs.models import Run
 from webapp.runs.services import request_pause, request_stop
 from webapp.runs.states import RunState

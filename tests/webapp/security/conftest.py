@@ -14,9 +14,3 @@ from tests.webapp.world import World, make_world
 def world(db: None, settings: Settings, tmp_path: Path) -> World:
     settings.RUNS_DIR = str(tmp_path / "runs")
     return make_world()
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Settings) -> None:
-    """A slow hash protects real passwords; these are none."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.webapp.world import ALERT_SEQ, World
-from webapp.live.routing import websocket_urlpatterns
+from webapp.routing import websocket_urlpatterns
 
 
 def http_routes() -> list[str]:

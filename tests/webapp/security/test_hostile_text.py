@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -53,9 +54,10 @@ def test_the_name_is_shown_as_it_was_written(route: str, hostile_world: World, c
 
 def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, client: Client) -> None:
     client.force_login(world.user)
+    lists = itertools.cycle(["runs/", "trajectories/", "leaderboard/"])
     for name in short(80):
         rename(world.run, name)
-        for route in ("runs/", "runs/<str:run_id>/", "trajectories/", "leaderboard/"):
+        for route in ("runs/<str:run_id>/", next(lists)):
             answer = client.get(address(route, world))
             assert answer.status_code == 200, (name, route)
             assert read_page(answer.content.decode()).dangers == [], (name, route)
@@ -79,16 +81,18 @@ def test_every_hostile_response_arrives_as_it_was_said(
 
 
 def test_hostile_query_strings_break_no_page(world: World, client: Client) -> None:
-    """Filters, sorts and cursors come from addresses that anyone may write."""
+    """Filters, sorts and cursors come from addresses that anyone may write. Over the pages each key meets each text."""
     client.force_login(world.user)
     keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept",
             "ids", "best", "from", "alert", "seed", "run", "parse"]  # fmt: skip
+    texts = itertools.cycle(short(200))
     for route in PAGES:
-        for text in short(200)[::3]:
-            answer = client.get(address(route, world), dict.fromkeys(keys, text))
-            assert answer.status_code in (200, 302, 400, 404), (route, text)
+        for _ in range(6):
+            asked = dict(zip(keys, texts, strict=False))
+            answer = client.get(address(route, world), asked)
+            assert answer.status_code in (200, 302, 400, 404), (route, asked)
             if answer["Content-Type"].startswith("text/html"):
-                assert read_page(answer.content.decode()).dangers == [], (route, text)
+                assert read_page(answer.content.decode()).dangers == [], (route, asked)
 
 
 @pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2f..%2fetc", "a'b", "%00", "<script>", "a" * 300, "%ED%A0%80"])

@@ -1,55 +1,74 @@
 // Alerts of the rules, faults that ended the engine, and the rules themselves.
 
+import { byId } from "../../core/dom.js";
 import { notifyOf, prepareNotifications } from "../../core/browser_notifications.js";
-import { heldBy, lastBefore } from "../retained_checkpoints.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { lastBefore, retentionOf } from "../retained_checkpoints.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 import { RulesPanel } from "../rules_panel.js";
 import { alertRows } from "../alert_list.js";
 
+/** @import { RunEvent, RunPage } from "../../types.js" */
+/** @import { AlertLinks } from "../alert_list.js" */
+
 export class AlertsTab {
+  /** @type {string} */
+  drawn = "";
+
+  /** @param {string} trajectories */
   constructor(trajectories) {
     this.trajectories = trajectories;
-    this.list = document.getElementById("alert-list");
+    this.list = byId("alert-list");
     this.rules = new RulesPanel(trajectories);
-    const button = document.getElementById("browser-notify");
-    prepareNotifications(button, document.getElementById("browser-notify-words"));
+    prepareNotifications(byId("browser-notify"), byId("browser-notify-words"));
   }
 
+  /** @param {RunPage} runPage */
   draw({ store, state }) {
     this.rules.draw(state);
     if (!(store.alerts.length + state.faults.length)) return;
-    const keep = Number(document.getElementById("checkpoint-list").dataset.keep);
-    const held = heldBy(store, keep);
-    const fork = [store.checkpoints.at(-1)?.path, held.forkBefore];
+    const keep = Number(byId("checkpoint-list").dataset.keep);
+    const retention = retentionOf(store, keep);
+    const fork = [store.checkpoints.at(-1)?.path, retention.forkBefore];
     const drawn = JSON.stringify([store.alerts.length, state.faults.length, ...fork]);
-    if (drawn === this.drawn) return; // whoever reads one is not moved
+    if (drawn === this.drawn) return; // the list does not move under the reader
     this.drawn = drawn;
-    const places = {
+    /** @type {AlertLinks} */
+    const links = {
       trajectories: this.trajectories,
-      evidence: this.list.dataset.evidence,
-      fork: this.list.dataset.fork,
-      goodStep: (alert) => lastBefore(held, alert.since ?? alert.step),
+      evidence: this.list.dataset.evidence ?? "",
+      fork: this.list.dataset.fork ?? "",
+      goodStep: (alert) => lastBefore(retention, alert.since ?? alert.step),
     };
-    inPlace(document.getElementById("view-alerts"), () =>
-      refill(this.list, alertRows(store.alerts, state.faults, places), nameOf),
-    );
+    keepFocusInPlace(byId("view-alerts"), () => {
+      refreshRows(this.list, alertRows(store.alerts, state.faults, links), keyOf);
+    });
   }
 
-  // events that the page had not seen
+  /**
+   * New events.
+   * @param {RunEvent[]} events
+   */
   receive(events) {
-    const alerts = events.filter((event) => event.kind === "alert_raised");
-    notifyOf(alerts, document.getElementById("run-name").textContent, this.list.dataset.evidence);
+    const alerts = events.flatMap((event) => (event.kind === "alert_raised" ? [event] : []));
+    notifyOf(alerts, byId("run-name").textContent ?? "", this.list.dataset.evidence ?? "");
   }
 }
 
-// of an alert the address of its evidence, of a fault when it was
-const nameOf = (row) => `${row.querySelector("a")?.getAttribute("href")} ${row.querySelector("small")?.textContent}`;
+/**
+ * of an alert the address of its evidence, of a fault its time
+ * @param {HTMLElement} row
+ */
+const keyOf = (row) => `${row.querySelector("a")?.getAttribute("href")} ${row.querySelector("small")?.textContent}`;
 
-// What has the focus in `view` stays where it is on the screen.
-function inPlace(view, act) {
-  const held = () => view.contains(document.activeElement) && document.activeElement.getBoundingClientRect().top;
-  const before = held();
+/**
+ * Keeps the focused element of `view` where it is on the screen.
+ * @param {HTMLElement} view
+ * @param {() => void} act
+ */
+function keepFocusInPlace(view, act) {
+  const top = () => (view.contains(document.activeElement) ? document.activeElement?.getBoundingClientRect().top : undefined);
+  const before = top();
   act();
-  const after = held();
-  if (before !== false && after !== false) scrollBy(0, after - before);
+  const after = top();
+  if (before !== undefined && after !== undefined) scrollBy(0, after - before);
 }

@@ -1,27 +1,37 @@
-// The checkpoints of a run, newest first, and a fork from each that is still there.
+// The checkpoints of a run, newest first, and a fork from each that still exists.
 
-import { element } from "../../core/dom.js";
+import { byId, element } from "../../core/dom.js";
 import { ago, bytes } from "../../core/format.js";
-import { heldBy, keptSteps, sparedStep } from "../retained_checkpoints.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { retainedSteps, retentionOf, stepKeptForFork } from "../retained_checkpoints.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
+
+/** @import { CheckpointSaved, RunPage } from "../../types.js" */
 
 export class CheckpointsTab {
   constructor() {
-    this.rows = document.getElementById("checkpoint-list");
+    this.rows = byId("checkpoint-list");
   }
 
+  /** @param {RunPage} runPage */
   draw({ store }) {
-    const held = heldBy(store, Number(this.rows.dataset.keep));
-    const [kept, spared] = [new Set(keptSteps(held)), sparedStep(held)];
-    const about = (one) => ({ there: kept.has(one.step), spared: one.step === spared, fork: this.rows.dataset.fork });
-    const rows = store.checkpoints.toReversed().map((one) => row(one, about(one)));
-    refill(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
+    const retention = retentionOf(store, Number(this.rows.dataset.keep));
+    const [retained, forFork] = [new Set(retainedSteps(retention)), stepKeptForFork(retention)];
+    const { fork = "" } = this.rows.dataset;
+    const newestFirst = [...store.checkpoints].reverse();
+    const rows = newestFirst.map((one) =>
+      row(one, { retained: retained.has(one.step), forFork: one.step === forFork, fork }),
+    );
+    refreshRows(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
   }
 }
 
-const SPARED = { class: "muted", title: "The last before the trouble began for which a rule asked for a fork" };
+const FOR_FORK = { class: "muted", title: "The last one before the step at which a rule's condition began" };
 
-function row(one, { there, spared, fork }) {
+/**
+ * @param {CheckpointSaved} one
+ * @param {{ retained: boolean, forFork: boolean, fork: string }} options
+ */
+function row(one, { retained, forFork, fork }) {
   const link = { class: "button button--small", href: `${fork}&step=${one.step}` };
   return element(
     "tr",
@@ -34,10 +44,10 @@ function row(one, { there, spared, fork }) {
     element(
       "td",
       {},
-      there
+      retained
         ? element("a", link, "Fork", element("span", { class: "visually-hidden" }, ` from step ${one.step}`))
         : element("span", { class: "muted" }, "removed"),
-      spared ? element("span", SPARED, " kept for a rule's fork") : "",
+      forFork ? element("span", FOR_FORK, " kept for a rule's fork") : "",
     ),
   );
 }

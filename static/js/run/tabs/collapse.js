@@ -6,7 +6,7 @@ import { number, percent } from "../../core/format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
 import { bordersOf, formatBreaks, readings, regimeKey, regimeOf, RegimeMap, REGIMES } from "../regime_map.js";
-import { SmallLines } from "../../charts/small_chart.js";
+import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../empty_state.js";
@@ -27,14 +27,14 @@ export class CollapseTab {
     this.borders = place("borders");
     place("scrubber").append(this.scrubber.root);
     place("map").append(this.map.root, regimeKey());
-    this.retrieval = new SmallLines({
+    this.retrieval = new SmallChart({
       title: label("collapse/retrieval_above_chance"),
       low: 0,
       high: 1,
       onStep: choose,
     });
-    this.samples = new SmallLines({ title: label("collapse/samples"), low: 0, onStep: choose });
-    this.ratio = new SmallLines({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
+    this.samples = new SmallChart({ title: label("collapse/samples"), low: 0, onStep: choose });
+    this.ratio = new SmallChart({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
     place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
     this.gradients = new GradientBuckets(place("gradients"), facts, choose);
     this.templates = new TemplatesPanel(place("templates"), addresses, facts, choose);

@@ -1,24 +1,33 @@
-// The configuration as the server wrote it, and what was changed since.
+// The configuration as launched, and what was changed since.
 
-import { element } from "../../core/dom.js";
-import { settingText, settingsNow } from "../current_settings.js";
+import { byId, element, find } from "../../core/dom.js";
+import { currentSettings, settingText } from "../current_settings.js";
+
+/** @import { RunPage, Setting } from "../../types.js" */
+/** @import { ChangedSetting } from "../current_settings.js" */
 
 export class ConfigTab {
   constructor() {
-    this.panel = document.getElementById("changed-settings");
+    this.panel = byId("changed-settings");
     this.fork = document.getElementById("fork-words");
   }
 
+  /** @param {RunPage} runPage */
   draw({ store }) {
-    const rows = [...settingsNow(store.settings)].filter(([, one]) => text(one.original) !== text(one.now));
-    this.panel.hidden = document.getElementById("config-as-launched").hidden = !rows.length;
-    this.panel.querySelector("tbody").replaceChildren(...rows.map(([field, one]) => row(field, one)));
+    const rows = [...currentSettings(store.settings)].filter(([, one]) => text(one.original) !== text(one.now));
+    this.panel.hidden = byId("config-as-launched").hidden = !rows.length;
+    find(this.panel, "tbody").replaceChildren(...rows.map(([field, one]) => row(field, one)));
     if (this.fork) this.fork.textContent = store.start ?? "";
   }
 }
 
+/** @param {Setting} value */
 const text = (value) => JSON.stringify(value);
 
+/**
+ * @param {string} field
+ * @param {ChangedSetting} changedSetting
+ */
 function row(field, { original, now, step }) {
   return element(
     "tr",

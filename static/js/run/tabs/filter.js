@@ -5,7 +5,7 @@ import { element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { label } from "../../core/glossary.js";
 import { goOnAt, matrix } from "../group_matrix.js";
-import { SmallLines } from "../../charts/small_chart.js";
+import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { ask } from "../templates_panel.js";
 import { WhatIf } from "../filter_preview.js";
@@ -29,9 +29,9 @@ export class FilterTab {
     this.form = document.getElementById("what-if");
     this.otherSaid = document.getElementById("what-if-said");
     this.whatIf = new WhatIf(this.form, facts.filter, facts.groups, () => this.askSoon());
-    this.kept = new SmallLines({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
-    this.spread = new SmallLines({ title: label("reward/within_group_std"), low: 0, onStep: choose });
-    this.zero = new SmallLines({
+    this.kept = new SmallChart({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
+    this.spread = new SmallChart({ title: label("reward/within_group_std"), low: 0, onStep: choose });
+    this.zero = new SmallChart({
       title: label("rollout/zero_variance_share"),
       low: 0,
       high: 1,

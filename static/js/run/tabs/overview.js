@@ -1,31 +1,45 @@
-// The overview: the curves every run shows first, where its time goes, and its newest trajectories.
+// The overview: the main curves, where time is spent, and the newest trajectories.
 
+import { byId, findAll } from "../../core/dom.js";
 import { drawPhases } from "../phase_bars.js";
-import { refill } from "../../lists/refresh_rows.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
 
-const QUIET = 1500; // milliseconds of news merged before the list is asked for again
+/** @import { RunEvent, RunPage } from "../../types.js" */
+/** @import { Panels } from "../panels.js" */
+
+const DELAY = 1500; // milliseconds in which updates are merged into one request
 
 export class OverviewTab {
+  /** @type {ReturnType<typeof setTimeout> | null} */
+  timer = null;
+  /** @type {boolean} */
+  inView = false;
+
+  /** @param {Panels} panels */
   constructor(panels) {
     this.panels = panels;
-    this.list = document.getElementById("latest");
-    this.timer = null;
-    this.due = false; // newer trajectories than those of the list
+    this.list = byId("latest");
+    this.due = false; // there are newer trajectories than those of the list
   }
 
+  /** @param {boolean} on */
   shown(on) {
-    this.looked = on;
+    this.inView = on;
   }
 
+  /** @param {RunPage} runPage */
   async draw({ store, view, state }) {
     if (this.due) this.refreshSoon();
-    const running = store.phase && state.state === "running";
-    document.getElementById("phase").textContent = running ? `now: ${store.phase.phase}` : "";
+    const phase = state.state === "running" ? store.phase?.phase : undefined;
+    byId("phase").textContent = phase ? `now: ${phase}` : "";
     await this.panels.draw("overview", store, view);
-    drawPhases(document.getElementById("phases"), document.getElementById("phase-key"), store);
+    drawPhases(byId("phases"), byId("phase-key"), store);
   }
 
-  // events that the page had not seen
+  /**
+   * New events.
+   * @param {RunEvent[]} events
+   */
   receive(events) {
     if (events.some((event) => event.kind === "trajectories_recorded" && event.split === "train")) this.due = true;
   }
@@ -33,15 +47,15 @@ export class OverviewTab {
   refreshSoon() {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      if (this.looked && !document.hidden) this.refresh(); // or when it is drawn again
-    }, QUIET);
+      if (this.inView && !document.hidden) this.refresh(); // or when it is drawn again
+    }, DELAY);
   }
 
   async refresh() {
     this.due = false;
-    const answer = await fetch(this.list.dataset.latest).catch(() => null);
+    const answer = await fetch(this.list.dataset.latest ?? "").catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    refill(this.list, [...page.querySelectorAll("li")], (row) => row.querySelector("a")?.getAttribute("href"));
+    refreshRows(this.list, findAll(page, "li"), (row) => row.querySelector("a")?.getAttribute("href"));
   }
 }

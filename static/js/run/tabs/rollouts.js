@@ -5,10 +5,10 @@ import { element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { caseWord, changes, how, story } from "../format_changes.js";
 import { label } from "../../core/glossary.js";
-import { refill } from "../../lists/refresh_rows.js";
-import { SmallLines } from "../../charts/small_chart.js";
+import { refreshRows } from "../../lists/refresh_rows.js";
+import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
-import { stepsAsked, stepsInWords } from "../../charts/step_range.js";
+import { stepsQuery, stepsInWords } from "../../charts/step_range.js";
 import { showText } from "../../core/visible_text.js";
 
 const LINES = 8; // different colours
@@ -22,7 +22,7 @@ export class RolloutsTab {
     place("scrubber").append(this.scrubber.root);
     Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
     this.how = place("how");
-    const chart = (title, options) => new SmallLines({ title, low: 0, onStep: choose, ...options });
+    const chart = (title, options) => new SmallChart({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
     this.parse = chart("Parse failures by reason, share of responses", {
@@ -54,7 +54,7 @@ export class RolloutsTab {
     this.how.textContent = how(total, steps);
     this.said.textContent = story(steps, total);
     const signs = changes(steps, total).map((one) => this.sign(one));
-    refill(this.signs, signs, (one) => one.dataset.sign);
+    refreshRows(this.signs, signs, (one) => one.dataset.sign);
   }
 
   sign({ key, says, step, first, from, to, now, still, worst }) {
@@ -71,7 +71,7 @@ export class RolloutsTab {
       element("span", { class: "num" }, detail),
       element(
         "a",
-        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsAsked(began)}` },
+        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsQuery(began)}` },
         "Read",
         element("span", { class: "visually-hidden" }, ` the trajectories of ${stepsInWords(began)}`),
       ),

@@ -1,0 +1,72 @@
+"""Means over few independent scores, such as one score per training seed: Student's t and Welch's test.
+
+With three seeds, 1.96 standard errors instead of t make an interval 2.2 times too narrow. A bootstrap is no better
+below about ten.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev, variance
+
+from engine.statistics.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanDifference:
+    """Difference of two means with its standard error and 95% interval; `p` is two-sided, by t with `df`."""
+
+    difference: float
+    error: float
+    df: float
+    p: float
+    low: float
+    high: float
+
+
+def t_quantile(df: float) -> float:
+    """97.5% quantile of Student's t: how many standard errors a 95% interval reaches to each side. df 2: 4.302653."""
+    from scipy.special import stdtrit
+
+    if not df > 0:
+        raise ValueError(f"{df} degrees of freedom: give more than 0.")
+    return float(stdtrit(df, 0.975))
+
+
+def t_interval(scores: Sequence[float]) -> Interval | None:
+    """95% interval of the mean of independent scores (Student 1908). None below two: nothing is known of the variance.
+
+    Scores that are all equal give an interval of width 0.
+    """
+    if len(scores) < 2:
+        return None
+    mean, half = fmean(scores), t_quantile(len(scores) - 1) * stdev(scores) / math.sqrt(len(scores))
+    return Interval(mean - half, mean + half)
+
+
+def difference_of_means(scores: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """`(mean - other mean, standard error)` of two independent samples of two scores or more; without scipy."""
+    if min(len(scores), len(other)) < 2:
+        raise ValueError(f"{len(scores)} and {len(other)} scores: a difference of means needs two or more of each.")
+    error = math.sqrt(variance(scores) / len(scores) + variance(other) / len(other))
+    return fmean(scores) - fmean(other), error
+
+
+def welch(scores: Sequence[float], other: Sequence[float]) -> MeanDifference:
+    """Welch's t test (Welch 1947), which allows for unequal variances and keeps its error rate at few seeds.
+
+    Recommended for RL by Colas et al. 2019 (arXiv 1904.06979). Refused where both samples are constant: there is no
+    variance to test against.
+    """
+    from scipy.stats import ttest_ind
+
+    difference, error = difference_of_means(scores, other)
+    if not error:
+        raise ValueError("Both samples are constant: there is no variance to test the difference against.")
+    test = ttest_ind(scores, other, equal_var=False)
+    low, high = test.confidence_interval(0.95)
+    return MeanDifference(
+        difference=difference, error=error, df=float(test.df), p=float(test.pvalue), low=float(low), high=float(high)
+    )

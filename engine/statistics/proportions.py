@@ -1,0 +1,75 @@
+"""Success rates: Wilson's interval for one, Newcombe's for the difference of two independent ones.
+
+Closed forms on arrays, so that a leaderboard of 10,000 rows takes about a millisecond; scipy has Wilson's for one rate
+at a time only, and Newcombe's not at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.statistics.intervals import Interval
+
+Floats = NDArray[np.float64]
+Z95 = 1.959963984540054  # 97.5% quantile of the standard normal distribution
+
+
+def wilson(successes: float, trials: int) -> Interval:
+    """95% score interval of a success rate (Wilson 1927). 5 of 10: 0.2366 to 0.7634.
+
+    It stays within 0 and 1, and has a width at no or only successes too. No trials: (0, 1). `successes` may be a
+    fraction, for rates that are themselves means over samples.
+    """
+    low, high = wilson_many(successes, trials)
+    return Interval(float(low), float(high))
+
+
+def wilson_many(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
+    """`wilson` of arrays that broadcast: lower and upper ends, in their common shape."""
+    k, n = _counts(successes, trials)
+    known = np.maximum(n, 1)  # no division by zero; what has no trials is set below
+    rate = k / known
+    scale = 1 + Z95**2 / known
+    centre = (rate + Z95**2 / (2 * known)) / scale
+    half = Z95 * np.sqrt(rate * (1 - rate) / known + Z95**2 / (4 * known**2)) / scale
+    low = np.where((k == 0) | (n == 0), 0.0, centre - half)  # exact ends, without rounding error
+    high = np.where((k == n) | (n == 0), 1.0, centre + half)
+    return low, high
+
+
+def newcombe(successes: int, trials: int, other_successes: int, other_trials: int) -> Interval:
+    """95% interval of `rate - other rate`, both from independent trials (Newcombe 1998, method 10).
+
+    It combines the two Wilson intervals. Entries that played the same seeds are paired: `paired.paired_rates` is then
+    narrower. 82 and 61 of 256: 0.0043 to 0.1585. A rate without trials is refused.
+    """
+    low, high = newcombe_many(successes, trials, other_successes, other_trials)
+    return Interval(float(low), float(high))
+
+
+def newcombe_many(
+    successes: ArrayLike, trials: ArrayLike, other_successes: ArrayLike, other_trials: ArrayLike
+) -> tuple[Floats, Floats]:
+    """`newcombe` of arrays that broadcast, such as one entry against all others: lower and upper ends."""
+    k, n = _counts(successes, trials)
+    other_k, other_n = _counts(other_successes, other_trials)
+    if not (n.all() and other_n.all()):
+        raise ValueError("A difference of rates needs at least one trial on both sides; leave out what has none.")
+    rate, other = k / n, other_k / other_n
+    low, high = wilson_many(k, n)
+    other_low, other_high = wilson_many(other_k, other_n)
+    below = np.hypot(rate - low, other_high - other)
+    above = np.hypot(high - rate, other - other_low)
+    return np.asarray(rate - other - below), np.asarray(rate - other + above)
+
+
+def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
+    k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    impossible = ~((k >= 0) & (k <= n))  # NaN too
+    if impossible.any():
+        worst = [np.broadcast_to(counts, impossible.shape)[impossible][0] for counts in (k, n)]
+        raise ValueError(
+            f"{worst[0]:g} successes in {worst[1]:g} trials are impossible; give 0 <= successes <= trials."
+        )
+    return k, n

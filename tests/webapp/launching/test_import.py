@@ -1,0 +1,126 @@
+"""Importing rollouts by form and by command: a run that can be read, and every line that could not be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django import Settings
+
+from tests.engine.foreign.test_rollouts import ragen, verl
+from webapp.launching import import_views
+from webapp.runs.models import Run
+from workers.tasks import index_run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+
+
+@pytest.fixture
+def browser(client: Client, django_user_model: Any) -> Client:
+    client.force_login(django_user_model.objects.create_user("ada"))
+    return client
+
+
+def upload(browser: Client, *lines: str, name: str = "20.jsonl", **fields: str) -> Any:
+    return browser.post("/runs/import/", {"file": SimpleUploadedFile(name, "\n".join(lines).encode()), **fields})
+
+
+def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Client) -> None:
+    answer = upload(browser, verl(score=1), verl(score=0), "{")
+    run = Run.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/")
+    assert (run.state, run.preset, run.imported_from) == ("finished", "imported", "20.jsonl")
+    waiting = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert "Being read in" in waiting and "20.jsonl line 3: it is no JSON" in waiting
+    index_run(run.pk)
+    page = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert "Being read in" not in page and "step 20" in page
+    row = run.trajectories.get(member=1)
+    assert (row.step, row.split, row.group, row.episode_return, row.turns) == (20, "train", 0, 0.0, 1)
+    record = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/data.json").json()
+    assert record["turns"][0]["response"] == "<think>go</think><answer>Up</answer>"
+    assert run.steps.get().metrics["reward/mean"] == 0.5
+
+
+def test_what_was_imported_is_exported_as_the_chat_that_it_was(browser: Client) -> None:
+    upload(browser, ragen())
+    run = Run.objects.get()
+    index_run(run.pk)
+    answer: Any = browser.get(f"/runs/{run.pk}/trajectories/export.jsonl")
+    line = json.loads(answer.getvalue())
+    assert line["messages"] == json.loads(ragen())["messages"][:-1]  # nobody replied to the last state
+
+
+def test_other_pages_bear_a_run_without_a_configuration(browser: Client) -> None:
+    upload(browser, verl(score=1), ragen())
+    run = Run.objects.get()
+    index_run(run.pk)
+    for place in (
+        "/runs/", "/leaderboard/", f"/compare/?runs={run.pk}", f"/runs/new/?clone={run.pk}", f"/api/v1/runs/{run.pk}/",
+        f"/runs/{run.pk}/trajectories/", f"/runs/{run.pk}/latest/", f"/runs/{run.pk}/log/",
+    ):  # fmt: skip
+        assert browser.get(place).status_code == 200, place
+
+
+def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are_bad(
+    browser: Client, tmp_path: Path
+) -> None:
+    answer = upload(browser, "{", '{"output": 3}')
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "20.jsonl line 1: it is no JSON" in page and "line 2: it has no text under output" in page
+    assert not Run.objects.exists()
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+def test_too_large_an_upload_is_refused_and_told_the_other_way(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_views, "MOST_MEGABYTES", 0)
+    answer = upload(browser, verl())
+    assert answer.status_code == 422
+    assert "manage.py import_rollouts" in answer.content.decode()
+
+
+def test_without_a_file_the_form_asks_for_one(browser: Client) -> None:
+    answer = browser.post("/runs/import/", {})
+    assert answer.status_code == 422
+    assert "Choose at least one file" in answer.content.decode()
+
+
+def test_the_command_takes_a_folder_of_dumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    for step in (10, 20):
+        (folder / f"{step}.jsonl").write_text(verl(step=step) + "\n[]\n")
+    call_command("import_rollouts", str(folder), name="an old run", split="validation")
+    run = Run.objects.get()
+    assert (run.name, run.total_steps) == ("an old run", 20)
+    assert sorted(run.trajectories.values_list("step", "split")) == [(10, "validation"), (20, "validation")]
+    told = capsys.readouterr()
+    assert "10.jsonl line 2" in told.err and "Read: 2 trajectories of 2 steps" in told.out
+
+
+def test_the_command_says_that_a_file_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="There is no file"):
+        call_command("import_rollouts", str(tmp_path / "none.jsonl"))
+
+
+def test_hostile_names_of_files_and_environments_stay_text(browser: Client) -> None:
+    line = json.dumps({"output": "<script>h01</script>", "score": 1, "environment": "<script>alert('h02')</script>"})
+    upload(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
+    run = Run.objects.get()
+    index_run(run.pk)
+    for place in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
+        page = browser.get(place).content.decode()
+        assert "<script>alert" not in page and "<script>h" not in page and "<img src=x" not in page

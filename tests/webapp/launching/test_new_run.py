@@ -1,0 +1,275 @@
+"""The form of a new run: presets, clones, the engine's own checks at their fields, and the launch."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine.cluster.checks import Machine
+from engine.config import EnvironmentConfig, RunConfig
+from tests.webapp.runs.rows import a_run, report
+from webapp.config_form import flatten
+from webapp.environments.models import EnvironmentVersion
+from webapp.environments.services import define
+from webapp.launching.presets import run_presets
+from webapp.runs.models import Run
+
+pytestmark = pytest.mark.django_db
+
+NEW, CHECK = "/runs/new/", "/runs/check/"
+
+
+def filled_in(version: EnvironmentVersion | None, **changes: str) -> dict[str, str]:
+    """The starter preset as the browser posts it, with some fields changed (`rollout__groups="8"`)."""
+    values = flatten(run_presets()["starter"].config().model_dump(mode="json"))
+    values |= {name.replace("__", "."): text for name, text in changes.items()}
+    ticked = {name: text for name, text in values.items() if text != "false"}
+    return {**ticked, "preset": "starter", "environment": str(version.pk) if version else ""}
+
+
+def field_of(answer: Any, name: str) -> Any:
+    return next(one for section in answer.context["sections"] for one in section.fields if one.name == name)
+
+
+def test_each_preset_is_a_card_with_its_description(browser: Client) -> None:
+    page = browser.get(NEW)
+    assert [preset.key for preset in page.context["presets"]] == list(run_presets())
+    assert page.content.decode().count('class="preset-card"') == len(run_presets())
+
+
+def test_a_preset_fills_the_fields(browser: Client) -> None:
+    config = run_presets()["collapse"].config()
+    page = browser.get(f"{NEW}?preset=collapse")
+    assert field_of(page, "optimizer.learning_rate").value == str(config.optimizer.learning_rate)
+
+
+def test_a_launch_makes_a_queued_run_of_what_was_filled_in(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(NEW, {**filled_in(lake, rollout__groups="8", steps="5"), "name": "my run"})
+    run = Run.objects.get()
+    assert answer["Location"] == f"/runs/{run.pk}/"
+    config = run.parsed_config()
+    assert (run.name, run.environment_version, run.total_steps) == ("my run", lake, 5)
+    assert (config.rollout.groups, config.steps) == (8, 5)
+    assert [environment.tag for environment in config.environments] == ["Lake"]
+
+
+def test_a_wrong_field_keeps_its_value_beside_its_error_and_launches_nothing(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    answer = browser.post(NEW, filled_in(lake, rollout__groups="minus one", optimizer__learning_rate="0.123"))
+    assert answer.status_code == 422
+    groups = field_of(answer, "rollout.groups")
+    assert groups.value == "minus one"
+    assert groups.error
+    assert field_of(answer, "optimizer.learning_rate").value == "0.123"
+    assert not Run.objects.exists()
+
+
+def test_a_box_that_was_unticked_stays_so_beside_another_field_s_error(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    form = filled_in(lake, steps="many")
+    del form["rollout.think"]  # a browser sends nothing for it
+    answer = browser.post(NEW, form)
+    assert answer.status_code == 422
+    think, left_ticked = field_of(answer, "rollout.think"), field_of(answer, "evaluation.at_start")
+    assert (think.value, think.changed) == ("false", True)
+    assert (left_ticked.value, left_ticked.changed) == ("true", False)
+
+
+def test_a_model_that_is_not_there_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
+    assert "/nowhere/at/all" in field_of(answer, "model.path").error
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/model", "/etc/passwd"])
+def test_a_path_that_can_be_no_directory_is_said_at_its_field_or_left_to_the_hub(
+    browser: Client, lake: EnvironmentVersion, path: str
+) -> None:
+    answer = browser.post(CHECK, filled_in(lake, model__path=path))
+    assert answer.status_code == 200
+    assert ("model.path" in answer.json()["errors"]) == path.startswith(("~", "/"))
+
+
+def test_an_environment_must_be_chosen_where_there_is_none(browser: Client) -> None:
+    answer = browser.post(NEW, filled_in(None))
+    assert answer.status_code == 422
+    assert answer.context["errors"] == {"environment": "Choose an environment."}
+
+
+def test_a_budget_that_no_problem_fits_is_refused_with_the_reason(browser: Client) -> None:
+    # a lake of 8 x 8 needs 14 moves at least; one turn of one action gives 1
+    config = {"kind": "frozen_lake", "parameters": {"size": 8}, "max_turns": 1, "max_actions_per_turn": 1}
+    tight = define(name="Tight", config=EnvironmentConfig.model_validate(config))
+    answer = browser.post(NEW, filled_in(tight))
+    assert answer.status_code == 422
+    assert "No problem can be solved within the budget." in answer.context["errors"]["environment"]
+
+
+def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:
+    browser.post(NEW, filled_in(lake, rollout__groups="9"))
+    source = Run.objects.get()
+    page = browser.get(f"{NEW}?clone={source.pk}")
+    assert field_of(page, "rollout.groups").value == "9"
+    assert field_of(page, "rollout.groups").changed
+    assert page.context["chosen"] == lake
+    browser.post(NEW, {**filled_in(lake), "clone": source.pk})
+    assert Run.objects.exclude(pk=source.pk).get().cloned_from == source
+
+
+def posted_back(page: Any, **more: str) -> dict[str, str]:
+    """The form as the page has it, as a browser posts it."""
+    fields = [one for section in page.context["sections"] for one in section.fields]
+    values = {one.name: one.value for one in fields if one.kind != "bool" or one.value == "true"}
+    return {**values, "preset": page.context["preset"].key, "environment": str(page.context["chosen"].pk), **more}
+
+
+@pytest.mark.parametrize("way", ["", "&step=40"])
+def test_a_clone_or_fork_is_labelled_and_compared_as_its_source_is(
+    browser: Client, lake: EnvironmentVersion, way: str
+) -> None:
+    config = run_presets()["starpo_s"].config().model_dump(mode="json")
+    config["optimizer"]["learning_rate"] = 0.5
+    source = Run.objects.create(name="source", preset="StarPO-S", config=config)
+    page = browser.get(f"{NEW}?clone={source.pk}{way}")
+    assert page.context["preset"].key == "starpo_s"
+    changed = [one.name for section in page.context["sections"] for one in section.fields if one.changed]
+    start = ["model.start_from.run", "model.start_from.step"] if way else []
+    assert changed == [*start, "optimizer.learning_rate"]
+    without_start = {name: "" if name.endswith(".run") else "0" for name in start}
+    answer = browser.post(NEW, posted_back(page, clone=source.pk, **without_start))
+    assert answer.status_code == 302
+    made = Run.objects.exclude(pk=source.pk).get()
+    assert (made.preset, made.config["preset"]) == ("StarPO-S", "StarPO-S")
+
+
+def test_a_clone_keeps_a_label_that_is_no_preset_and_is_compared_with_its_source(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    config = run_presets()["grpo"].config().model_dump(mode="json")
+    source = Run.objects.create(name="source", preset="my own", config={**config, "preset": "my own"})
+    page = browser.get(f"{NEW}?clone={source.pk}")
+    assert not any(one.changed for section in page.context["sections"] for one in section.fields)
+    browser.post(NEW, {**posted_back(page, clone=source.pk), "steps": "7"})
+    assert (made := Run.objects.exclude(pk=source.pk).get()).preset == made.config["preset"] == "my own"
+
+
+def test_a_preset_that_is_asked_for_goes_before_that_of_the_source(browser: Client, lake: EnvironmentVersion) -> None:
+    source = Run.objects.create(name="source", preset="GRPO", config=run_presets()["grpo"].config().model_dump())
+    page = browser.get(f"{NEW}?clone={source.pk}&preset=ppo")
+    assert page.context["preset"].key == "ppo"
+
+
+def test_a_clone_keeps_the_alert_rules_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:
+    browser.post(NEW, filled_in(lake))
+    source = Run.objects.get()
+    rule = {"name": "mine", "kind": "above", "metric": "policy/kl", "limit": 0.2}
+    source.config["detectors"]["rules"] = [rule]
+    source.save()
+    browser.post(NEW, {**filled_in(lake, detectors__warn_action="checkpoint"), "clone": source.pk})
+    made = Run.objects.exclude(pk=source.pk).get().parsed_config().detectors
+    assert [(one.name, one.limit) for one in made.rules] == [("mine", 0.2)]
+    assert made.warn_action == "checkpoint"
+    toml = browser.post(CHECK, {**filled_in(lake), "clone": source.pk}).json()["toml"]
+    assert [one["name"] for one in tomllib.loads(toml)["detectors"]["rules"]] == ["mine"]
+    assert "rules" not in tomllib.loads(browser.post(CHECK, filled_in(lake)).json()["toml"])["detectors"]
+
+
+def test_a_clone_of_nothing_is_a_new_run(browser: Client) -> None:
+    assert browser.get(f"{NEW}?clone=nothing").context["source"] is None
+
+
+def test_the_check_sums_up_and_gives_the_config_to_run_from_a_shell(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(CHECK, filled_in(lake, rollout__groups="8", rollout__group_size="4")).json()
+    assert answer["errors"] == {}
+    assert ["Trajectories per step", "32 (8 problems × 4)"] in answer["summary"]
+    assert answer["command"].startswith("python -m engine train ")
+    assert RunConfig.model_validate(tomllib.loads(answer["toml"])).rollout.groups == 8
+
+
+def test_the_check_knows_the_time_of_a_step_from_runs_like_it(browser: Client, lake: EnvironmentVersion) -> None:
+    past = a_run()
+    past.config = run_presets()["starter"].config().model_dump(mode="json")
+    past.save()
+    report(past, *[0.5] * 6)  # two seconds a step
+    summary = dict(browser.post(CHECK, filled_in(lake)).json()["summary"])
+    assert summary["Time per step"].startswith("about 2.0 s")
+
+
+def test_the_check_names_wrong_fields(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(CHECK, filled_in(lake, optimizer__learning_rate="-1")).json()
+    assert list(answer["errors"]) == ["optimizer.learning_rate"]
+
+
+def test_the_wrong_verb_is_refused(browser: Client) -> None:
+    assert browser.put(NEW).status_code == 405
+    assert browser.get(CHECK).status_code == 405
+
+
+@pytest.mark.parametrize("path", [NEW, CHECK])
+def test_a_stranger_launches_nothing(client: Client, path: str, lake: EnvironmentVersion) -> None:
+    client.post(path, filled_in(lake))
+    assert not Run.objects.exists()
+
+
+def test_a_run_on_a_cluster_is_told_its_memory_before_it_is_launched(browser: Client, lake: EnvironmentVersion) -> None:
+    sampler, learner, *_ = browser.post(CHECK, filled_in(lake, backend="ray", cluster__device="cpu")).json()["memory"]
+    assert sampler.startswith("The sampler needs about ")
+    # 609,920 parameters of 4 bytes
+    assert "weights 2.3 MiB" in learner
+    small = filled_in(lake, backend="ray", cluster__device="cpu", optimizer__micro_batch_tokens="1024")
+    assert "with 1,024 tokens at once" in browser.post(CHECK, small).json()["memory"][1]
+    assert browser.post(CHECK, filled_in(lake)).json()["memory"] == []
+
+
+def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = browser.post(CHECK, filled_in(lake, backend="ray", model__path="someone/far-away")).json()
+    assert answer["errors"] == {}
+    assert answer["memory"] == [
+        "Memory cannot be estimated. 'someone/far-away' is not on this machine yet, so its shape is not known. "
+        "Give a directory, or download the model into the local Hugging Face cache."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"cluster__tensor_parallel": "3"}, "cluster.tensor_parallel", "it has 4 attention heads"),
+        ({"rollout__temperature": "2.5"}, "rollout.temperature", "vLLM samples at 0 and from 0.01 to 2"),
+        ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM samples"),
+    ],
+)
+def test_what_cannot_work_on_a_cluster_is_said_at_its_field_and_launches_nothing(
+    browser: Client, lake: EnvironmentVersion, changes: dict[str, str], field: str, words: str
+) -> None:
+    asked = filled_in(lake, backend="ray", **changes)
+    assert words in browser.post(CHECK, asked).json()["errors"][field]
+    answer = browser.post(NEW, asked)
+    assert answer.status_code == 422
+    assert words in field_of(answer, field).error
+    assert not Run.objects.exists()
+    browser.post(NEW, {**asked, "backend": "local"})
+    assert Run.objects.count() == 1
+
+
+def test_gpus_that_are_too_few_are_said_where_they_are_known(
+    browser: Client, lake: EnvironmentVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Machine(gpus=(80 * 1024**3,) * 2, memory=2**40)
+    monkeypatch.setattr("webapp.launching.drafts.this_machine", lambda: here)
+    asked = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
+    answer = browser.post(CHECK, {**asked, "diagnostics.gradients_every": "0"}).json()
+    assert "need 4 GPUs together, and this machine has 2" in answer["errors"]["cluster.samplers"]
+    assert "of a GPU" in answer["memory"][0]
+
+
+def test_the_section_of_the_cluster_is_open_only_for_a_run_on_one(browser: Client, lake: EnvironmentVersion) -> None:
+    page = browser.get(NEW).content.decode()
+    assert '<details class="panel config-section" id="cluster-section">' in page
+    assert '<section class="panel" id="memory" hidden>' in page
+    wrong = browser.post(NEW, filled_in(lake, backend="ray", steps="0")).content.decode()
+    assert '<details class="panel config-section" id="cluster-section" open>' in wrong
+    assert '<section class="panel" id="memory">' in wrong

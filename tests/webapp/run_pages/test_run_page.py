@@ -1,0 +1,202 @@
+"""The page of one run: what it is first drawn with, what can be asked of the run, and its log."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from engine.metrics import OVERVIEW
+from tests.webapp.runs.rows import a_run, fault, report
+from webapp.run_pages.log_tail import MOST
+from webapp.runs.models import Run
+from webapp.runs.states import Request, RunState
+
+pytestmark = pytest.mark.django_db
+
+
+def page_of(browser: Client, run: Run) -> str:
+    return browser.get(f"/runs/{run.pk}/").content.decode()
+
+
+def embedded(page: str, name: str) -> Any:
+    found = re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def ask(browser: Client, run: Run, action: str, **more: str) -> Any:
+    return browser.post(f"/runs/{run.pk}/control/", {"action": action, **more}, headers={"Accept": "application/json"})
+
+
+def test_the_page_begins_with_the_health_in_words(browser: Client) -> None:
+    run = a_run()
+    report(run, *[0.2] * 10, *[0.5] * 10)
+    page = page_of(browser, run)
+    assert "Learning" in page
+    assert "0.20 → 0.50" in page
+
+
+@pytest.mark.parametrize("steps", [0, 20])
+def test_a_run_that_waits_for_its_cluster_says_what_it_lacks_at_first_and_after_a_fault(
+    browser: Client, steps: int
+) -> None:
+    run = a_run(state=RunState.STARTING)
+    report(run, *[0.5] * steps)
+    Run.objects.filter(pk=run.pk).update(wait_reason="needs 4 GPUs, 2 free of 8", attempt=1 + bool(steps))
+    page = page_of(browser, run)
+    assert '<span id="health-sentence">needs 4 GPUs, 2 free of 8</span>' in page
+    assert embedded(page, "live-state")["health"]["word"] == "Waiting"
+
+
+def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
+    run = a_run(steps=4)
+    report(run, 0.5)
+    page = page_of(browser, run)
+    state = embedded(page, "live-state")
+    assert (state["state"], state["step"], state["total_steps"]) == ("running", 1, 4)
+    first = embedded(page, "panels")[0]
+    assert (first["key"], [chart["title"] for chart in first["charts"]]) == (
+        "overview",
+        [one.title for one in OVERVIEW],
+    )
+    assert embedded(page, "glossary")["reward/mean"]["meaning"]
+
+
+def fallen() -> Run:
+    """Queued again after a fault."""
+    run = a_run(state=RunState.QUEUED)
+    Run.objects.filter(pk=run.pk).update(
+        restarts=1, faults=[fault()], state_reason="It was killed.", restart_at=timezone.now() + timedelta(minutes=1)
+    )
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_used(browser: Client) -> None:
+    run = fallen()
+    page = page_of(browser, run)
+    assert page.count("chip--restarting") == 3  # of the state, of the health, and of the restarts
+    assert '<span id="health-sentence">It was killed.</span>' in page
+    assert "1 of 3 restarts" in page
+    state = embedded(page, "live-state")
+    assert (state["state"], state["label"], state["restarts"], state["restart_budget"]) == (
+        "queued",
+        "Restarting",
+        1,
+        3,
+    )
+    assert state["faults"] == run.faults
+
+
+def test_a_run_without_faults_is_silent_about_restarts(browser: Client) -> None:
+    assert re.search(r'id="restarts"[^>]* hidden>', page_of(browser, a_run()))
+
+
+def test_the_config_is_shown_with_the_command_that_repeats_it(browser: Client) -> None:
+    run = a_run()
+    page = page_of(browser, run)
+    assert "[rollout]" in page
+    assert "python -m engine train" in page
+    assert run.pk in page
+
+
+@pytest.mark.parametrize(
+    ("action", "requested"), [("pause", Request.PAUSE), ("stop", Request.STOP), ("checkpoint", Request.RUN)]
+)
+def test_a_running_run_takes_requests(browser: Client, action: str, requested: Request) -> None:
+    run = a_run()
+    assert ask(browser, run, action).status_code == 200
+    run.refresh_from_db()
+    assert run.requested == requested
+    assert run.checkpoints_asked == (1 if action == "checkpoint" else 0)
+
+
+def test_what_a_run_cannot_do_is_said_with_its_state(browser: Client) -> None:
+    answer = ask(browser, a_run(state=RunState.FINISHED), "pause")
+    assert answer.status_code == 409
+    assert answer.json()["error"] == "The run is finished: it cannot pause."
+
+
+def test_a_stopped_run_resumes_as_its_next_attempt(browser: Client) -> None:
+    run = a_run(state=RunState.STOPPED)
+    assert ask(browser, run, "resume").json()["state"]["state"] == "queued"
+    run.refresh_from_db()
+    assert run.attempt == 2
+
+
+def test_an_unknown_action_lists_those_there_are(browser: Client) -> None:
+    answer = ask(browser, a_run(), "explode")
+    assert answer.status_code == 400
+    assert "checkpoint" in answer.json()["error"]
+
+
+def test_a_name_is_changed_and_an_empty_one_is_not(browser: Client) -> None:
+    run = a_run("before")
+    assert ask(browser, run, "rename", name=" after ").status_code == 200
+    assert ask(browser, run, "rename", name="   ").status_code == 409
+    run.refresh_from_db()
+    assert run.name == "after"
+
+
+def test_a_form_goes_back_to_the_page_and_never_to_another_site(browser: Client) -> None:
+    run = a_run()
+    answer = browser.post(f"/runs/{run.pk}/control/", {"action": "pause", "next": "//evil.example/"})
+    assert answer["Location"] == f"/runs/{run.pk}/"
+
+
+def test_the_log_is_read_on_from_where_it_ended(browser: Client) -> None:
+    run = a_run()
+    run.directory.mkdir(parents=True)
+    log = run.directory / "engine.log"
+    log.write_text("one\n")
+    first = browser.get(f"/runs/{run.pk}/log/").json()
+    assert first == {"text": "one\n", "next": 4}
+    with log.open("a") as file:
+        file.write("two\n")
+    assert browser.get(f"/runs/{run.pk}/log/?after=4").json() == {"text": "two\n", "next": 8}
+
+
+def test_of_a_long_log_the_end_is_shown(browser: Client) -> None:
+    run = a_run()
+    run.directory.mkdir(parents=True)
+    (run.directory / "engine.log").write_text("x" * MOST + "end")
+    answer = browser.get(f"/runs/{run.pk}/log/").json()
+    assert len(answer["text"]) == MOST
+    assert answer["text"].endswith("end")
+
+
+def test_no_log_yet_is_empty(browser: Client) -> None:
+    assert browser.get(f"/runs/{a_run().pk}/log/").json() == {"text": "", "next": 0}
+
+
+def test_a_wrong_offset_is_refused(browser: Client) -> None:
+    assert browser.get(f"/runs/{a_run().pk}/log/?after=-1").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["", "latest/", "log/"])
+def test_a_run_that_does_not_exist_is_not_found(browser: Client, path: str) -> None:
+    assert browser.get(f"/runs/nothing/{path}").status_code == 404
+
+
+def test_the_wrong_verb_is_refused(browser: Client) -> None:
+    run = a_run()
+    assert browser.post(f"/runs/{run.pk}/").status_code == 405
+    assert browser.get(f"/runs/{run.pk}/control/").status_code == 405
+    assert browser.post(f"/runs/{run.pk}/log/").status_code == 405
+
+
+def test_a_stranger_asks_nothing_of_a_run(client: Client) -> None:
+    run = a_run()
+    client.post(f"/runs/{run.pk}/control/", {"action": "stop"})
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+
+
+def test_the_newest_trajectories_come_alone(browser: Client) -> None:
+    assert "The first step's trajectories appear here." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()

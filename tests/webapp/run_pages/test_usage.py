@@ -1,0 +1,58 @@
+"""What a run has used: hours of devices over all attempts, and what they cost where prices are set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from pytest_django import Settings
+
+from tests.webapp.runs.rows import a_run
+from webapp.run_pages.usage import usage
+from webapp.runs.models import Run, RunEvent
+
+pytestmark = pytest.mark.django_db
+
+
+def start(run: Run, seq: int, time: float, device: str = "cuda") -> None:
+    add(run, seq, time, "run_started", {"time": time, "device": device})
+
+
+def add(run: Run, seq: int, time: float, kind: str = "phase_changed", payload: dict[str, object] | None = None) -> None:
+    RunEvent.objects.create(run=run, seq=seq, kind=kind, step=0, time=time, payload=payload or {})
+
+
+def at(run: Run, time: float) -> Run:
+    run.last_progress = datetime.fromtimestamp(time, UTC)
+    return run
+
+
+def test_attempts_count_from_their_start_to_their_last_word() -> None:
+    run = a_run()
+    start(run, 1, 1000.0)
+    add(run, 2, 4600.0)  # one hour later; then the engine died
+    start(run, 3, 9000.0)
+    told = usage(at(run, 10_800.0))  # half an hour into the second attempt
+    assert (told["device_hours"], told["unit"], told["devices"], told["cost"]) == (1.5, "GPU hours", 1, None)
+    assert told["words"] == "1.50 GPU hours"
+
+
+def test_a_price_makes_a_cost(settings: Settings) -> None:
+    settings.CPU_HOUR_PRICE, settings.CURRENCY = 0.5, "EUR"
+    run = a_run()
+    start(run, 1, 0.0, device="cpu")
+    told = usage(at(run, 7200.0))
+    assert (told["cost"], told["words"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
+
+
+def test_a_cluster_s_devices_all_count() -> None:
+    run = a_run()
+    run.config |= {"backend": "ray", "cluster": {"samplers": 2, "tensor_parallel": 2, "learners": 3}}
+    start(run, 1, 0.0)
+    assert usage(at(run, 3600.0))["device_hours"] == 7.0  # 2 * 2 + 3
+    run.config["cluster"]["placement"] = "colocated"
+    assert usage(at(run, 3600.0))["device_hours"] == 4.0
+
+
+def test_a_run_that_never_started_used_nothing() -> None:
+    assert usage(a_run())["device_hours"] == 0.0

@@ -1,0 +1,228 @@
+"""The form of a new run: begun from a preset, a run to clone or a checkpoint to fork, checked while it is filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from engine.errors import CheckpointError
+from webapp import config_form
+from webapp.alerts.rules import editor_data, parsed, shown_rules
+from webapp.environments.models import EnvironmentVersion
+from webapp.launching import drafts, more_environments
+from webapp.launching.presets import RunPreset, run_presets
+from webapp.runs import forks, services
+from webapp.runs.config_file import as_toml, shell_command
+from webapp.runs.live_settings import current
+from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What the form holds. `step` is that of the checkpoint of `source` which the run shall start from."""
+
+    preset: RunPreset
+    source: Run | None
+    step: int | None
+    version: EnvironmentVersion | None
+    values: dict[str, str]
+    more: list[more_environments.Row]
+    rules: Any
+
+    def draft(self) -> drafts.Draft:
+        return drafts.draft(
+            self.values, self.version, preset=self.preset.title, rules=self.rules, more=self.more, source=self.source
+        )
+
+
+def new(request: HttpRequest) -> HttpResponse:
+    """GET shows the form; POST launches, or shows what is wrong."""
+    if request.method not in ("GET", "HEAD", "POST"):
+        return HttpResponse(status=405, headers={"Allow": "GET, POST"})
+    filled = _posted(request) if request.method == "POST" else _begun(request)
+    made = filled.draft() if request.method == "POST" else None
+    if made is not None and (run := _launched(request, filled, made)):
+        return redirect("runs:detail", run.pk)
+    errors = made.errors if made else {}
+    return render(request, "launching/new.html", _context(request, filled, errors), status=422 if errors else 200)
+
+
+def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run | None:
+    """None where the draft has errors; the run that a fork starts from may drop the checkpoint after the check."""
+    if not made.good or made.config is None:
+        return None
+    try:
+        return services.submit_run(
+            owner=request.user,
+            config=made.config,
+            name=request.POST.get("name", "")[:80],
+            preset=filled.preset.title,
+            environment_version=filled.version,
+            cloned_from=filled.source,
+        )
+    except CheckpointError as error:
+        why = f"The checkpoint cannot be taken, so nothing was launched. {error.remedy}"
+        made.errors["model.start_from.step"] = why
+        return None
+
+
+@require_POST
+def check(request: HttpRequest) -> HttpResponse:
+    """What the form would launch, as it stands: errors by field, warnings, sums, TOML and the command."""
+    made = _posted(request).draft()
+    answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
+    if made.config is not None:
+        answer |= {
+            "summary": drafts.summary(made.config),
+            "toml": as_toml(made.config),
+            "command": shell_command(),
+        }
+    return JsonResponse(answer)
+
+
+@require_POST
+def quick_start(request: HttpRequest) -> HttpResponse:
+    """Launches a preset as it is."""
+    presets = run_presets()
+    key = request.POST.get("preset", "")
+    if key not in presets:
+        return HttpResponse(f"There is no preset {key[:40]!r}.", status=400, content_type="text/plain")
+    run = services.submit_run(owner=request.user, config=presets[key].config(), preset=presets[key].title)
+    return redirect("runs:detail", run.pk)
+
+
+def _begun(request: HttpRequest) -> Filled:
+    """What the address asks for: a preset, or a run to clone, or one to fork at a step."""
+    source = _source(request.GET)
+    preset = _preset(request.GET, source)
+    step = _step(request.GET.get("step", ""))
+    return Filled(
+        preset=preset,
+        source=source,
+        step=step,
+        version=_version(request.GET, source),
+        values=_values_of(source, step),
+        more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
+        rules=_rules_of(source, preset),
+    )
+
+
+def _posted(request: HttpRequest) -> Filled:
+    source = _source(request.POST)
+    preset = _preset(request.POST, source)
+    edited = request.POST.get("detectors.rules")
+    return Filled(
+        preset=preset,
+        source=source,
+        step=None,
+        version=_version(request.POST, source),
+        values=config_form.posted(request.POST.dict()),
+        more=more_environments.posted(request.POST),
+        rules=parsed(edited) if edited else _rules_of(source, preset),
+    )
+
+
+def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> dict[str, Any]:
+    base = config_form.flatten(filled.preset.config().model_dump(mode="json"))
+    given = request.POST if request.method == "POST" else request.GET
+    return {
+        "sections": config_form.fill(config_form.sections(), filled.values, base, errors),
+        "presets": run_presets().values(),
+        "preset": filled.preset,
+        "versions": _versions(),
+        "chosen": filled.version,
+        "first_groups": given.get("environment-groups") or _first_groups(filled.source),
+        "more": _with_errors(filled.more, errors),
+        "kept": more_environments.kept_choices(filled.source),
+        "source": filled.source,
+        "fork": _fork(filled.values),
+        "rule_editor": editor_data(),
+        "rules": shown_rules(filled.rules),
+        "errors": errors,
+        "name": given.get("name") or _fork_name(filled.source, filled.step),
+        "on_cluster": filled.values.get("backend", base["backend"]) == "ray",
+    }
+
+
+def _preset(data: QueryDict, source: Run | None) -> RunPreset:
+    """The one that is asked for; else that of the run that is cloned, or that run itself where its label is its own."""
+    presets = run_presets()
+    asked = presets.get(data.get("preset") or "")
+    if asked is not None or source is None:
+        return asked or presets["starter"]
+    same = next((one for one in presets.values() if one.title == source.preset), None)
+    return same or RunPreset(key="", title=source.preset, description="", data=source.config)
+
+
+def _source(data: QueryDict) -> Run | None:
+    """The run that is cloned or forked; one that was imported has no configuration to clone."""
+    return Run.objects.filter(pk=data.get("clone") or "", imported_from="").first()
+
+
+def _step(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
+    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now."""
+    if source is None:
+        return {}
+    if step is None:
+        return config_form.flatten(source.config)
+    values = config_form.flatten(current(source).model_dump(mode="json"))
+    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
+
+
+def _rules_of(source: Run | None, preset: RunPreset) -> Any:
+    """The alert rules of the run that is cloned, as they are now, or else of the preset."""
+    if source is None:
+        return preset.config().model_dump(mode="json")["detectors"]["rules"]
+    launched_with = source.config.get("detectors", {}).get("rules")
+    return source.settings_changes.get("detectors.rules", launched_with)
+
+
+def _first_groups(source: Run | None) -> str:
+    """Problems of the first environment, which are asked for only where there are others."""
+    return more_environments.groups_of(source.config["environments"][0]) if source else ""
+
+
+def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
+    for place, row in enumerate(more, 1):
+        row.error = errors.get(f"environments.{place}", "")
+    return more
+
+
+def _fork(values: dict[str, str]) -> dict[str, Any] | None:
+    """The run and step that the form starts from, for its heading."""
+    run = Run.objects.filter(pk=values.get("model.start_from.run") or "").first()
+    return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
+
+
+def _fork_name(source: Run | None, step: int | None) -> str:
+    return forks.name_of(source, step) if source and step is not None else ""
+
+
+def _versions() -> list[EnvironmentVersion]:
+    """The newest version of each environment in use."""
+    current = EnvironmentVersion.objects.select_related("definition").filter(definition__archived_at=None)
+    newest: dict[int, EnvironmentVersion] = {}
+    for version in current.order_by("definition__name", "-number"):
+        newest.setdefault(version.definition_id, version)
+    return list(newest.values())
+
+
+def _version(data: QueryDict, source: Run | None) -> EnvironmentVersion | None:
+    """The chosen one; else that of the source, else FrozenLake's, else any."""
+    asked = whole_number(data.get("environment") or "")
+    if asked is not None:
+        return EnvironmentVersion.objects.select_related("definition").filter(pk=asked).first()
+    if source is not None and source.environment_version is not None:
+        return source.environment_version
+    versions = _versions()
+    lakes = [version for version in versions if version.definition.name == "FrozenLake"]
+    return next(iter([*lakes, *versions]), None)

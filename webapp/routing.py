@@ -1,0 +1,19 @@
+"""The sockets: `/ws/runs/<id>/?after=<seq>` follows one run, `/ws/runs/` the list of runs.
+
+`/ws/runs/<id>/what-ifs/<what-if>/?after=<seq>` follows a what-if.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+
+from webapp.run_pages.consumers import RunConsumer, RunsConsumer
+from webapp.whatif.consumer import WhatIfConsumer
+
+websocket_urlpatterns: list[Any] = [
+    path("ws/runs/", RunsConsumer.as_asgi()),
+    path("ws/runs/<str:run_id>/", RunConsumer.as_asgi()),
+    path("ws/runs/<str:run_id>/what-ifs/<int:what_if>/", WhatIfConsumer.as_asgi()),
+]

@@ -1,0 +1,70 @@
+"""What the Control view of a run's page asks: other settings, another run of the same, and who asked what."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from engine.errors import StarboardError
+from webapp.audit.services import entries
+from webapp.evaluations.sameness import compare, twins
+from webapp.runs import live_settings, services
+from webapp.runs.live_settings import Refused
+from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
+
+LONGEST = 256 * 1024
+
+
+@require_POST
+def change_settings(request: HttpRequest, run_id: str) -> HttpResponse:
+    """`changes` is a JSON object of dotted fields, `revision` that of the settings the asker saw.
+
+    200: asked for, with what differs. 409: not in this state, or others changed them meanwhile. 422: by field, why not.
+    """
+    run = get_object_or_404(Run, pk=run_id)
+    try:
+        wanted = _wanted(request)
+        revision = whole_number(request.POST.get("revision", ""))
+        changes = live_settings.change(run, wanted, request.user, revision=revision)
+    except Refused as refusal:
+        return JsonResponse({"errors": refusal.errors}, status=409 if refusal.late else 422)
+    run.refresh_from_db()
+    return JsonResponse({"errors": {}, "changes": changes, "state": run.live_state()})
+
+
+def _wanted(request: HttpRequest) -> dict[str, Any]:
+    text = request.POST.get("changes", "")
+    try:
+        wanted = json.loads(text) if len(text) <= LONGEST else None
+    except (ValueError, RecursionError):
+        wanted = None
+    if not isinstance(wanted, dict):
+        raise Refused({"": "Send changes as a JSON object of dotted fields."})
+    return wanted
+
+
+@require_POST
+def again(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Launches the same configuration and seed once more."""
+    run = get_object_or_404(Run, pk=run_id)
+    try:
+        launched = services.run_again(run, request.user)
+    except StarboardError as error:
+        messages.warning(request, str(error))
+        return redirect("runs:detail", run.pk)
+    messages.info(request, f"This is {run.name} again: its steps are compared under Control once both have some.")
+    return redirect("runs:detail", launched.pk)
+
+
+@require_safe
+def history(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Who asked what, and runs of the same configuration: a part of the page, asked for when it is looked at."""
+    run = get_object_or_404(Run, pk=run_id)
+    pairs = [compare(run, other) for other in twins(run)]
+    return render(request, "run_pages/_history.html", {"run": run, "entries": entries(run), "pairs": pairs})

@@ -1,0 +1,70 @@
+"""Everything the run page is first drawn with. What comes later comes over the socket."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from engine.metrics import GLOSSARY, SECTIONS
+from webapp.alerts.rules import rules_of
+from webapp.panels.presets import PRESETS
+from webapp.run_pages.judgement import health, told_state
+from webapp.run_pages.settings_form import fields_with_values
+from webapp.run_pages.tab_settings import watching_facts
+from webapp.runs.config_file import as_toml, shell_command
+from webapp.runs.forks import origin
+from webapp.runs.models import Run
+from webapp.trajectories.models import Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A view of the run page: its key in the address, its word, and the template of what it holds."""
+
+    key: str
+    word: str
+    template: str
+
+
+TABS = (
+    Tab("overview", "Overview", "run_pages/tabs/_overview.html"),
+    Tab("collapse", "Collapse", "run_pages/tabs/_collapse.html"),
+    Tab("filter", "Filter", "run_pages/tabs/_filter.html"),
+    Tab("rollouts", "Rollouts", "run_pages/tabs/_rollouts.html"),
+    Tab("panels", "Charts", "run_pages/tabs/_panels.html"),
+    Tab("metrics", "All metrics", "run_pages/tabs/_metrics.html"),
+    Tab("config", "Config", "run_pages/tabs/_config.html"),
+    Tab("log", "Log", "run_pages/tabs/_log.html"),
+    Tab("checkpoints", "Checkpoints", "run_pages/tabs/_checkpoints.html"),
+    Tab("control", "Control", "run_pages/tabs/_control.html"),
+    Tab("alerts", "Alerts", "run_pages/tabs/_alerts.html"),
+)
+
+
+def run_page(run: Run) -> dict[str, Any]:
+    config = run.parsed_config()
+    return {
+        "run": run,
+        "live": told_state(run),
+        "health": health(run),
+        "config": config,
+        "toml": as_toml(config),
+        "command": shell_command(f"runs/{run.pk}"),
+        "live_fields": fields_with_values(run),
+        "origin": origin(run),
+        **rules_of(run),
+        "alerts": run.alerts.count() + len(run.faults),
+        "latest": latest_trajectories(run),
+        "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
+        "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],
+        "sections": [section._asdict() for section in SECTIONS],
+        "tabs": TABS,
+        "watching": watching_facts(config),
+        "tags": [environment.tag for environment in config.environments],
+    }
+
+
+def latest_trajectories(run: Run) -> QuerySet[Trajectory]:
+    return run.trajectories.filter(split="train").order_by("-step", "group", "member")[:8]

@@ -1,0 +1,24 @@
+"""URLs of the list of runs and of the pages of one run, all under `/runs/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from webapp.run_pages import control_views, tab_views, views
+
+app_name = "runs"
+urlpatterns = [
+    path("", views.run_list, name="list"),
+    path("rows/", views.run_rows, name="rows"),
+    path("bulk/", views.bulk, name="bulk"),
+    path("<str:run_id>/", views.detail, name="detail"),
+    path("<str:run_id>/control/", views.control, name="control"),
+    path("<str:run_id>/settings/", control_views.change_settings, name="settings"),
+    path("<str:run_id>/again/", control_views.again, name="again"),
+    path("<str:run_id>/history/", control_views.history, name="history"),
+    path("<str:run_id>/latest/", views.latest, name="latest"),
+    path("<str:run_id>/log/", views.log, name="log"),
+    path("<str:run_id>/groups/", tab_views.groups, name="groups"),
+    path("<str:run_id>/groups/what-if/", tab_views.what_if, name="what_if"),
+    path("<str:run_id>/templates/", tab_views.templates, name="templates"),
+]

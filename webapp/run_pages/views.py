@@ -1,0 +1,133 @@
+"""The pages of runs: the list, the run itself, and what can be asked of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from webapp.run_pages.imported import imported_page
+from webapp.run_pages.judgement import told_state
+from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
+from webapp.run_pages.log_tail import tail
+from webapp.run_pages.page_data import latest_trajectories, run_page
+from webapp.runs import services
+from webapp.runs.models import Run
+from webapp.whole_numbers import whole_number
+
+ACTIONS = {
+    "stop": services.request_stop,
+    "pause": services.request_pause,
+    "resume": services.request_resume,
+    "checkpoint": services.request_checkpoint,
+    "archive": services.archive,
+    "unarchive": services.unarchive,
+}
+LEADS_TO = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="}  # with ids of runs
+
+
+@require_safe
+def run_list(request: HttpRequest) -> HttpResponse:
+    query = request.GET.dict()
+    found = list(find_runs(query)[: PAGE + 1])
+    older = _with(request.GET, before=found[PAGE - 1].pk) if len(found) > PAGE else ""
+    filters = [
+        {"key": key, "label": label, "url": _with(request.GET, show=key, before=None)}
+        for key, (label, _) in FILTERS.items()
+    ]
+    context: dict[str, Any] = {"rows": rows_of(found[:PAGE]), "older": older, "filters": filters, "query": query}
+    context["show"] = query.get("show", "all")
+    context["is_new"] = not Run.objects.exists()
+    return render(request, "run_pages/list.html", context)
+
+
+@require_safe
+def run_rows(request: HttpRequest) -> HttpResponse:
+    """The table's rows alone, for a page that heard news."""
+    return render(request, "run_pages/_rows.html", {"rows": rows_of(find_runs(request.GET.dict())[:PAGE])})
+
+
+@require_POST
+def bulk(request: HttpRequest) -> HttpResponse:
+    """Stop, archive or compare the ticked runs, or list their trajectories."""
+    picked = request.POST.getlist("run")[:PAGE]
+    action = request.POST.get("action", "")
+    if not picked:
+        messages.warning(request, "Tick the runs first.")
+        return redirect("runs:list")
+    if action in LEADS_TO:
+        return redirect(LEADS_TO[action] + ",".join(picked))
+    if action not in ACTIONS:
+        return HttpResponse(f"There is no action {action[:40]!r}.", status=400, content_type="text/plain")
+    done = sum(ACTIONS[action](run, _user(request)) for run in Run.objects.filter(pk__in=picked))
+    messages.info(request, f"{action.capitalize()}: {done} of {len(picked)} runs.")
+    return redirect("runs:list")
+
+
+@require_safe
+def detail(request: HttpRequest, run_id: str) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
+    if run.imported_from:
+        return imported_page(request, run)
+    return render(request, "run_pages/detail.html", run_page(run))
+
+
+@require_safe
+def latest(request: HttpRequest, run_id: str) -> HttpResponse:
+    """The newest trajectories alone, for a page that heard of some."""
+    run = get_object_or_404(Run, pk=run_id)
+    return render(request, "run_pages/_latest.html", {"run": run, "latest": latest_trajectories(run)})
+
+
+@require_POST
+def control(request: HttpRequest, run_id: str) -> HttpResponse:
+    """One request to a run. A script gets JSON, a form goes back to the page."""
+    run = get_object_or_404(Run, pk=run_id)
+    action = request.POST.get("action", "")
+    if action == "rename":
+        done = services.rename(run, request.POST.get("name", ""), _user(request))
+        problem = "" if done else "A name has at least one character."
+    elif action in ACTIONS:
+        done = ACTIONS[action](run, _user(request))
+        problem = "" if done else f"The run is {run.get_state_display().lower()}: it cannot {action}."
+    else:
+        allowed = ", ".join([*ACTIONS, "rename"])
+        return JsonResponse({"error": f"There is no action {action[:40]!r}. Use one of: {allowed}."}, status=400)
+    run.refresh_from_db()
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse({"error": problem, "state": told_state(run)}, status=200 if done else 409)
+    if problem:
+        messages.warning(request, problem)
+    target = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(target, allowed_hosts=None)
+    return redirect(target) if safe else redirect("runs:detail", run.pk)
+
+
+@require_GET
+def log(request: HttpRequest, run_id: str) -> HttpResponse:
+    """The engine's log after a byte; without `after`, its last 64 KiB."""
+    run = get_object_or_404(Run, pk=run_id)
+    given = request.GET.get("after", "")
+    after = whole_number(given)
+    if given and after is None:
+        return JsonResponse({"error": "after is a number of bytes."}, status=400)
+    text, following = tail(run.directory / "engine.log", after)
+    return JsonResponse({"text": text, "next": following})
+
+
+def _with(query: QueryDict, **changes: str | None) -> str:
+    """This address with some of its query changed."""
+    copy = query.copy()
+    for key, value in changes.items():
+        copy.pop(key, None)
+        if value:
+            copy[key] = value
+    return f"?{copy.urlencode()}" if copy else "?"
+
+
+def _user(request: HttpRequest) -> Any:
+    return request.user
