@@ -134,7 +134,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
     trajectories = rollout.groups * rollout.group_size
     rows = -(-trajectories // cluster.samplers)
     turns = max(environment.max_turns for environment in config.environments)
-    longest = context if rollout.context == "full" else context * turns
+    longest = context if rollout.context.type == "full" else context * turns
     tokens = max(longest, optimizer.micro_batch_tokens or (ON_A_GPU if gpu else ON_A_CPU))
     tokens = min(tokens, longest * -(-trajectories // optimizer.updates_per_step))
     if cluster.sampler == "vllm":

@@ -127,10 +127,10 @@ def evaluated_model_of(config: RunConfig, options: argparse.Namespace, run_direc
 
 def local_path(config: RunConfig, model: str | None, run_directory: str | None) -> str:
     """The model directory: of a checkpoint its `model`, of a run its newest good checkpoint's."""
-    from engine.training.checkpoint import is_good, newest_good
+    from engine.training.checkpoint import is_valid, latest_valid
 
     if model is None and run_directory is not None:
-        found = newest_good(Path(run_directory) / "checkpoints")
+        found = latest_valid(Path(run_directory) / "checkpoints")
         if found is None:
             raise CheckpointError(
                 f"{run_directory} has no whole checkpoint.", remedy="Train it further, or give another --model."
@@ -138,7 +138,7 @@ def local_path(config: RunConfig, model: str | None, run_directory: str | None) 
         return str(found / "model")
     path = model or config.model.path
     if (Path(path) / "manifest.json").is_file():
-        if not is_good(Path(path)):
+        if not is_valid(Path(path)):
             raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Take another of the run's checkpoints.")
         return str(Path(path) / "model")
     return path

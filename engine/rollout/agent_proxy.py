@@ -17,7 +17,7 @@ from engine.rollout.context_windows import FullContext, Past, Prompt, State, Win
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_pool import EnvironmentPool, local_environments
 from engine.rollout.episode import EpisodeStart, TurnOutcome
-from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
+from engine.rollout.overlong import LengthPenalty, length_penalty_of, no_penalty
 from engine.rollout.types import Response, Trajectory, Turn
 
 
@@ -49,7 +49,7 @@ class AgentProxy:
         think: bool,
         max_context_tokens: int,
         window: Window | None = None,
-        length_penalty: LengthPenalty = any_length,
+        length_penalty: LengthPenalty = no_penalty,
         environment_workers: int = 0,
     ) -> None:
         self.context = context
@@ -222,7 +222,7 @@ class Player:
                 response=response.ids,
                 executed=outcome.executed,
                 reward=outcome.reward,
-                understood=outcome.understood,
+                valid=outcome.valid,
             )
         )
         self.state = State(observation=outcome.observation, actions_left=outcome.actions_left)

@@ -42,7 +42,7 @@ class TurnOutcome:
     frames: list[Frame] = field(default_factory=list)
     reward: float = 0.0
     penalty: float = 0.0
-    understood: bool = False
+    valid: bool = False
     info: dict[str, Any] = field(default_factory=dict)
     stop: StopReason | None = None  # None while the episode continues
     observation: str = ""
@@ -118,7 +118,7 @@ class Episode:
         known, unknown = self._resolve(parsed.actions)
         if unknown and parsed.well_formed:
             parsed = ParsedResponse(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
-        understood = parsed.well_formed and bool(known)
+        valid = parsed.well_formed and bool(known)
         frames: list[Frame] = []
         info: dict[str, Any] = {}
         reward, over = 0.0, False
@@ -133,8 +133,8 @@ class Episode:
             executed=[frame.action for frame in frames],
             frames=frames,
             reward=reward,
-            penalty=0.0 if understood else self.config.format_penalty,
-            understood=understood,
+            penalty=0.0 if valid else self.config.format_penalty,
+            valid=valid,
             parsed=parsed,
             info=_scalars(info),
             stop=self._stop(over),

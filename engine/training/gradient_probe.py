@@ -1,4 +1,4 @@
-"""The gradient decomposition of a step's trajectories, with the very losses that the learner steps on."""
+"""The gradient decomposition of a step's trajectories, with the same losses as the learner's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from engine.training.token_values import logprobs_and_entropies, tokens_per_forw
 
 
 def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale: float = 1.0) -> dict[str, float]:
-    """`gradient/<bucket>/…` of all groups of a step, filtered or not. Nothing is stepped, drawn or left behind.
+    """`gradient/<bucket>/…` over all groups of a step, filtered or not. It changes no state and draws nothing.
 
-    Advantages are times `scale`, by which the filter scales the step's loss.
+    Advantages are multiplied by `scale`, by which the filter scales the step's loss.
     """
     values = learner.values(batch) if learner.critic is not None else None
     credit = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch))
@@ -43,7 +43,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
 
 
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
-    """The parts of one group's loss, each micro-batch's share of the whole; coefficients are in."""
+    """The terms of one group's loss with their coefficients, for each micro-batch."""
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)
     tokens = group.mask.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""What a step's event says of its groups: their problems, returns and scores, and which of them trained."""
+"""The groups of a step as its event records them: problems, returns, scores, and which were kept for the update."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.training.group_filter import Kept
 from engine.training.rollout_metrics import group_stds
 
 MOST_RETURNS = 8192
-LARGEST = 3.4e38  # of a float32, and what is no number is not below it
+MAX_FLOAT32 = 3.4e38  # NaN is not below it either
 
 
 def group_record(trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> dict[str, Any]:
-    """The fields of `groups_filtered`, of all `trajectories` of a step and the filter that chose among them."""
+    """The fields of `groups_filtered`, for all `trajectories` of a step and its filter."""
     members: dict[int, list[Trajectory]] = {}
     for trajectory in trajectories:
         members.setdefault(trajectory.group, []).append(trajectory)
@@ -38,11 +38,11 @@ def group_record(trajectories: list[Trajectory], kept: Kept, group_filter: Filte
 
 
 def _returns(groups: list[list[Trajectory]]) -> list[list[float | None]]:
-    """Each group's returns by number of member; nothing of the groups after the one that reaches the limit."""
-    told, found = 0, []
+    """Each group's returns by member; empty for the groups after the limit is reached."""
+    total, found = 0, []
     for group in groups:
-        row = _row(group) if told < MOST_RETURNS else []
-        told += len(row)
+        row = _row(group) if total < MOST_RETURNS else []
+        total += len(row)
         found.append(row)
     return found
 
@@ -56,5 +56,5 @@ def _row(group: list[Trajectory]) -> list[float | None]:
 
 
 def _single(value: float | None) -> float | None:
-    """A float32 in as few digits as tell it from its neighbours; None for what is none."""
-    return float(str(np.float32(value))) if value is not None and abs(value) < LARGEST else None
+    """The shortest decimal of the float32; None for None, NaN and infinity."""
+    return float(str(np.float32(value))) if value is not None and abs(value) < MAX_FLOAT32 else None

@@ -1,4 +1,4 @@
-"""Writes a run's trajectories into its directory: what the capture budget keeps of a step, and for how long."""
+"""Writes a run's trajectories into its directory, within the budget of a step and the retention of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What was written of a step, as its event tells it."""
+    """What was written for a step, as in its event."""
 
     split: str
     step: int
@@ -31,7 +31,7 @@ class Recording:
 
 
 class Recorder:
-    """`piece` is the text of a token. Choosing draws from a stream of its own: it changes nothing of the training."""
+    """`piece` returns the text of a token. The random choice has its own stream, so it does not affect training."""
 
     def __init__(self, config: RunConfig, directory: RunDirectory, piece: Callable[[int], str]) -> None:
         self.config, self.directory, self.piece = config, directory, piece
@@ -39,28 +39,28 @@ class Recorder:
     def training(
         self, step: int, trajectories: Sequence[Trajectory], credited: Mapping[int, list[float]]
     ) -> Recording | None:
-        """None in a step that is not one to record. `credited` has the advantages of those that were trained on."""
+        """None in a step that is not recorded. `credited` has the advantages of the trajectories trained on."""
         every = self.config.capture.every
         if not every or (step - 1) % every:
             return None
         stds = group_stds(list(trajectories))
 
-        def about(place: int) -> dict[str, Any]:
+        def training_fields(index: int) -> dict[str, Any]:
             return {
-                "advantages": credited.get(place),
-                "kept": place in credited,
-                "group_std": stds.get(trajectories[place].group),
+                "advantages": credited.get(index),
+                "kept": index in credited,
+                "group_std": stds.get(trajectories[index].group),
             }
 
-        return self._write("train", step, trajectories, about)
+        return self._write("train", step, trajectories, training_fields)
 
     def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> Recording | None:
         if not self.config.capture.every:
             return None
         return self._write("validation", step, trajectories, lambda _: {})
 
-    def tell(self, recording: Recording | None, events: EventLog) -> None:
-        """Says what was recorded, then removes what is beyond the run's retention and says that."""
+    def report(self, recording: Recording | None, events: EventLog) -> None:
+        """Reports what was recorded, then removes what exceeds the run's retention and reports that."""
         if recording is None:
             return
         events.emit(
@@ -81,7 +81,7 @@ class Recorder:
             events.emit("trajectories_removed", step=recording.step, paths=paths, bytes=size)
 
     def _write(
-        self, split: str, step: int, trajectories: Sequence[Trajectory], about: Callable[[int], dict[str, Any]]
+        self, split: str, step: int, trajectories: Sequence[Trajectory], extra_fields: Callable[[int], dict[str, Any]]
     ) -> Recording:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
@@ -89,15 +89,18 @@ class Recorder:
         write_shard(
             path,
             [
-                record_of(trajectories[place], step=step, split=split, piece=self.piece, reason=reason, **about(place))
-                for place, reason in kept.items()
+                record_of(
+                    trajectories[index], step=step, split=split, piece=self.piece, reason=reason, **extra_fields(index)
+                )
+                for index, reason in kept.items()
             ],
         )
         dropped = len(trajectories) - len(kept)
         return Recording(split=split, step=step, path=path, count=len(kept), dropped=dropped, reasons=counted(kept))
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Shards to remove: all but the newest `keep_steps` of each split, then the oldest until the rest fits."""
+        """Shards to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
+        fit."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return

@@ -76,12 +76,12 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
     refuse_impossible(config)
     torch.manual_seed(config.seed)
-    found = checkpoint.newest_good(directory.checkpoints) if resume else None
+    found = checkpoint.latest_valid(directory.checkpoints) if resume else None
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))
     directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.path
-    if start is not None and found is None and not checkpoint.is_good(start):
+    if start is not None and found is None and not checkpoint.is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     initial = begun_at(config, start)
     config = with_changes(initial, checkpoint.changed_settings(found))

@@ -1,7 +1,7 @@
 """The StarPO loop: roll out whole trajectories, filter groups, assign credit, update, measure, record.
 
 Read `Trainer.run` and `Trainer._train_step` from top to bottom to know the algorithm. What each part does is in its
-own file; what the outside sees is events in a run directory.
+own file; its progress is visible as events in a run directory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
-PHASE = "starboard/"  # before a phase's name in traces of torch's profiler
+PHASE = "starboard/"  # prefix of a phase's name in traces of torch's profiler
 
 
 class Trainer:
@@ -66,7 +66,7 @@ class Trainer:
         self.directory, self.events, self.control = directory, events, control
         self.backend, self.progress = backend, progress
         self.phase = "loading"
-        self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
+        self.between: Metrics = {}  # seconds spent since the last step; reported with the next one
         self.manager = EnvStateManager(
             config.environments,
             groups=config.rollout.groups,
@@ -87,11 +87,11 @@ class Trainer:
             self.rollouts = OneStepAhead(backend, self._roll_out, last=config.steps)
 
     def run(self) -> None:
-        """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
+        """Trains to the last step, unless it is stopped or a detector ends the run. Always writes a checkpoint."""
         try:
-            self._evaluate_if_due()  # an attempt before this one may have left in the middle of it
+            self._evaluate_if_due()  # an earlier attempt may have been interrupted in it
             while not self._is_over():
-                self._obey()
+                self._handle_requests()
                 self._train_step(self.progress.step + 1)
                 self._evaluate_if_due()
                 self._save_if_due()
@@ -108,7 +108,7 @@ class Trainer:
         return self.progress.step >= self.config.steps or bool(self.progress.ending)
 
     def _take_ending(self) -> dict[str, Any]:
-        """Of the last event. Once taken it is saved no more: an attempt after this one is to go on."""
+        """The fields of the final event. They are not saved any more, so that a later attempt can continue the run."""
         if not self.progress.ending:
             return {"outcome": "completed", "reason": f"All {self.config.steps} steps are done."}
         ending, self.progress.ending = self.progress.ending, {}
@@ -116,8 +116,8 @@ class Trainer:
         return ending
 
     def _train_step(self, step: int) -> None:
-        """One step of StarPO, and what the detectors say of it."""
-        began = time.monotonic()
+        """One step of StarPO, then the detectors."""
+        started = time.monotonic()
         times, self.between = self.between, {}
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
@@ -132,16 +132,16 @@ class Trainer:
             with self._timed("diagnostics", times, step):
                 metrics |= self._diagnose(trajectories, step)
 
-        # 3. filter: train on the groups whose outcomes differ enough to teach something
-        sound = trainable(trajectories)
-        sampled_batch = collate([trajectories[place] for place in sound], baselines=rollout.baselines)
+        # 3. filter: keep the groups whose returns vary enough to learn from
+        usable = trainable(trajectories)
+        sampled_batch = collate([trajectories[index] for index in usable], baselines=rollout.baselines)
         batch = with_normalized_scores(self.config.algorithm, sampled_batch)
         kept = keep_groups(self.config.filter, batch)
-        names = list(dict.fromkeys(trajectories[place].environment for place in sound))
+        names = list(dict.fromkeys(trajectories[index].environment for index in usable))
         metrics |= kept.metrics | kept_by_environment(batch, kept, names)
         rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
 
-        # 4. how hard each part of the loss pulls, without stepping
+        # 4. gradient norm of each loss term, without stepping
         every = self.config.diagnostics.gradients_every
         if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
@@ -153,15 +153,15 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._timed("update", times, step):
             if len(rows):
-                advantages, learned = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
-                metrics |= learned
+                advantages, updated = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
+                metrics |= updated
                 self.rollouts.policy_updated()
 
         # 6. record
         with self._timed("capture", times, step, announce=False):
-            credited = _credited(trajectories, [sound[row] for row in rows.tolist()], advantages)
+            credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
             recording = self.recorder.training(step, trajectories, credited)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started
         self.progress.step = step
         self.progress.tokens += sampled
         self.progress.seconds += seconds
@@ -170,7 +170,7 @@ class Trainer:
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
         self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept, self.config.filter))
         self._emit_step(step, metrics, skipped)
-        self.recorder.tell(recording, self.events)
+        self.recorder.report(recording, self.events)
         self._detect(step, metrics)
 
     def _roll_out(self, step: int) -> StepRollout:
@@ -181,7 +181,7 @@ class Trainer:
         self.control.check_cancelled()
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
-        """Nothing without thoughts: then there is no reasoning to collapse."""
+        """Empty without thoughts, since there is no reasoning to collapse."""
         if not self.config.rollout.think:
             return {}
         found = collapse_metrics(self.backend, trajectories, self.config, step=step, smoothed=self.smoothed)
@@ -190,7 +190,7 @@ class Trainer:
         return found
 
     def _detect(self, step: int, metrics: Metrics) -> None:
-        """Raises alerts and does what they ask for; a run that has to end is evaluated first."""
+        """Raises alerts and takes their actions; a run that has to end is evaluated first."""
         self._heed_rules(step, self.detectors.observe(step, metrics))
 
     def _heed_rules(self, step: int, verdict: Verdict) -> None:
@@ -211,12 +211,12 @@ class Trainer:
             self._evaluate(self.config.evaluation.final_episodes, final=True)
         elif self.progress.step != self.progress.evaluated and self._is_evaluated(self.progress.step):
             self._evaluate(self.config.evaluation.episodes)
-            if self._is_over():  # by a rule that read it
+            if self._is_over():  # a rule ended the run on this evaluation
                 self._evaluate(self.config.evaluation.final_episodes, final=True)
 
     def _is_evaluated(self, step: int) -> bool:
-        asked = self.config.evaluation
-        return asked.at_start if step == 0 else bool(asked.every) and step % asked.every == 0
+        settings = self.config.evaluation
+        return settings.at_start if step == 0 else bool(settings.every) and step % settings.every == 0
 
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
@@ -234,26 +234,27 @@ class Trainer:
                 for environment in self.config.environments
             ]
         played = [trajectory for result in results for trajectory in result.trajectories]
-        self.recorder.tell(self.recorder.held_out(step, played), self.events)
+        self.recorder.report(self.recorder.held_out(step, played), self.events)
         for result in results:
             self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
         self.progress.evaluated = step
         found = self.detectors.observe_evaluation(step, held_out_metrics([result.fields() for result in results]))
-        # of a run that is over nothing more can be done than to tell
-        told = [replace(alert, action="notify") for alert in found.alerts]
-        self._heed_rules(step, Verdict(alerts=told) if final else found)
+        # once the run is over, alerts can only notify
+        notices = [replace(alert, action="notify") for alert in found.alerts]
+        self._heed_rules(step, Verdict(alerts=notices) if final else found)
 
-    def _obey(self) -> None:
-        """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
-        self._heed()
+    def _handle_requests(self) -> None:
+        """Between steps: applies changed settings, waits while paused, writes requested checkpoints, stops on
+        request."""
+        self._poll_requests()
         if self.control.paused:
             self._announce("paused", self.progress.step)
             while self.control.paused:
-                self._heed()
+                self._poll_requests()
                 time.sleep(0.1)
-            self._heed()
+            self._poll_requests()
 
-    def _heed(self) -> None:
+    def _poll_requests(self) -> None:
         if self.control.take_checkpoint_request():
             self._save("request")
         self.control.poll()
@@ -261,14 +262,14 @@ class Trainer:
             self._change_settings(self.control.settings)
 
     def _change_settings(self, requested: RequestedSettings) -> None:
-        """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
+        """Applies the changes, or reports why they are refused. A refused revision is reported once."""
         before = self.config
         try:
             after, refused = with_changes(self.initial, requested.changes), ""
         except ConfigError as error:
             after, refused = before, str(error)
-        held = self.progress.settings.get("changes", {}) if refused else requested.changes
-        self.progress.settings = {"revision": requested.revision, "changes": held}
+        accepted = self.progress.settings.get("changes", {}) if refused else requested.changes
+        self.progress.settings = {"revision": requested.revision, "changes": accepted}
         changes = differences(before, after)
         if changes:
             self.backend.set_config(after)
@@ -335,11 +336,11 @@ class Trainer:
     def _timed(self, phase: str, times: Metrics, step: int, *, announce: bool = True) -> Iterator[None]:
         if announce:
             self._announce(phase, step)
-        began, synced = time.monotonic(), self.rollouts.sync.seconds
+        started, synced = time.monotonic(), self.rollouts.sync.seconds
         with torch.profiler.record_function(PHASE + phase):
             yield
-        # a weight sync within is told as a phase of its own
-        times[phase] = time.monotonic() - began - (self.rollouts.sync.seconds - synced)
+        # a weight sync within it is a phase of its own
+        times[phase] = time.monotonic() - started - (self.rollouts.sync.seconds - synced)
 
     def _announce(self, phase: str, step: int) -> None:
         self.phase = phase
@@ -353,10 +354,10 @@ def _why_skipped(batch: Batch) -> str:
 
 
 def _credited(trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None) -> dict[int, list[float]]:
-    """The advantages of each token of those that were trained on, by their places in the step."""
+    """The advantages of each token of the trajectories trained on, by their index in the step."""
     if advantages is None:
         return {}
-    return {place: _padded(advantages[row], len(trajectories[place].ids)) for row, place in enumerate(rows)}
+    return {index: _padded(advantages[row], len(trajectories[index].ids)) for row, index in enumerate(rows)}
 
 
 def _padded(advantages: Tensor, length: int) -> list[float]:

@@ -92,10 +92,10 @@ def test_a_response_of_tags_alone_says_something_and_is_told_apart() -> None:
 
 def test_a_group_that_nobody_understands_is_counted_and_has_advantage_zero() -> None:
     played = say(lake_config(rollout={"groups": 2, "group_size": 3}), ["what now"])
-    understood = say(lake_config(rollout={"groups": 2, "group_size": 3}), [DOWN])
+    well_formed = say(lake_config(rollout={"groups": 2, "group_size": 3}), [DOWN])
     assert rollout_metrics(played)["rollout/unparsed_groups"] == 1.0
-    assert rollout_metrics(understood)["rollout/unparsed_groups"] == 0.0
-    assert rollout_metrics(played[:3] + understood[3:])["rollout/unparsed_groups"] == 0.5
+    assert rollout_metrics(well_formed)["rollout/unparsed_groups"] == 0.0
+    assert rollout_metrics(played[:3] + well_formed[3:])["rollout/unparsed_groups"] == 0.5
     batch = collate(played)
     assert batch.scores.tolist() == pytest.approx([-0.4] * 6)  # four turns at -0.1
     assert torch.equal(grpo(batch.scores, batch.groups, batch.mask), torch.zeros_like(batch.mask))

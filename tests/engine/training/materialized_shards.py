@@ -116,7 +116,7 @@ def learner_differences(folder: Path) -> list[str]:
     right, _ = load_model("tiny")
     alone = Learner(right, config)
     names = unequal(learner.model, alone.model)
-    names += [f"start {name}" for name in unequal(learner.reference.start, alone.reference.start)]  # type: ignore[union-attr]
+    names += [f"reference {name}" for name in unequal(learner.reference.frozen, alone.reference.frozen)]  # type: ignore[union-attr]
     ours, theirs = learner.critic.state_dict(), alone.critic.state_dict()  # type: ignore[union-attr]
     return names + [f"critic {name}" for name in theirs if not torch.equal(whole(ours[name]), theirs[name])]
 

@@ -63,7 +63,7 @@ def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(place: Any
 
 def test_one_process_goes_on_from_what_two_have_saved(place: Any) -> None:
     saved = place[0] / "whole/step_1"
-    assert checkpoint.is_good(saved)
+    assert checkpoint.is_valid(saved)
     assert (saved / "learner.safetensors").is_file()
     _, learner, progress = checkpoint.load_learner(config_of(place[0] / "tied"), saved, device="cpu")
     assert progress.step == 1
