@@ -14,7 +14,7 @@ import torch
 
 from engine.config import RunConfig
 from engine.config.live import with_changes
-from engine.environments.feasibility import refuse_impossible
+from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES
 from engine.forking import begun_at, pin_start, takes_optimizer, words_of
@@ -74,7 +74,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
-    refuse_impossible(config)
+    require_solvable(config)
     torch.manual_seed(config.seed)
     found = checkpoint.latest_valid(directory.checkpoints) if resume else None
     if found is not None:

@@ -28,4 +28,4 @@ def why_infeasible(config: EnvironmentConfig) -> str:
 def warning(config: EnvironmentConfig) -> str:
     """What to know of a budget that leaves many problems without a solution; empty when it does not."""
     found = measured(config)
-    return f"Many problems cannot be solved: {found.explain()}" if found.doubtful else ""
+    return f"Many problems cannot be solved: {found.explain()}" if found.unlikely else ""

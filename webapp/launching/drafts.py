@@ -113,7 +113,7 @@ def _check_budget(made: Draft, config: RunConfig) -> None:
             made.errors[_field(f"environments.{place}")] = (
                 f"No problem can be solved within the budget. {found.explain()}"
             )
-        elif found.doubtful:
+        elif found.unlikely:
             made.warnings.append(f"Many problems do not fit the budget: {found.explain()}")
 
 
