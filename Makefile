@@ -8,7 +8,7 @@ TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link test test-js lint lint-js bench screenshots clean setup setup-dev setup-cluster setup-trl
+.PHONY: run link test test-js lint lint-js bench screenshots clean setup setup-dev setup-cluster setup-trl setup-trackers
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -37,7 +37,7 @@ test-js: node_modules/.package-lock.json  ## unit tests of the browser's code, b
 node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --no-progress
 
-bench: setup-dev setup-cluster setup-trl  ## how fast this machine does what matters, beside other tools where there are any
+bench: setup-dev setup-cluster setup-trl setup-trackers  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
 
 screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
@@ -54,6 +54,9 @@ setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of cluste
 
 setup-trl:  ## TRL in .venv-trl, which a step is measured against
 	@$(PYTHON) -m workers.launch.install trl
+
+setup-trackers:  ## trackio and MLflow in .venv-trackers, which the first load of a run's page is measured against
+	@$(PYTHON) -m workers.launch.install trackers
 
 clean:  ## caches only; runs and the database in var/ stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build

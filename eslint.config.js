@@ -22,6 +22,7 @@ export default [
       "no-shadow": "error",
       "no-throw-literal": "error",
       "no-unused-expressions": "error",
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
       "no-var": "error",
       "object-shorthand": "error",
       "prefer-const": "error",

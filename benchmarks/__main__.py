@@ -25,12 +25,13 @@ COMMANDS = {
     "run_lists": ["benchmarks.run_lists"],
     "trajectory_list": ["benchmarks.trajectory_list"],
     "charts": ["benchmarks.charts"],
+    "first_load": ["benchmarks.first_load"],
     "reader_opening": ["benchmarks.reader_opening"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
     "watchers": ["benchmarks.watchers"],
 }
 WITH_VLLM = ("sampling_against_vllm", "vllm_engines")
-IN_A_BROWSER = ("charts", "reader_opening", "event_to_pixel")
+IN_A_BROWSER = ("charts", "first_load", "reader_opening", "event_to_pixel")
 
 
 def main(names: list[str]) -> int:

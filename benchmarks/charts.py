@@ -98,9 +98,9 @@ def value(step: int, place: int, steps: int) -> float:
 
 
 def forget_what_was_read() -> None:
-    from webapp.live.kept_columns import KEPT
+    from webapp.live.column_cache import CACHE
 
-    KEPT.runs.clear()
+    CACHE.runs.clear()
 
 
 def opening(

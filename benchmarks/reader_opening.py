@@ -29,7 +29,7 @@ from benchmarks.ingestion import prepare_site
 from tests.e2e.chromium import CHROMIUM, FLAGS
 
 REPEATS = 7
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 # in the page from the start: the time, since the opening began, at which coloured tokens were painted
 WATCH = """new MutationObserver((_, watch) => {
   if (!document.querySelector('.token--sampled')) return;
@@ -73,15 +73,17 @@ def opening(page: Page, address: str) -> dict[str, int]:
 def record_two(tokens: int) -> dict[str, Any]:
     """Two recorded trajectories: of 40 turns, and of one."""
     from engine.events import TrajectoriesRecorded
-    from engine.rollout.shards import write_shard
+    from engine.rollout.trajectory_files import write_trajectory_file
     from webapp.runs.models import Run
     from workers.bridge import save_trajectories
     from workers.rows import Rows
 
     run = Run.objects.create(name="bench", config={}, total_steps=1)
-    write_shard(run.directory / SHARD, [trajectory(member, turns, tokens) for member, turns in enumerate((40, 1))])
+    write_trajectory_file(
+        run.directory / FILE, [trajectory(member, turns, tokens) for member, turns in enumerate((40, 1))]
+    )
     rows = Rows(run)
-    rows.add(TrajectoriesRecorded(seq=1, time=0.0, attempt=1, epoch=0, step=1, split="train", path=SHARD, count=2))
+    rows.add(TrajectoriesRecorded(seq=1, time=0.0, attempt=1, epoch=0, step=1, split="train", path=FILE, count=2))
     save_trajectories(rows)
     many, one = run.trajectories.order_by("member")
     return {"turns_40": many, "turns_1": one}

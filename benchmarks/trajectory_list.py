@@ -88,7 +88,7 @@ def trajectory(run: Any, number: int, stream: random.Random) -> Any:
         episode_return=float(solved), score=float(solved), advantage=stream.gauss(0, 1), group_std=stream.random(),
         kept=stream.random() < 0.7, turns=stream.randint(1, 5), response_tokens=stream.randint(20, 400),
         parse_failures=int(faulty), faults=" cut_off " if faulty else "", stop="terminated",
-        shard=f"s{number // STEP}", offset=number, length=1,
+        file=f"s{number // STEP}", offset=number, length=1,
     )  # fmt: skip
 
 

@@ -110,9 +110,9 @@ def what_if_main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, help="directory for its events and its trajectory")
     options = parser.parse_args(argv)
 
-    from engine.what_if.command import ask_what_if
+    from engine.what_if.command import play_what_if
 
-    return ask_what_if(options.request, options.out)
+    return play_what_if(options.request, options.out)
 
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {

@@ -2,28 +2,37 @@
 
 Every event is one line of `events.jsonl`. `seq` counts up by one over the whole life of a run directory,
 across attempts; `time` is seconds since the epoch; `step` is the training step it belongs to, 0 before the first.
+Whoever emits an event fills in its `step` and its own fields, and the log stamps the rest (`stamped`). Readers `match`
+on the class.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 Phase = Literal["loading", "rollout", "diagnostics", "update", "evaluation", "checkpoint", "paused"]
 Severity = Literal["watch", "warn", "critical", "dead"]
 Outcome = Literal["completed", "stopped", "converged", "collapsed"]
 Split = Literal["train", "validation"]
+CheckpointReason = Literal["schedule", "request", "final", "alert"]
 
 
 class EventBase(BaseModel):
+    """An event has no number, time, attempt and epoch until a log has recorded it."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    seq: int = Field(ge=1)
-    time: float
-    attempt: int = Field(ge=1)
-    epoch: int = Field(ge=0)
+    seq: int = Field(default=0, ge=0)
+    time: float = 0.0
+    attempt: int = Field(default=0, ge=0)
+    epoch: int = Field(default=0, ge=0)
     step: int = Field(ge=0)
+
+    def stamped(self, *, seq: int, time: float, attempt: int, epoch: int) -> Self:
+        """The event as recorded. A copy without validation: the event's own fields have been checked."""
+        return self.model_copy(update={"seq": seq, "time": time, "attempt": attempt, "epoch": epoch})
 
 
 class RunStarted(EventBase):
@@ -89,7 +98,7 @@ class TrajectoriesRecorded(EventBase):
 
 
 class TrajectoriesRemoved(EventBase):
-    """The retention of the run took away its oldest shards."""
+    """The retention of the run removed its oldest trajectory files."""
 
     kind: Literal["trajectories_removed"] = "trajectories_removed"
     paths: list[str]  # relative to the run directory
@@ -125,7 +134,7 @@ class CheckpointSaved(EventBase):
     kind: Literal["checkpoint_saved"] = "checkpoint_saved"
     path: str  # relative to the run directory
     bytes: int
-    reason: Literal["schedule", "request", "final", "alert"]
+    reason: CheckpointReason
 
 
 class SettingsChanged(EventBase):
@@ -149,10 +158,10 @@ class AlertRaised(EventBase):
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 
-class MachinesFreed(EventBase):
+class ClusterReleased(EventBase):
     """An attempt on a cluster has ended its actors; what the cluster says of that. `proven`: that it holds nothing."""
 
-    kind: Literal["machines_freed"] = "machines_freed"
+    kind: Literal["cluster_released"] = "cluster_released"
     account: str
     proven: bool
 
@@ -186,15 +195,21 @@ Event = Annotated[
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised
-    | MachinesFreed
+    | ClusterReleased
     | RunFinished
     | RunFailed,
     Field(discriminator="kind"),
 ]
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+def _recorded(event: EventBase) -> EventBase:
+    if event.seq < 1 or event.attempt < 1:
+        raise ValueError("a recorded event has a seq and an attempt of 1 or more")
+    return event
+
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, AfterValidator(_recorded)])
 MACHINES = "cluster"  # rule of alerts of machines, not of the policy: they stay though their step is made again
-TERMINAL_KINDS = frozenset({"run_finished", "run_failed"})
 
 
 def parse_event(line: str | bytes) -> Event:
@@ -203,4 +218,10 @@ def parse_event(line: str | bytes) -> Event:
 
 
 def parse_payload(payload: dict[str, Any]) -> Event:
+    """An event from its JSON object."""
     return EVENT.validate_python(payload)
+
+
+def kind_of(event: type[EventBase]) -> str:
+    """The `kind` that names a class of events in files, rows and messages."""
+    return str(event.model_fields["kind"].default)

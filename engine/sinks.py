@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from engine.events import Event
+from engine.events import (
+    AlertRaised,
+    CheckpointSaved,
+    ClusterReleased,
+    EvaluationCompleted,
+    Event,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StepCompleted,
+)
 
 SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/entropy", "optim/grad_norm", "time/step")
 
@@ -17,30 +27,30 @@ def print_event(event: Event) -> None:
 
 
 def describe(event: Event) -> str:
-    match event.kind:
-        case "run_started":
+    match event:
+        case RunStarted():
             since = f", resumed from step {event.resumed_from}" if event.resumed_from is not None else ""
             some = event.trainable_parameters not in (None, event.parameters)
-            trained = f" ({event.trainable_parameters:,} train)" if some else ""
+            trained = f" ({event.trainable_parameters:,} trainable)" if some else ""
             return f"started: {event.model}, {event.parameters:,} parameters{trained} on {event.device}{since}"
-        case "step_completed":
+        case StepCompleted():
             shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
             return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"
-        case "evaluation_completed":
-            faults = f", {event.faults} more ended by a fault" if event.faults else ""
+        case EvaluationCompleted():
+            faults = f", {event.faults} more failed" if event.faults else ""
             return (
                 f"evaluation at step {event.step}: {event.environment} success {event.success:.3f} "
                 f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}{faults}"
             )
-        case "alert_raised":
+        case AlertRaised():
             return f"{event.severity} at step {event.step}: {event.message}"
-        case "checkpoint_saved":
+        case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
-        case "machines_freed":
+        case ClusterReleased():
             return event.account
-        case "run_finished":
+        case RunFinished():
             return f"{event.outcome}: {event.reason}"
-        case "run_failed":
+        case RunFailed():
             return f"failed: {event.error}: {event.message} {event.remedy}"
         case _:
             return ""

@@ -1,8 +1,10 @@
-"""How the suite is split: browser tests count as slow; which tests stay together when several processes run them.
-And one Ray for the tests that need no Ray of their own: to start one takes longer than most of what they do."""
+"""How the suite is split: tests with a browser or Ray count as slow; which tests stay together when several processes
+run them. And one Ray for the tests that need no Ray of their own: to start one takes longer than most of what they do.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tests.e2e.chromium import end_shared_browser
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 
 TESTS = Path(__file__).parent
 PROCESSORS = 8  # more than any run of these tests has actors on Ray
@@ -47,6 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # the longest first: one process has those that are alone, another begins with the patient ones
     items.sort(key=lambda item: (not is_alone(item.nodeid), not item.nodeid.startswith(PATIENT)))
     for item in items:
+        if "ray_address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
             item.add_marker(AGAIN)

@@ -1,4 +1,4 @@
-"""The site's entrance for an ASGI server: pages and REST by Django, sockets by Channels, both behind the guard."""
+"""The ASGI application: pages and REST by Django, sockets by Channels, both behind `OriginGuard`."""
 
 from __future__ import annotations
 

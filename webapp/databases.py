@@ -1,4 +1,4 @@
-"""The database of the settings: `DATABASE_URL`, else SQLite in the data directory, tuned for several processes."""
+"""The database settings: `DATABASE_URL`, or SQLite in the data directory, tuned for several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed readers of environment variables. A value that does not fit is an error naming the variable and a remedy."""
+"""Typed readers of environment variables. An invalid value is an error that names the variable and the fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FALSE = {"0", "false", "no", "off"}
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable without outer blanks; one that is empty counts as not set."""
+    """The stripped value; an empty variable counts as not set."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -31,20 +31,21 @@ def flag(name: str, default: bool) -> bool:
     return given in _TRUE
 
 
-def words(name: str) -> list[str]:
+def comma_separated(name: str) -> list[str]:
     """A list separated by commas."""
     return [word.strip() for word in text(name).split(",") if word.strip()]
 
 
 def networks(name: str) -> list[str]:
     """A list of networks such as `10.0.0.0/8`, separated by commas."""
-    given = words(name)
+    given = comma_separated(name)
     for one in given:
         try:
             ip_network(one, strict=False)
         except ValueError:
             raise ImproperlyConfigured(
-                f"{name} has {one!r}, which is no network. Give such as 10.0.0.0/8, with commas, or unset it."
+                f"{name} has {one!r}, which is not a network. Give networks such as 10.0.0.0/8, separated by commas, "
+                "or unset it."
             ) from None
     return given
 

@@ -1,4 +1,4 @@
-"""Template tags of the frame: a block shown twice, icons by name, and script modules."""
+"""Template tags of the base template: a block rendered twice, icons by name, and script modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 
 class RepeatBlock(Node):
-    """Renders the page's own version of a block that has been rendered before."""
+    """Renders a block of the page a second time."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -28,19 +28,19 @@ class RepeatBlock(Node):
 
 @register.tag
 def repeat_block(parser: Parser, token: Token) -> RepeatBlock:
-    """`{% repeat_block title %}`: the title once more, as the heading."""
+    """`{% repeat_block title %}` renders the title again, as the heading."""
     return RepeatBlock(token.split_contents()[1])
 
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """An icon of the sprite, hidden from screen readers: a word stands beside it."""
+    """An icon of the sprite, hidden from screen readers, since there is always a label next to it."""
     return format_html('<svg aria-hidden="true"><use href="{}#{}"></use></svg>', static("img/icons.svg"), name)
 
 
 @register.simple_tag
 def script_module(name: str) -> SafeString:
-    """The script module `name`, and a word to the browser about all that it imports."""
+    """The script module `name`, with `modulepreload` links for everything it imports."""
     _, *imported = modules_of(name)
     early = format_html_join("\n", '<link rel="modulepreload" href="{}">', ((static(one),) for one in imported))
     return format_html('{}\n<script type="module" src="{}"></script>', early, static(name))

@@ -1,4 +1,4 @@
-"""The pages that belong to no app: the entrance, the health check, and the guide to the styles."""
+"""Pages that belong to no app: the home page, the health check, and the style guide."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 if the database answers. It says nothing else: anyone may ask."""
+    """Status 200 if the database answers. Public, so it reveals nothing else."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        return JsonResponse({"status": "the database does not answer"}, status=503)
+        return JsonResponse({"status": "database unavailable"}, status=503)
     return JsonResponse({"status": "ok"})
 
 

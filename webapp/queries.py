@@ -1,4 +1,4 @@
-"""Reading of query strings: known keys only, each once, each within its range. Anything else is answered with 400."""
+"""Parses query strings: only known parameters, each given once and within its range. Raises `BadQuery` otherwise."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from django.http import HttpRequest
 
 
 class BadQuery(Exception):
-    """What was sent, what is allowed."""
+    """The message says what was sent and what is allowed."""
 
 
 class Query:
-    """The query of one request, of which only the keys `allowed` may be there."""
+    """The query of a request, which may only have the parameters `allowed`."""
 
     def __init__(self, request: HttpRequest, allowed: Collection[str]) -> None:
         self.values: dict[str, str] = {}
         for key, given in request.GET.lists():
             if key not in allowed:
-                raise BadQuery(f"There is no query key {key[:60]!r} here. {_list_of(allowed)}")
+                raise BadQuery(f"Unknown query parameter {key[:60]!r}. {_list_of(allowed)}")
             if len(given) != 1:
                 raise BadQuery(f"{key} was sent {len(given)} times. Send it once.")
             self.values[key] = given[0]
@@ -30,15 +30,15 @@ class Query:
         return int(given)
 
     def window(self) -> tuple[int, int | None]:
-        """The steps from `from` to `to`, both included; without `to` up to the newest."""
+        """The first and last step of the range `from` to `to`, inclusive; without `to`, the last is None."""
         first = self.integer("from", 0)
         last = self.integer("to", first) if "to" in self.values else None
         if last is not None and last < first:
             raise BadQuery(f"from is {first} and to is {last}. Send the smaller step as from.")
         return first, last
 
-    def words(self, key: str, *, most: int) -> list[str]:
-        """A list with commas, without repetitions."""
+    def comma_separated(self, key: str, *, most: int) -> list[str]:
+        """A comma-separated list without duplicates."""
         found = list(dict.fromkeys(word for word in self.values.get(key, "").split(",") if word))
         if len(found) > most:
             raise BadQuery(f"{key} has {len(found)} entries. Send at most {most}.")
@@ -52,4 +52,4 @@ class Query:
 
 
 def _list_of(allowed: Collection[str]) -> str:
-    return f"Allowed: {', '.join(sorted(allowed))}." if allowed else "This address takes none."
+    return f"Allowed: {', '.join(sorted(allowed))}." if allowed else "There are no parameters."

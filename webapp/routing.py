@@ -1,4 +1,4 @@
-"""The sockets: `/ws/runs/<id>/?after=<seq>` follows one run, `/ws/runs/` the list of runs.
+"""Socket URLs: `/ws/runs/<id>/?after=<seq>` follows one run, `/ws/runs/` the list of runs.
 
 `/ws/runs/<id>/what-ifs/<what-if>/?after=<seq>` follows a what-if.
 """

@@ -1,5 +1,5 @@
-"""Which script modules a module imports, in the end: a browser that is told all of them at once need not find the last
-ones out by reading the first."""
+"""The script modules that a module imports, directly and indirectly, for `modulepreload`: the browser fetches all of
+them at once instead of discovering them one level at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ IMPORTED = re.compile(r"""^(?:import|export)\b[^"';]*?["'](\.{1,2}/[^"']+)["']""
 
 
 def modules_of(name: str) -> list[str]:
-    """Names below the static folder, `name` and those that import come before those that they import.
+    """Paths in the static folder: `name` first, importing modules before imported ones.
 
-    Read anew for each page while Django debugs, since files change then; otherwise once.
+    Cached, except in debug mode, where files change.
     """
     folder = settings.BASE_DIR / "static"
     return list(_walk(folder, name) if settings.DEBUG else _walked(folder, name))

@@ -1,4 +1,4 @@
-"""The secret key: from the environment, or made once and kept in the data directory, readable by its owner only."""
+"""The secret key: from the environment, or generated once and stored in the data directory, readable by its owner."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ FILE_NAME = "secret_key"
 
 
 def secret_key(given: str, data_dir: Path) -> str:
-    """`given` if there is one, else the key in `data_dir`, which is made on first use with mode 0600."""
-    return given or _kept(data_dir / FILE_NAME)
+    """`given`, or else the key in `data_dir`, which is created on first use with mode 0600."""
+    return given or _stored(data_dir / FILE_NAME)
 
 
-def _kept(file: Path) -> str:
-    """Linked into place when whole, so that two processes that start at once agree on one key."""
+def _stored(file: Path) -> str:
+    """Writes the key atomically, so that processes that start at the same time agree on one."""
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")

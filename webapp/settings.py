@@ -1,4 +1,4 @@
-"""All settings of the web and of the workers, read once from the environment. `README.md` lists the variables."""
+"""All settings of the site and the workers, read once from the environment. `README.md` lists the variables."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ STARBOARD_DATA_DIR = environ.path("STARBOARD_DATA_DIR", BASE_DIR / "var")
 RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
 STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
 
-# Where it listens, and under which names it may be called.
 GPU_HOUR_PRICE = environ.price("STARBOARD_GPU_HOUR_PRICE")
 CPU_HOUR_PRICE = environ.price("STARBOARD_CPU_HOUR_PRICE")
 CURRENCY = environ.text("STARBOARD_CURRENCY", "USD")
+# The address to listen on, and the hosts and origins to accept.
 STARBOARD_BIND = environ.text("STARBOARD_BIND", "127.0.0.1")
 PORT = environ.integer("PORT", 8000, low=1, high=65535)
-STARBOARD_EXTRA_HOSTS = environ.words("STARBOARD_HOSTS")
-STARBOARD_EXTRA_ORIGINS = environ.words("STARBOARD_ORIGINS")
+STARBOARD_EXTRA_HOSTS = environ.comma_separated("STARBOARD_HOSTS")
+STARBOARD_EXTRA_ORIGINS = environ.comma_separated("STARBOARD_ORIGINS")
 TRUSTED_ORIGINS = trusted_origins(PORT, STARBOARD_EXTRA_ORIGINS)
 TRUSTED_HOSTS = trusted_hosts(PORT, STARBOARD_EXTRA_HOSTS, TRUSTED_ORIGINS)
 ALLOWED_HOSTS = sorted({host.rpartition(":")[0] if host[-1] != "]" else host for host in TRUSTED_HOSTS})
-CSRF_TRUSTED_ORIGINS = [text.rstrip("/") for text in STARBOARD_EXTRA_ORIGINS]  # written as browsers write them
+CSRF_TRUSTED_ORIGINS = [text.rstrip("/") for text in STARBOARD_EXTRA_ORIGINS]  # in the form that browsers send
 STARBOARD_SIGN_IN_LINKS = environ.flag("STARBOARD_SIGN_IN_LINKS", True)
 
 DEBUG = environ.flag("STARBOARD_DEBUG", False)
@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # pages and JSON; static files are compressed once
     "webapp.security.addresses.NoNulMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -90,7 +91,7 @@ TEMPLATES = [
 DATABASES = {"default": database(environ.text("DATABASE_URL"), STARBOARD_DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Redis carries tasks and news, and never the only copy of anything. Without one, a process talks to itself only.
+# Redis carries tasks and updates, never the only copy of anything. Without Redis a process only reaches itself.
 REDIS_URL = environ.text("REDIS_URL", "memory://")
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -98,16 +99,16 @@ CHANNEL_LAYERS: dict[str, Any] = {
     else {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
         "CONFIG": {
-            # the layer waits five seconds at a time for news, which is the client's own time-out: give it more
+            # the layer blocks for five seconds, which is also the client's default timeout
             "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
-            "prefix": "starboard.news",
+            "prefix": "starboard.updates",
             "capacity": 1000,
             "expiry": 60,
         },
     }
 }
 
-# How people are told of alerts. Without a mail server no mail is sent, and the page of notifications says so.
+# E-mail notifications. Without a mail server no e-mail is sent, and the Notifications page says so.
 EMAIL_HOST = environ.text("EMAIL_HOST")
 EMAIL_PORT = environ.integer("EMAIL_PORT", 25, low=1, high=65535)
 EMAIL_HOST_USER = environ.text("EMAIL_HOST_USER")
@@ -118,13 +119,13 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = environ.text("EMAIL_FROM", "starboard@localhost")
 STARBOARD_WEBHOOK_NETWORKS = environ.networks("STARBOARD_WEBHOOK_NETWORKS")
 
-# Browsers share cookies between the ports of one host: the port in the name keeps two installations apart.
+# Browsers share cookies between the ports of a host; the port in the name separates two installations.
 SESSION_COOKIE_NAME = f"starboard_session_{PORT}"
 CSRF_COOKIE_NAME = f"starboard_csrf_{PORT}"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
-# Over TLS if every origin that was given is https; loopback alone is plain http.
+# TLS if all configured origins are https; loopback alone is plain http.
 OVER_TLS = bool(STARBOARD_EXTRA_ORIGINS) and all(o.startswith("https://") for o in STARBOARD_EXTRA_ORIGINS)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = OVER_TLS
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if OVER_TLS else 0
@@ -159,10 +160,15 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
-# Served from the folder itself: nothing to collect. With debug pages a changed file is seen at the next request, else
-# at the next start.
+# Served from the folder itself in debug mode and in tests, where changed files are seen at the next request or start;
+# `workers.launch.web` serves a compressed copy.
 STATIC_URL = "/static/" if DEBUG else static_address(BASE_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = STARBOARD_DATA_DIR / "static" / STATIC_URL.strip("/").rpartition("/")[2]  # see webapp.published_static
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "servestatic.storage.CompressedStaticFilesStorage"},
+}
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
 SERVESTATIC_MAX_AGE = 0 if DEBUG else 365 * 24 * 3600  # seconds
@@ -178,6 +184,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    # Celery reports each tick of its clock twice; what tasks have to say they log themselves.
+    # Celery logs every tick of its beat twice; tasks log what matters themselves.
     "loggers": {name: {"level": "WARNING"} for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy")},
 }

@@ -1,5 +1,5 @@
-"""The address of static files. It changes when one of them does, so that browsers keep what they have, ask for nothing
-twice, and never mix the files of two versions: modules name each other by relative addresses below it."""
+"""The URL prefix of static files. It changes when any of them does, so that browsers can cache files forever and never
+mix the files of two versions: modules import each other by relative URLs below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the guide to the styles shows: each component in each of its states. The page itself is in `webapp.pages`."""
+"""The examples of the style guide: each component in each of its states. The page is in `webapp.pages`."""
 
 from __future__ import annotations
 

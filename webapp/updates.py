@@ -1,7 +1,8 @@
-"""News on the channel layer: that a run or a what-if has something new. No data travels here, and none can be lost.
+"""Updates on the channel layer: that a run or a what-if has changed. They carry no data, so none can be lost.
 
-News is sent from one background thread, so that a slow or absent Redis never holds up a supervisor or a request.
-News of the same thing that waits is merged. What cannot be sent is counted and dropped: readers ask for rows anyway.
+Updates are sent from one background thread, so that a slow or absent Redis never blocks a supervisor or a request.
+Waiting updates of the same object are merged. Updates that cannot be sent are counted and dropped: readers poll the
+rows anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from channels.layers import get_channel_layer
 
 log = logging.getLogger(__name__)
 
-News = dict[str, Any]
+Update = dict[str, Any]
 RUNS_GROUP = "runs"
 SEND_SECONDS = 5.0
 
@@ -30,35 +31,35 @@ def what_if_group(pk: int) -> str:
 
 
 def publish_run(run_id: str, seq: int) -> None:
-    """Tells the open pages that the run's rows or state changed. Never raises and never waits."""
-    _desk().announce(run_group(run_id), run_id, {"type": "run.news", "run": run_id, "seq": seq})
-    _desk().announce(RUNS_GROUP, run_id, {"type": "runs.news", "run": run_id})
+    """Notifies open pages that the run's rows or state changed. Never raises and never waits."""
+    _publisher().publish(run_group(run_id), run_id, {"type": "run.update", "run": run_id, "seq": seq})
+    _publisher().publish(RUNS_GROUP, run_id, {"type": "runs.update", "run": run_id})
 
 
 def publish_what_if(pk: int) -> None:
-    """Tells the open pages that the what-if told more, or stands otherwise. Never raises and never waits."""
-    _desk().announce(what_if_group(pk), str(pk), {"type": "what_if.news", "what_if": pk})
+    """Notifies open pages that the what-if has new events or another state. Never raises and never waits."""
+    _publisher().publish(what_if_group(pk), str(pk), {"type": "what_if.update", "what_if": pk})
 
 
-def dropped_news() -> int:
+def dropped_updates() -> int:
     """How many messages could not be handed to the channel layer since this process started."""
-    return _desk().dropped
+    return _publisher().dropped
 
 
-class NewsDesk:
-    """A thread with its own event loop that sends each group the newest of what was announced about one thing."""
+class Publisher:
+    """A thread with its own event loop that sends each group the newest update of each object."""
 
     def __init__(self) -> None:
         self.dropped = 0
         self.pid = os.getpid()
-        self._waiting: dict[tuple[str, str], News] = {}
+        self._waiting: dict[tuple[str, str], Update] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        threading.Thread(target=self._run, name="news", daemon=True).start()
+        threading.Thread(target=self._run, name="updates", daemon=True).start()
 
-    def announce(self, group: str, about: str, news: News) -> None:
+    def publish(self, group: str, about: str, update: Update) -> None:
         with self._lock:
-            self._waiting[group, about] = news
+            self._waiting[group, about] = update
         self._wake.set()
 
     def _run(self) -> None:
@@ -70,30 +71,30 @@ class NewsDesk:
                 batch, self._waiting = self._waiting, {}
             loop.run_until_complete(self._send(batch))
 
-    async def _send(self, batch: dict[tuple[str, str], News]) -> None:
+    async def _send(self, batch: dict[tuple[str, str], Update]) -> None:
         layer = get_channel_layer()
-        for (group, _), news in batch.items():
-            await self._send_one(layer, group, news)
+        for (group, _), update in batch.items():
+            await self._send_one(layer, group, update)
 
-    async def _send_one(self, layer: Any, group: str, message: News) -> None:
+    async def _send_one(self, layer: Any, group: str, message: Update) -> None:
         if layer is None:
             self.dropped += 1
             return
         try:
             await asyncio.wait_for(layer.group_send(group, message), SEND_SECONDS)
-        except Exception as error:  # whatever the layer raises, news may be lost and the rows stand
+        except Exception as error:  # whatever the layer raises, updates may be lost and rows are not
             self.dropped += 1
-            log.info("News for %s was dropped: %s", group, error)
+            log.info("An update for %s was dropped: %s", group, error)
 
 
-_the_desk: NewsDesk | None = None
-_desk_lock = threading.Lock()
+_the_publisher: Publisher | None = None
+_publisher_lock = threading.Lock()
 
 
-def _desk() -> NewsDesk:
-    """This process's desk; a forked process makes its own, since threads do not survive a fork."""
-    global _the_desk
-    with _desk_lock:
-        if _the_desk is None or _the_desk.pid != os.getpid():
-            _the_desk = NewsDesk()
-        return _the_desk
+def _publisher() -> Publisher:
+    """The publisher of this process; a forked process creates its own, since threads do not survive a fork."""
+    global _the_publisher
+    with _publisher_lock:
+        if _the_publisher is None or _the_publisher.pid != os.getpid():
+            _the_publisher = Publisher()
+        return _the_publisher

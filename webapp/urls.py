@@ -1,4 +1,4 @@
-"""Every address of the site, by app. `/` leads to the runs."""
+"""All URLs of the site, by app. `/` redirects to the list of runs."""
 
 from __future__ import annotations
 

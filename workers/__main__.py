@@ -6,7 +6,7 @@ import sys
 
 from workers.app import app
 
-# Workers of one installation meet in rows and leases; they need not know of each other.
+# Workers of one installation coordinate through rows and leases, not through each other.
 OPTIONS = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
 
 if __name__ == "__main__":

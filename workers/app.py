@@ -1,4 +1,4 @@
-"""The Celery application object and its settings. It names tasks and imports none, so the web may import it."""
+"""The Celery application object and its settings. It names tasks and imports none, so web processes may import it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 SUPERVISE = "workers.supervise_run"
-TEND = "workers.tend"
+ADOPT = "workers.adopt_unsupervised_runs"
 INDEX = "workers.index_run"
 WHAT_IF = "workers.what_if"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
-TEND_SECONDS = 5.0
+ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
-SPARE_THREADS = 5  # for tend, housekeep, deliver, a what-if, and runs that only look whether it is their turn
+SPARE_THREADS = 5  # for adoption, housekeep, deliver, a what-if, and runs that only check for a free slot
 
 
 def broker_url(redis_url: str) -> str:
@@ -40,7 +40,7 @@ app.conf.update(
         "global_keyprefix": "starboard.",
         "socket_connect_timeout": 2,
         "socket_timeout": 10,
-        # a launch waits for no broker: it tries twice, at once, and leaves the rest to `tend`
+        # a launch does not wait for a broker: it tries twice, and otherwise leaves the run to `adopt_unsupervised_runs`
         "max_retries": 1,
         "interval_start": 0,
         "interval_step": 0,
@@ -53,7 +53,8 @@ app.conf.update(
     result_backend=None,
     task_ignore_result=True,
     # Early acknowledgement: Redis would hand an unacknowledged task out again after an hour, and runs last days.
-    # A task that is lost costs nothing, since the lease row says who is supervised and `tend` looks at it.
+    # A lost task costs nothing: leases in the rows say which runs are supervised, and `adopt_unsupervised_runs` reads
+    # them.
     task_acks_late=False,
     worker_prefetch_multiplier=1,
     worker_cancel_long_running_tasks_on_connection_loss=False,
@@ -64,7 +65,11 @@ app.conf.update(
     worker_send_task_events=False,
     beat_scheduler="celery.beat:Scheduler",  # keeps no file: every entry is due at start anyway
     beat_schedule={
-        "tend": {"task": TEND, "schedule": TEND_SECONDS, "options": {"expires": 2 * TEND_SECONDS}},
+        "adopt_unsupervised_runs": {
+            "task": ADOPT,
+            "schedule": ADOPT_SECONDS,
+            "options": {"expires": 2 * ADOPT_SECONDS},
+        },
         "deliver": {"task": DELIVER, "schedule": DELIVER_SECONDS, "options": {"expires": DELIVER_SECONDS}},
         "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
     },

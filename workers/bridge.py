@@ -1,17 +1,16 @@
-"""Events into rows: each chunk is one transaction that also moves the run's offset, guarded by the epoch.
+"""Writes events into rows. Each chunk is one transaction that also advances the run's offset, guarded by the epoch.
 
-So an event is in the rows exactly if the offset is past it, whoever crashed when; and the rows are what
-`events.jsonl` says, which `rebuilding` makes use of.
+So an event is in the rows exactly if the offset is past it, whichever process crashed when, and the rows can be rebuilt
+from `events.jsonl` (`rebuilding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
 
-from engine.events import MACHINES, Event
+from engine.events import MACHINES, AlertRaised, Event, PhaseChanged, RunStarted, StepCompleted, kind_of
 from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
@@ -21,18 +20,17 @@ from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
 from workers.lease import Fenced
-from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, Rows
+from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import Chunk, read_chunk
 
-STEP_FIELDS = ["seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics"]
 INSERT_BATCH = 500
-LONGEST_NAME = 300  # of a metric that pages list; a longer one is in its steps all the same
+LONGEST_NAME = 300  # of a metric that pages list; a longer one is only in its steps
 
 
 class Bridge:
-    """Brings one run's rows up to its file. Made anew at each take-over, with the epoch of that take-over.
+    """Keeps the rows of one run up to date with its file. Created at each take-over, with the epoch of that take-over.
 
-    `spared` are shards whose rows stay as they are, whatever the file tells of them.
+    The rows of the trajectory files in `spared` stay as they are, whatever the events say of them.
     """
 
     def __init__(self, run: Run, epoch: int, *, spared: frozenset[str] = frozenset()) -> None:
@@ -43,15 +41,15 @@ class Bridge:
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
 
-    def has_news(self) -> bool:
-        """Whether the file is longer, or shorter, than what was read of it."""
+    def has_unread_events(self) -> bool:
+        """Whether the file is longer, or shorter, than what was read."""
         try:
             return self.path.stat().st_size != self.run.event_offset
         except OSError:
             return False
 
     def drain(self, *, moves: bool = True) -> bool:
-        """Everything whole in the file into rows; True if there was anything. `Fenced` if the run is not ours."""
+        """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours."""
         advanced = False
         while (chunk := read_chunk(self.path, self.run.event_offset)).end != self.run.event_offset:
             self.ingest(chunk, moves=moves)
@@ -59,8 +57,8 @@ class Bridge:
         return advanced
 
     def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
-        """What is remembered changes after the commit only: a chunk that was rolled back is read again whole."""
-        fresh = self._news(chunk.events)
+        """State in memory changes only after the commit: a chunk that was rolled back is read again."""
+        fresh = self._unseen(chunk.events)
         rows = Rows(self.run, spared=self.spared)
         for event in fresh:
             rows.add(event)
@@ -69,7 +67,7 @@ class Bridge:
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
-            _note_names(self.run, names)
+            _add_metric_names(self.run, names)
             if moves:
                 plan(self.run, rows.alerts)
                 record_actions(self.run, rows.alerts)
@@ -80,8 +78,8 @@ class Bridge:
         self.names |= names
         self.attempt = fresh[-1].attempt if fresh else self.attempt
 
-    def _news(self, events: list[Event]) -> list[Event]:
-        """Those not seen before, and not of an engine that a newer attempt has replaced."""
+    def _unseen(self, events: list[Event]) -> list[Event]:
+        """Events not seen before, without those of an engine that a newer attempt has replaced."""
         fresh: list[Event] = []
         seq, attempt = self.run.last_seq, self.attempt
         for event in events:
@@ -97,11 +95,11 @@ class Bridge:
 
 
 def _newest_attempt(run: Run) -> int:
-    started = run.events.filter(kind="run_started").order_by("-seq").first()
-    return int(started.payload["attempt"]) if started else 1
+    started = run.events.filter(kind=kind_of(RunStarted)).order_by("-seq")
+    return started.values_list("attempt", flat=True).first() or 1
 
 
-def _note_names(run: Run, names: set[str]) -> None:
+def _add_metric_names(run: Run, names: set[str]) -> None:
     named = [MetricName(run=run, name=name) for name in sorted(names) if len(name) <= LONGEST_NAME]
     MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
 
@@ -137,20 +135,20 @@ def _save(rows: Rows) -> None:
 
 
 def save_trajectories(rows: Rows) -> None:
-    """The trajectories of whole shards in place of what was known of them, each with its words."""
-    for shard, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, shard=shard).delete()
+    """Replaces the trajectories of whole files, each with its text."""
+    for file, trajectories in rows.trajectories.items():
+        Trajectory.objects.filter(run=rows.run, file=file).delete()
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
-        saved = Trajectory.objects.filter(run=rows.run, shard=shard).values_list("offset", "pk")
-        texts = rows.texts[shard]
+        saved = Trajectory.objects.filter(run=rows.run, file=file).values_list("offset", "pk")
+        texts = rows.texts[file]
         for offset, pk in saved:
             texts[offset].trajectory_id = pk
         TrajectoryText.objects.bulk_create([texts[offset] for offset, _ in saved], INSERT_BATCH)
-        LostTrajectory.objects.filter(run=rows.run, shard=shard).delete()
-        LostTrajectory.objects.bulk_create(rows.lost[shard], INSERT_BATCH)
+        LostTrajectory.objects.filter(run=rows.run, file=file).delete()
+        LostTrajectory.objects.bulk_create(rows.lost[file], INSERT_BATCH)
     if rows.removed:
-        Trajectory.objects.filter(run=rows.run, shard__in=rows.removed).update(removed=True)
-        LostTrajectory.objects.filter(run=rows.run, shard__in=rows.removed).delete()
+        Trajectory.objects.filter(run=rows.run, file__in=rows.removed).update(removed=True)
+        LostTrajectory.objects.filter(run=rows.run, file__in=rows.removed).delete()
 
 
 def _save_checkpoints(rows: Rows) -> None:
@@ -167,16 +165,16 @@ def _save_checkpoints(rows: Rows) -> None:
 
 
 def drop_lost_checkpoints(run: Run) -> int:
-    """Takes away the rows of checkpoints that the engine has pruned; how many."""
+    """Deletes the rows of checkpoints that the engine has pruned; returns their number."""
     lost = [c.pk for c in run.checkpoints.all() if not (run.directory / c.path).exists()]
     return Checkpoint.objects.filter(pk__in=lost).delete()[0] if lost else 0
 
 
 def forget(run: Run, step: int, spared: frozenset[str]) -> None:
-    """A new attempt goes on from `step`: what was reported above it, and any last word, no longer counts."""
+    """A new attempt continues from `step`: what was reported above it, and any final evaluation, no longer counts."""
     StepMetrics.objects.filter(run=run, step__gt=step).delete()
     StepGroups.objects.filter(run=run, step__gt=step).delete()
-    Trajectory.objects.filter(run=run, step__gt=step).exclude(shard__in=spared).delete()
+    Trajectory.objects.filter(run=run, step__gt=step).exclude(file__in=spared).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()
@@ -184,38 +182,38 @@ def forget(run: Run, step: int, spared: frozenset[str]) -> None:
 
 
 def _move_state(run: Run, events: list[Event], epoch: int) -> None:
-    """What the newest events say of the state. The end is not moved here: that needs the proof that nothing is left."""
-    telling = next((event for event in reversed(events) if event.kind in STATE_OF), None)
-    if telling is not None:
-        state, sources = STATE_OF[telling.kind](telling)
+    """The state that the newest events show. The end is not moved here: that needs proof that no process is left."""
+    moves = (found for event in reversed(events) if (found := _state_shown_by(event)) is not None)
+    if (newest := next(moves, None)) is not None:
+        state, sources = newest
         move(run, state, sources=sources, epoch=epoch, reason=_reason(run, state))
     if _paused_itself(events):
-        # as if the user had asked, so that the user can resume it
+        # as if the user had requested it, so that the user can resume the run
         Run.objects.filter(pk=run.pk, epoch=epoch, requested=Request.RUN).update(requested=Request.PAUSE)
 
 
 def _paused_itself(events: list[Event]) -> bool:
     """Whether an alert paused the engine after the newest of its steps; one that made more steps has been resumed."""
-    newest = max((place for place, event in enumerate(events) if event.kind == "step_completed"), default=-1)
-    return any(event.kind == "alert_raised" and event.action == "pause" for event in events[newest + 1 :])
+    newest = max((index for index, event in enumerate(events) if isinstance(event, StepCompleted)), default=-1)
+    return any(isinstance(event, AlertRaised) and event.action == "pause" for event in events[newest + 1 :])
 
 
 LIVE_AGAIN = [RunState.STARTING, RunState.STALLED, RunState.LOST]
 
 
-def _state_of_phase(event: Event) -> tuple[RunState, list[RunState]]:
-    if getattr(event, "phase", "") == "paused":
-        return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
-    if getattr(event, "phase", "") == "loading":
-        return RunState.STARTING, [RunState.STALLED, RunState.LOST]
-    return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
-
-
-STATE_OF: dict[str, Callable[[Event], tuple[RunState, list[RunState]]]] = {
-    "run_started": lambda event: (RunState.RUNNING, LIVE_AGAIN),
-    "phase_changed": _state_of_phase,
-    "step_completed": lambda event: (RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]),
-}
+def _state_shown_by(event: Event) -> tuple[RunState, list[RunState]] | None:
+    """The state that an event shows, and the states that a run enters it from."""
+    match event:
+        case RunStarted():
+            return RunState.RUNNING, LIVE_AGAIN
+        case PhaseChanged(phase="paused"):
+            return RunState.PAUSED, [RunState.RUNNING, *LIVE_AGAIN]
+        case PhaseChanged(phase="loading"):
+            return RunState.STARTING, [RunState.STALLED, RunState.LOST]
+        case PhaseChanged() | StepCompleted():
+            return RunState.RUNNING, [RunState.PAUSED, *LIVE_AGAIN]
+        case _:
+            return None
 
 
 def _reason(run: Run, state: RunState) -> str:

@@ -1,6 +1,6 @@
-"""The clock of `tend` and `housekeep`, as a thread of every worker: it needs no process and dies with its worker.
+"""The scheduler of periodic tasks, as a thread of every worker: it needs no process of its own.
 
-Several workers mean several clocks. That costs little, since both tasks change nothing when nothing is to be done.
+Several workers have several schedulers. The tasks change nothing when there is nothing to do, so that costs little.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes `control.json`, by which a supervisor tells its engine what the user asks for."""
+"""Writes `control.json`, which forwards the requests of users to the engine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def write_control(run_dir: Path, *, request: str, checkpoint: int, epoch: int, settings: dict[str, Any]) -> None:
-    """Replaces the file whole, so that the engine never reads half of it; an engine obeys no older epoch.
+    """Replaces the file whole, so that the engine never reads half of it; an engine ignores older epochs.
 
     `settings` has a `revision`, and as `changes` all that differs from the run's configuration, by dotted field.
     """
-    asked = {"request": request, "checkpoint": checkpoint, "epoch": epoch}
-    write_json(run_dir / "control.json", {**asked, "settings": settings} if settings["revision"] else asked)
+    content = {"request": request, "checkpoint": checkpoint, "epoch": epoch}
+    write_json(run_dir / "control.json", {**content, "settings": settings} if settings["revision"] else content)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The task that sends messages about alerts. What is due is in rows; the clock calls it, and each new alert."""
+"""The task that sends notifications of alerts. Due ones are rows; it runs periodically and after each new alert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ended, and why, from its last word, its exit and what was asked of it."""
+"""How a run ended, and why, from its last event, its exit status and the requests of users."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
+from engine.events import RunFailed, RunFinished
 from webapp.runs.states import RunState
 from workers.gpus import Gpus
 from workers.process import Sweep
@@ -19,74 +20,78 @@ class Ending:
     state: RunState
     reason: str
     remedy: str = ""
-    retryable: bool = False  # a fresh start from the newest checkpoint may go well
-    fork_before: int | None = None  # a rule asks for a fork from the last checkpoint before this step
+    retryable: bool = False  # a restart from the newest checkpoint may succeed
+    fork_before: int | None = None  # a rule requests a fork from the last checkpoint before this step
 
 
 def ending_of(
-    last_word: dict[str, Any] | None,
+    last: RunFinished | RunFailed | None,
     exit_status: int | None,
     *,
     begun: bool,
-    stop_asked: bool,
+    stop_requested: bool,
     interrupted: bool,
     log: str,
 ) -> Ending:
-    """From the attempt's `run_finished` or `run_failed` event, and the exit status as of `Popen` (None: unknown).
+    """From the attempt's last event, if it reported its end, and the exit status as of `Popen` (None: unknown).
 
-    `begun`: it had said that it started. `interrupted`: the machine ended the engine (Starboard was shut down, or the
-    machine restarted). Nobody asked the run to end then, so it is queued again.
+    `begun`: it had reported its start. `interrupted`: the machine ended the engine (Starboard was shut down, or the
+    machine restarted). No user ended the run then, so it is queued again.
     """
-    if last_word is not None and not (interrupted and last_word.get("retryable")):
-        return _as_it_said(last_word)
-    if stop_asked:
+    if last is not None and not (interrupted and isinstance(last, RunFailed) and last.retryable):
+        return _as_reported(last)
+    if stop_requested:
         return Ending(
             state=RunState.STOPPED,
-            reason=f"Stopped by force: the engine had not ended by itself and {exit_in_words(exit_status)}.",
-            remedy="Resume goes on from the newest checkpoint; steps after it are lost.",
+            reason=f"Stopped by force: the engine did not end by itself and {describe_exit(exit_status)}.",
+            remedy="Resuming continues from the newest checkpoint; later steps are lost.",
         )
     if interrupted:
-        return Ending(state=RunState.QUEUED, reason="Interrupted with its machine; goes on from its newest checkpoint.")
+        return Ending(
+            state=RunState.QUEUED, reason="Interrupted with its machine; continues from its newest checkpoint."
+        )
     if exit_status == USAGE_EXIT:
         return Ending(
             state=RunState.FAILED,
-            reason=f"The engine refused to start. It said:\n{log}",
-            remedy="Mend what it names and launch a clone.",
+            reason=f"The engine refused to start:\n{log}",
+            remedy="Fix the fields it names and launch a clone.",
         )
-    return _without_a_word(exit_status, log, retryable=begun or _was_killed(exit_status))
+    return _without_a_report(exit_status, log, retryable=begun or _was_killed(exit_status))
 
 
 def _was_killed(exit_status: int | None) -> bool:
-    """Not by its own doing, as far as can be known. An engine that exits before it has begun would only do so again."""
+    """Ended from outside, as far as is known. An engine that exits by itself before it has started would do so again."""
     return exit_status is None or exit_status < 0 or exit_status == INTERRUPTED_EXIT
 
 
-def _as_it_said(event: dict[str, Any]) -> Ending:
-    if event["kind"] == "run_failed":
-        return Ending(
-            state=RunState.FAILED,
-            reason=f"{event['error']}: {event['message']}",
-            remedy=event.get("remedy", ""),
-            retryable=event.get("retryable", False),
-        )
-    state = RunState.STOPPED if event["outcome"] == "stopped" else RunState.FINISHED
-    return Ending(state=state, reason=event["reason"], fork_before=event.get("fork_before"))
+def _as_reported(event: RunFinished | RunFailed) -> Ending:
+    match event:
+        case RunFailed():
+            return Ending(
+                state=RunState.FAILED,
+                reason=f"{event.error}: {event.message}",
+                remedy=event.remedy,
+                retryable=event.retryable,
+            )
+        case RunFinished():
+            state = RunState.STOPPED if event.outcome == "stopped" else RunState.FINISHED
+            return Ending(state=state, reason=event.reason, fork_before=event.fork_before)
 
 
-def _without_a_word(exit_status: int | None, log: str, *, retryable: bool) -> Ending:
-    reason = f"The engine ended without a word: it {exit_in_words(exit_status)}."
+def _without_a_report(exit_status: int | None, log: str, *, retryable: bool) -> Ending:
+    reason = f"The engine ended without reporting why: it {describe_exit(exit_status)}."
     remedy = "Read the end of its log, then resume from the newest checkpoint."
     if exit_status == -signal.SIGKILL:
-        reason += " Nobody here asked for that; most often the kernel ended it because memory ran out."
+        reason += " Starboard did not send it; most often the kernel kills a process when memory runs out."
         remedy = "Lower rollout.groups or optimizer.micro_batch_tokens, or free memory, and resume."
     if log:
         reason += f"\nThe end of its log:\n{log}"
     return Ending(state=RunState.CRASHED, reason=reason, remedy=remedy, retryable=retryable)
 
 
-def exit_in_words(exit_status: int | None) -> str:
+def describe_exit(exit_status: int | None) -> str:
     if exit_status is None:
-        return "is gone, with an exit status that nobody saw since another worker had started it"
+        return "is gone, with an unknown exit status since another worker had started it"
     if exit_status < 0:
         return f"was killed by signal {-exit_status} ({_signal_name(-exit_status)})"
     return f"exited with code {exit_status}"
@@ -102,15 +107,15 @@ def _signal_name(number: int) -> str:
 def proof_of(
     sweep: Sweep, *, how: str, exit_status: int | None, time: float, gpus: Gpus | None = None, cluster: str = ""
 ) -> dict[str, Any]:
-    """The row's `stop_proof`: when no process with the cookie was left, what it took, and what GPUs hold of it.
-    `cluster` is what a cluster itself says of the run's actors."""
+    """The row's `stop_proof`: when no process with the cookie was left, how it ended, and what GPUs still hold.
+    `cluster` is the cluster's own report on the run's actors."""
     return {
         "time": time,
         "how": how,
-        "exit": exit_in_words(exit_status),
+        "exit": describe_exit(exit_status),
         "swept": sweep.killed,
         "left": sweep.left,
         "proven": not sweep.left and (gpus is None or gpus["free"]),
         "cluster": cluster,
-        **({"gpus": gpus["words"]} if gpus else {}),
+        **({"gpus": gpus["description"]} if gpus else {}),
     }

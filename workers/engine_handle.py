@@ -1,4 +1,4 @@
-"""The engine that a supervisor watches: one that it started, or one that it adopted. And the ladder that ends it."""
+"""The engine of a supervisor, started or adopted, and the escalation that ends it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.process import Identity, Liveness, identify, liveness, send_signal
 
 @dataclass(slots=True)
 class EngineHandle:
-    """`child` is there only in the worker that started the engine: it alone learns the exit status."""
+    """`child` exists only in the worker that started the engine: only that one learns the exit status."""
 
     identity: Identity
     lock: Path
@@ -35,8 +35,8 @@ def handle_of_child(child: subprocess.Popen[bytes], cookie: str, lock: Path) -> 
     return EngineHandle(identity=identity, lock=lock, child=child)
 
 
-class Ladder:
-    """Ends an engine in stages: it was asked; then SIGTERM; then SIGKILL. The sweep afterwards takes what is left."""
+class Escalation:
+    """Ends an engine in stages: the request, then SIGTERM, then SIGKILL. The sweep afterwards ends remaining processes."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -47,13 +47,13 @@ class Ladder:
     def how(self) -> str:
         return "killed" if self.killed else "terminated" if self.terminated_at is not None else "by itself"
 
-    def climb(self, engine: EngineHandle, *, presses: int, overdue: bool) -> None:
-        """`presses` of stop: the second terminates at once, the third kills. `overdue`: its grace is over."""
-        if not (overdue or presses >= 2):
+    def advance(self, engine: EngineHandle, *, stop_requests: int, overdue: bool) -> None:
+        """The second of the `stop_requests` sends SIGTERM at once, the third SIGKILL. `overdue`: the grace period is over."""
+        if not (overdue or stop_requests >= 2):
             return
         if self.terminated_at is None:
             self.terminated_at = time.monotonic()
             send_signal(engine.identity, signal.SIGTERM)
-        elif presses >= 3 or time.monotonic() - self.terminated_at > self.limits.term_grace:
+        elif stop_requests >= 3 or time.monotonic() - self.terminated_at > self.limits.term_grace:
             self.killed = True
             send_signal(engine.identity, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Watches `heartbeat.json`: how long ago, by our own clock, the engine last beat and last got further."""
+"""Reads `heartbeat.json`: how long ago, by our own clock, the engine last sent a heartbeat and last made progress."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def read_beat(path: Path) -> Beat | None:
 
 @dataclass(slots=True)
 class Pulse:
-    """Ages are measured from when *we* saw a change, so a jump of the machine's clock changes no verdict."""
+    """Ages are measured from when this process saw a change, so that a jump of the clock has no effect."""
 
     path: Path
-    cookie: str  # beats of another attempt's engine are not this one's
+    cookie: str  # heartbeats of another attempt's engine are ignored
     beat: Beat | None = None
     beat_seen: float = field(default_factory=time.monotonic)
     progress_seen: float = field(default_factory=time.monotonic)
 
-    def look(self) -> bool:
-        """Reads the file; True if there is a new beat."""
+    def poll(self) -> bool:
+        """Reads the file; True if there is a new heartbeat."""
         beat = read_beat(self.path)
         if beat is None or beat == self.beat or beat.get("cookie") != self.cookie:
             return False
@@ -44,7 +44,7 @@ class Pulse:
         self.progress_seen = time.monotonic()
 
     def phase(self) -> str:
-        """What the engine was at by its newest beat; empty before the first."""
+        """The engine's phase at its newest heartbeat; empty before the first."""
         return str((self.beat or {}).get("phase", ""))
 
     def beat_age(self) -> float:

@@ -1,4 +1,4 @@
-"""What keeps rows and files tidy: rows of pruned checkpoints, the write-ahead log, sessions that are over."""
+"""Removes rows of pruned checkpoints and expired sessions, and empties SQLite's write-ahead log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.bridge import drop_lost_checkpoints
 log = logging.getLogger(__name__)
 
 
-def keep_house() -> None:
+def run_housekeeping() -> None:
     for run in Run.objects.filter(state__in=SUPERVISED):
         drop_lost_checkpoints(run)
     call_command("clearsessions")
@@ -22,7 +22,7 @@ def keep_house() -> None:
 
 
 def empty_write_ahead_log() -> None:
-    """Brings SQLite's log into its database. Readers may hold it up: then the next round does it."""
+    """Moves SQLite's log into its database. Readers may block it: then the next round does it."""
     if connection.vendor != "sqlite":
         return
     try:
@@ -33,4 +33,4 @@ def empty_write_ahead_log() -> None:
         log.info("The write-ahead log is in use: %s", error)
         return
     if busy:
-        log.info("The write-ahead log keeps %d of %d pages: a reader holds them", pages - moved, pages)
+        log.info("The write-ahead log keeps %d of %d pages: they are in use by a reader", pages - moved, pages)

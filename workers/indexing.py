@@ -1,4 +1,4 @@
-"""The files of an imported run into rows: by one worker at a time, in chunks, so that others can write between them."""
+"""Writes the files of an imported run into rows: one worker at a time, in chunks, so that others can write in between."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ log = logging.getLogger(__name__)
 
 
 def index(run_id: str) -> bool:
-    """False where there is nothing to do, or another worker is at it. What one leaves undone the next goes on with."""
+    """False if there is nothing to do, or another worker does it. A later worker continues what one left undone."""
     epoch = lease.take(run_id, among=UNINDEXED)
     if epoch is None:
         return False
     try:
-        with lease.kept(run_id, epoch, current_limits()):
+        with lease.renewed(run_id, epoch, current_limits()):
             Bridge(Run.objects.get(pk=run_id), epoch).drain(moves=False)
     except lease.Fenced:
-        log.warning("Run %s was taken over; epoch %d writes nothing more", run_id, epoch)
+        log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
         return False
     lease.release(run_id, epoch)
     return True

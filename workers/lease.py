@@ -1,4 +1,4 @@
-"""The lease of a run: who supervises it. Every take-over adds one to `epoch`, and older epochs write nothing."""
+"""The lease of a run: which worker supervises it. Every take-over increments `epoch`, and older epochs write nothing."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
-    """Another supervisor has taken the run over: write nothing more and leave."""
+    """Another supervisor has taken over the run: write nothing more and return."""
 
 
 def this_holder() -> str:
-    """This worker process by pid and start time, so that others on the machine can see whether it still lives."""
+    """This worker process by pid and start time, so that others on the machine can see whether it is alive."""
     stat = read_stat(os.getpid())
     start_time = stat.start_time if stat else 0
     return f"{host()} {os.getpid()} {start_time} {threading.get_native_id()}"[-120:]
 
 
 def holder_is_dead(holder: str) -> bool:
-    """True only with proof: a holder of this machine whose process is gone."""
+    """True only with proof: a holder on this machine whose process no longer exists."""
     parts = holder.split(" ")
     if len(parts) != 4 or parts[0] != host():
         return False
@@ -49,7 +49,7 @@ LIVE = Q(state__in=SUPERVISED)
 
 
 def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int | None:
-    """Takes a live run, or one `among` others, that nobody holds; its new epoch, or None if it is held or no such."""
+    """Takes the lease of a live run, or of one `among` others; its new epoch, or None if the run is held or not among them."""
     run = Run.objects.filter(among, pk=run_id).first()
     if run is None:
         return None
@@ -57,15 +57,15 @@ def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int |
     return _take_over(Q(pk=run_id, epoch=run.epoch) & among & free, run.epoch, limits)
 
 
-def free_runs(among: Q = LIVE) -> list[str]:
-    """Those that nobody holds, or whose holder is dead."""
-    unheld_ones = set(Run.objects.filter(among, unheld()).values_list("pk", flat=True))
+def unheld_runs(among: Q = LIVE) -> list[str]:
+    """Runs without a holder, or whose holder is dead."""
+    free = set(Run.objects.filter(among, unheld()).values_list("pk", flat=True))
     holders = Run.objects.filter(among).values_list("pk", "lease_holder")
-    return [run_id for run_id, holder in holders if run_id in unheld_ones or holder_is_dead(holder)]
+    return [run_id for run_id, holder in holders if run_id in free or holder_is_dead(holder)]
 
 
 def seize(run_id: str, limits: Limits | None = None) -> int:
-    """Takes the run whoever holds it, in any state; the holder is fenced off. For repairs."""
+    """Takes the lease from any holder, in any state of the run; the holder is fenced off. For repairs."""
     while True:
         epoch = Run.objects.values_list("epoch", flat=True).get(pk=run_id)
         taken = _take_over(Q(pk=run_id, epoch=epoch), epoch, limits)
@@ -81,15 +81,15 @@ def _take_over(condition: Q, epoch: int, limits: Limits | None) -> int | None:
 
 
 def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
-    """Holds the run for another lease; `Fenced` if it is no longer ours, or was let go."""
+    """Extends the lease; `Fenced` if it is no longer ours, or was released."""
     ours = Run.objects.filter(pk=run_id, epoch=epoch, lease_expires__isnull=False)
     if not ours.update(lease_expires=_expiry(limits)):
         raise Fenced(run_id)
 
 
 @contextmanager
-def kept(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
-    """Renews the lease from a thread of its own while the block lasts: a shard may take longer than a lease."""
+def renewed(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
+    """Renews the lease in a thread while the block runs: reading a trajectory file may take longer than a lease."""
     done = threading.Event()
     keeper = threading.Thread(target=_keep, args=(run_id, epoch, limits, done), name=f"lease {run_id}", daemon=True)
     keeper.start()
@@ -105,7 +105,7 @@ def _keep(run_id: str, epoch: int, limits: Limits, done: threading.Event) -> Non
         try:
             renew(run_id, epoch, limits)
         except Fenced:
-            return  # whoever does the work finds that out at the next write
+            return  # the supervisor finds out at its next write
         except (OperationalError, InterfaceError) as error:
             log.warning("The lease of run %s cannot be renewed now: %s", run_id, error)
         finally:

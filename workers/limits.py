@@ -1,4 +1,4 @@
-"""How long supervision waits for what. Settings may change single numbers in `STARBOARD_LIMITS`."""
+"""Timeouts and periods of supervision. The setting `STARBOARD_LIMITS` overrides single ones."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ class Limits:
 
     lease: float = 30.0
     renew: float = 10.0
-    poll: float = 0.1  # from round to round
-    glance: float = 0.02  # at the size of events.jsonl
-    obey: float = 0.5  # of the row's requests
-    judge: float = 5.0
-    silent: float = 60.0  # without a beat: twelve beats of the engine
+    poll: float = 0.1  # between rounds
+    file_poll: float = 0.02  # between readings of the size of events.jsonl
+    requests: float = 0.5  # between readings of the requests in the row
+    assess: float = 5.0
+    silent: float = 60.0  # without a heartbeat: twelve periods of the engine
     stalled: float = 300.0  # without progress, or ten median steps if that is longer
     starting: float = 600.0  # from start to the first event; loading a large model takes minutes
-    stop_grace: float = 120.0  # from asking an engine to stop to SIGTERM
-    finish_grace: float = 1800.0  # the same for one that is heard to be in an update, or to save a large model
+    stop_grace: float = 120.0  # from a stop request to SIGTERM
+    finish_grace: float = 1800.0  # the same for an engine in an update, or saving a large model
     term_grace: float = 15.0  # from SIGTERM to SIGKILL
     exit_grace: float = 30.0  # from an engine's last event to its exit
     sweep: float = 60.0  # until a process that survives SIGKILL is reported
-    restart_pauses: Sequence[float] = (5.0, 20.0, 60.0)  # before each restart after a fault; the last for all further
+    restart_pauses: Sequence[float] = (
+        5.0,
+        20.0,
+        60.0,
+    )  # before each restart after a failure; the last for all later ones
 
 
 def current_limits() -> Limits:

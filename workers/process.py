@@ -1,6 +1,6 @@
-"""Processes by identity: who an engine is, whether it lives, how it is started, signalled and swept.
+"""Processes by identity: which process an engine is, whether it is alive, and how it is started, signalled and swept.
 
-A pid alone names nothing, since pids are used again: an identity also has the start time, the boot, the pid namespace
+A pid alone identifies nothing, since pids are reused: an identity also has the start time, the boot, the pid namespace
 and the cookie `STARBOARD_RUN` of the environment. Linux only (`/proc`, pidfd).
 """
 
@@ -26,7 +26,7 @@ PROC = Path("/proc")
 LOCKS_WITHIN = 60.0  # seconds from an engine's start to its lock on the run directory, imports of torch included
 COOKIE_VARIABLE = "STARBOARD_RUN"
 REPOSITORY = Path(__file__).resolve().parent.parent
-# What an engine has no use for, and what would open a way into it.
+# Variables that an engine does not need, or that would expose it.
 WITHHELD = (
     "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EMAIL_HOST_PASSWORD", "DJANGO_SETTINGS_MODULE",
     "VLLM_ALLOW_INSECURE_SERIALIZATION",
@@ -77,11 +77,11 @@ def host() -> str:
     return f"{socket.gethostname()}/{(PROC / 'self/ns/pid').readlink()}"
 
 
-def is_of_here(identity: Identity) -> bool:
-    """Of this pid namespace: its number is used again, so it must also have been there when the process started."""
+def is_local(identity: Identity) -> bool:
+    """Of this pid namespace: its number is reused, so it must also have existed when the process started."""
     first = read_stat(1)
-    here_since = first.start_time if first else 0
-    return (identity.host, identity.boot_id) == (host(), boot_id()) and identity.start_time >= here_since
+    namespace_start = first.start_time if first else 0
+    return (identity.host, identity.boot_id) == (host(), boot_id()) and identity.start_time >= namespace_start
 
 
 def identify(pid: int, cookie: str) -> Identity | None:
@@ -103,7 +103,7 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def liveness(identity: Identity, lock: Path | None = None) -> Liveness:
-    """`lock` is the file that the process holds locked while it lives: it tells of other containers of this machine."""
+    """`lock` is the file that the process holds locked while it lives: it shows processes in other containers of this machine."""
     if identity.host != host():
         if identity.boot_id == boot_id():
             gone = lock is not None and _age(identity) > LOCKS_WITHIN and _is_free(lock)
@@ -124,11 +124,11 @@ def _age(identity: Identity) -> float:
 
 
 def _is_free(lock: Path) -> bool:
-    """Whether nobody holds it. One kernel keeps all locks of a file, whichever container they are taken in."""
+    """Whether no process holds it. One kernel keeps all locks of a file, whichever container they are taken in."""
     try:
         with lock.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # held; or not there, so that nothing can be told
+    except OSError:  # held, or absent, which proves nothing
         return False
     return True
 
@@ -198,7 +198,7 @@ class Sweep:
 
 
 def sweep(cookie: str, *, seconds: float) -> Sweep:
-    """SIGKILLs everything that carries the cookie until nothing does, seen twice; that is the proof of a stop."""
+    """SIGKILLs everything that carries the cookie until nothing does, seen twice; which proves that the run has stopped."""
     killed: set[int] = set()
     deadline = time.monotonic() + seconds
     empty = 0
@@ -214,7 +214,7 @@ def sweep(cookie: str, *, seconds: float) -> Sweep:
     return Sweep(killed=sorted(killed), left=[])
 
 
-NICENESS = 5  # pages and workers answer at once while an engine takes all cores; alone it loses nothing
+NICENESS = 5  # pages and workers stay responsive while an engine uses all cores
 
 
 def engine_start() -> list[str]:
@@ -227,19 +227,19 @@ def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
 
 
 def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> subprocess.Popen[bytes]:
-    """Starts the engine in a session of its own, its output appended to `engine.log`: nothing ties it to us."""
-    words = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch)}
-    return start(engine_command(run_dir, resume=resume), run_dir / "engine.log", cookie=cookie, words=words)
+    """Starts the engine in a session of its own, its output appended to `engine.log`: it does not depend on this process."""
+    variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch)}
+    return start(engine_command(run_dir, resume=resume), run_dir / "engine.log", cookie=cookie, variables=variables)
 
 
-def start(command: list[str], log_path: Path, *, cookie: str, words: dict[str, str]) -> subprocess.Popen[bytes]:
-    """A process of the engine's kind; `words` go into its environment beside the cookie."""
+def start(command: list[str], log_path: Path, *, cookie: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Starts an engine process; `variables` are added to its environment, with the cookie."""
     environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
     environment |= {
         COOKIE_VARIABLE: cookie,
         "PYTHONUNBUFFERED": "1",
         "SPT_NOENV": "1",  # setproctitle must leave the environment, and so the cookie, readable
-        **words,
+        **variables,
     }
     with log_path.open("ab") as log:
         child = subprocess.Popen(

@@ -1,24 +1,23 @@
-"""The rows of a run anew from its `events.jsonl`, but for those that its files can no longer give.
+"""Rebuilds the rows of a run from its `events.jsonl`, except those that its files no longer have.
 
-Of trajectories that the run's retention removed the events tell how many there were, and no file tells more. The rows
-that the database still has of them stay as they are, if by the events it is they that were removed.
+Of trajectories that the run's retention removed, the events have only the number. Rows of them in the database are
+retained if they are the removed ones by the events.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 
+from engine.events import RunStarted, TrajectoriesRecorded, TrajectoriesRemoved, kind_of
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent
 from webapp.trajectories.models import Trajectory
 from workers.bridge import Bridge, forget
 from workers.lease import seize
 from workers.rows import BEFORE_ALL_STEPS
 
-TOLD = ("run_started", "trajectories_recorded", "trajectories_removed")
-Recording = dict[str, Any]  # payload of the event that told of a shard
+READ = [kind_of(event) for event in (RunStarted, TrajectoriesRecorded, TrajectoriesRemoved)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +29,11 @@ class Removed:
 
 
 def rebuild(run_id: str) -> Run:
-    """Its supervisor, if any, is fenced off and another adopts the run."""
+    """The supervisor, if any, is fenced off, and another one adopts the run."""
     epoch = seize(run_id)
     run = Run.objects.get(pk=run_id)
     with transaction.atomic():
-        spared, known = _shards_without_a_file(run), run.last_seq
+        spared, known = _missing_files(run), run.last_seq
         forget(run, BEFORE_ALL_STEPS, spared)
         for rows in (RunEvent, Checkpoint, Alert):
             rows.objects.filter(run=run).delete()
@@ -45,34 +44,35 @@ def rebuild(run_id: str) -> Run:
         Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
         run.refresh_from_db()
         Bridge(run, epoch, spared=spared).drain(moves=False)
-        sound = {shard for shard, told in _removed_shards(run).items() if told["seq"] <= known}
-        Trajectory.objects.filter(run=run, shard__in=spared - sound).delete()
+        sound = {path for path, recorded in _removed_files(run).items() if recorded.seq <= known}
+        Trajectory.objects.filter(run=run, file__in=spared - sound).delete()
     return Run.objects.get(pk=run_id)
 
 
 def removed_trajectories(run: Run) -> Removed:
-    recorded = sum(told["count"] for told in _removed_shards(run).values())
+    recorded = sum(event.count for event in _removed_files(run).values())
     kept = Trajectory.objects.filter(run=run, removed=True).count()
     return Removed(kept=kept, gone=max(0, recorded - kept))
 
 
-def _shards_without_a_file(run: Run) -> frozenset[str]:
-    """Shards of removed trajectories; one that was brought back is read again."""
-    removed = Trajectory.objects.filter(run=run, removed=True).order_by().values_list("shard", flat=True).distinct()
-    return frozenset(shard for shard in removed if not (run.directory / shard).exists())
+def _missing_files(run: Run) -> frozenset[str]:
+    """Files of removed trajectories, without those that were restored: they are read again."""
+    removed = Trajectory.objects.filter(run=run, removed=True).order_by().values_list("file", flat=True).distinct()
+    return frozenset(file for file in removed if not (run.directory / file).exists())
 
 
-def _removed_shards(run: Run) -> dict[str, Recording]:
-    """By the events: shards that still count and are no more, each with its newest recording."""
-    recorded: dict[str, Recording] = {}
+def _removed_files(run: Run) -> dict[str, TrajectoriesRecorded]:
+    """By the events: files that still count and have been removed, each with its newest recording."""
+    recorded: dict[str, TrajectoriesRecorded] = {}
     removed: set[str] = set()
-    for told in run.events.filter(kind__in=TOLD).order_by("seq").values_list("payload", flat=True):
-        if told["kind"] == "trajectories_recorded":
-            recorded[told["path"]] = told
-            removed.discard(told["path"])
-        elif told["kind"] == "trajectories_removed":
-            removed |= set(told["paths"])
-        elif told["attempt"] > 1:
-            step = told["resumed_from"] if told["resumed_from"] is not None else BEFORE_ALL_STEPS
-            recorded = {shard: one for shard, one in recorded.items() if one["step"] <= step}
-    return {shard: recorded[shard] for shard in removed & recorded.keys()}
+    for row in run.events.filter(kind__in=READ).order_by("seq"):
+        match row.parsed():
+            case TrajectoriesRecorded() as event:
+                recorded[event.path] = event
+                removed.discard(event.path)
+            case TrajectoriesRemoved(paths=paths):
+                removed |= set(paths)
+            case RunStarted(attempt=attempt, resumed_from=resumed_from) if attempt > 1:
+                step = resumed_from if resumed_from is not None else BEFORE_ALL_STEPS
+                recorded = {path: one for path, one in recorded.items() if one.step <= step}
+    return {path: recorded[path] for path in removed & recorded.keys()}

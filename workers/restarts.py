@@ -1,7 +1,6 @@
-"""Whether a run goes on by itself after a fault: as often as its budget allows, and not round and round.
+"""Whether a run restarts by itself after a failure: as often as its budget allows, and not in a loop.
 
-A fault is an end that a fresh start from the newest checkpoint can mend. Each is kept in the run's row, whatever
-follows it.
+A retryable failure is one that a restart from the newest checkpoint may survive. Each is recorded in the run's row.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Fault(TypedDict):
 def after_fault(
     run: Run, ending: Ending, *, progressed: bool, pauses: Sequence[float]
 ) -> tuple[Ending, dict[str, Any]]:
-    """How the run goes on, or ends for good, after a retryable `ending`; and the fields to be written with its state.
+    """Whether the run restarts or ends, after a retryable `ending`, and the fields to write with its state.
 
     `progressed`: the attempt completed a step or saved a checkpoint. `pauses` are seconds before each restart.
     """
@@ -52,7 +51,7 @@ def after_fault(
         "faults": _kept([*run.faults, fault]),
         "restarts": fault["restart"],
         "restart_at": timezone.now() + timedelta(seconds=pause),
-        "wait_reason": f"Starts again {pause:g} s after the fault: restart {fault['restart']} of {fault['budget']}",
+        "wait_reason": f"Restarts {pause:g} s after the failure: restart {fault['restart']} of {fault['budget']}",
     }
 
 
@@ -73,17 +72,17 @@ def _fault(run: Run, ending: Ending, *, progressed: bool) -> Fault:
 
 def _refusal(run: Run, fault: Fault) -> str:
     if not fault["budget"]:
-        return "By checkpoint.restarts it does not go on by itself."
+        return "checkpoint.restarts allows no automatic restart."
     if run.restarts >= fault["budget"]:
         times = "once" if run.restarts == 1 else f"{run.restarts} times"
-        return f"It had gone on by itself {times}, as often as checkpoint.restarts allows."
+        return f"It was restarted {times}, the limit set by checkpoint.restarts."
     if fault["fruitless"] >= FRUITLESS_IN_A_ROW:
-        return f"{FRUITLESS_IN_A_ROW} restarts in a row completed no step, so it is not started again by itself."
+        return f"{FRUITLESS_IN_A_ROW} restarts in a row completed no step, so there is no further automatic restart."
     return ""
 
 
 def _with_refusal(ending: Ending, refusal: str) -> Ending:
-    """After the reason and before the log, if that follows."""
+    """Inserted after the reason, before the log."""
     reason, line_end, log = ending.reason.partition("\n")
     return replace(ending, reason=f"{reason} {refusal}{line_end}{log}")
 

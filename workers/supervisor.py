@@ -1,5 +1,6 @@
-"""Supervises one run under its lease: starts or adopts its engine, passes requests on, reads its events, and says
-how it ended. It may leave at any moment (shutdown, kill -9, lost lease): the engine goes on and another takes over.
+"""Supervises one run under its lease: starts or adopts its engine, forwards requests, reads its events, and records
+how it ended. A supervisor may end at any time (shutdown, kill -9, lost lease): the engine continues, and another
+supervisor takes over.
 """
 
 from __future__ import annotations
@@ -10,44 +11,46 @@ import time
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
-from engine.events import TERMINAL_KINDS
+from engine.events import CheckpointSaved, ClusterReleased, EventBase, RunFailed, RunFinished, RunStarted, kind_of
 from webapp.alerts.actions import launch_fork
-from webapp.runs.models import Run
+from webapp.runs.models import Run, RunEvent
+from webapp.runs.recorded_events import newest_of
 from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
 from workers import lease
 from workers.bridge import Bridge
+from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.control import write_control, write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
-from workers.engine_handle import EngineHandle, Ladder, handle_of_child
+from workers.engine_handle import EngineHandle, Escalation, handle_of_child
 from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
-from workers.reaper import Doubt, Evidence, Judgement, Verdict, judge, progress_limit
 from workers.restarts import after_fault
 from workers.suspension import is_interrupted, lock_of
-from workers.tail import log_tail, mend
+from workers.tail import log_tail, truncate_partial_line
 
 log = logging.getLogger(__name__)
 
-OBEYED = [
-    "epoch", "state", "requested", "checkpoints_asked", "stops_asked", "stop_asked_at",
+REQUEST_FIELDS = [
+    "epoch", "state", "requested", "checkpoint_requests", "stop_requests", "stop_requested_at",
     "settings_revision", "settings_changes",
 ]  # fmt: skip
 OUTAGE_PAUSE = 1.0
-FINISHING = frozenset({"update", "checkpoint"})  # phases that an engine which is to stop brings to their end
+FINISHING = frozenset({"update", "checkpoint"})  # phases that a stopping engine completes
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
 class Every:
-    """True once per period."""
+    """A timer: `due` is True once per period."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -65,10 +68,10 @@ def supervise(run_id: str, epoch: int, shutdown: threading.Event) -> None:
     """Until the run has ended, the lease is lost, or the worker shuts down."""
     limits = current_limits()
     try:
-        with lease.kept(run_id, epoch, limits):
+        with lease.renewed(run_id, epoch, limits):
             Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, limits).supervise()
     except Fenced:
-        log.warning("Run %s was taken over; epoch %d writes nothing more", run_id, epoch)
+        log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
 
 
 class Supervisor:
@@ -79,12 +82,12 @@ class Supervisor:
         self.limits = limits
         self.bridge = Bridge(run, epoch)
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
-        self.ladder = Ladder(limits)
-        self.doubt = Doubt(limits.judge)
-        self.obey_due = Every(limits.obey)
-        self.listen_due = Every(min(1.0, limits.judge))
-        self.told: tuple[str, int, int] | None = None
-        self.last_word_at: float | None = None
+        self.escalation = Escalation(limits)
+        self.assessment_timer = AssessmentTimer(limits.assess)
+        self.requests_due = Every(limits.requests)
+        self.heartbeat_due = Every(min(1.0, limits.assess))
+        self.written_request: tuple[str, int, int] | None = None
+        self.last_event_at: float | None = None
 
     def supervise(self) -> None:
         self.bridge.drain()
@@ -96,44 +99,44 @@ class Supervisor:
                 if self._round(engine):
                     return
             except (OperationalError, InterfaceError, OSError) as error:
-                self._sit_out(error)
+                self._wait_out_outage(error)
             self._wait_for_events()
         lease.release(self.run.pk, self.epoch)
 
     def _wait_for_events(self) -> None:
-        """A poll at most. A glance at the file's size costs microseconds; a round of all the rest does not."""
+        """For one poll at most. Reading the file's size costs microseconds; a whole round does not."""
         until = time.monotonic() + self.limits.poll
-        while time.monotonic() < until and not self.shutdown.wait(min(self.limits.glance, self.limits.poll)):
-            if self.bridge.has_news():
+        while time.monotonic() < until and not self.shutdown.wait(min(self.limits.file_poll, self.limits.poll)):
+            if self.bridge.has_unread_events():
                 return
 
     def _round(self, engine: EngineHandle) -> bool:
-        """One look at everything; True when the run has ended."""
-        if self.obey_due.due():
-            self._obey(engine)
-        alive = engine.liveness()  # before reading, so that the last thing a dying engine wrote is read
+        """One check of everything; True when the run has ended."""
+        if self.requests_due.due():
+            self._apply_requests(engine)
+        alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
         if self.bridge.drain():
             self.pulse.note_progress()
-        if self.listen_due.due():
-            self._listen()
-        if alive is Liveness.GONE or self._given_up(alive):
+        if self.heartbeat_due.due():
+            self._read_heartbeat()
+        if alive is Liveness.GONE or self._is_abandoned(alive):
             self._conclude(engine, alive)
             return True
-        if self.doubt.is_due():
-            self._act_on(judge(self._evidence(alive), self.limits))
+        if self.assessment_timer.is_due():
+            self._act_on(assess(self._evidence(alive), self.limits))
         return False
 
     # --- the engine ---
 
     def _engine(self) -> EngineHandle | None:
-        """The engine to watch: the one in the row, the one with the row's cookie, or a new one. None if none can be."""
+        """The engine to supervise: the one in the row, the one with the row's cookie, or a new one. None if there can be none."""
         cookie = self.run.process["cookie"]
         identity = identity_from_row(self.run.process)
         if identity is None and (identity := find_leader(cookie)) is not None:
             self._write(process=identity.as_row())
         if identity is not None:
             return EngineHandle(identity=identity, lock=lock_of(self.run))
-        if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_word() is None:
+        if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_event() is None:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self._has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
@@ -143,7 +146,7 @@ class Supervisor:
     def _start(self, cookie: str) -> EngineHandle | None:
         try:
             self._prepare_directory()
-            self._obey(None)
+            self._apply_requests(None)
             child = start_engine(
                 self.run.directory,
                 cookie=cookie,
@@ -152,12 +155,14 @@ class Supervisor:
                 resume=self.run.attempt > 1 or self.run.last_seq > 0,
             )
         except ValidationError as error:
-            self._refuse("The configuration cannot be used:\n" + _problems(error), "Clone the run and mend the fields.")
+            self._fail_to_start(
+                "The configuration cannot be used:\n" + _problems(error), "Clone the run and fix these fields."
+            )
             return None
         except OSError as error:
-            self._refuse(
+            self._fail_to_start(
                 f"The run directory {self.run.directory} cannot be used: {error.strerror or error}.",
-                "Make it writable for the worker and see that the disk has room, then resume.",
+                "Make it writable for the worker, check that the disk has space, then resume.",
             )
             return None
         handle = handle_of_child(child, cookie, lock_of(self.run))
@@ -168,54 +173,54 @@ class Supervisor:
         config = self.run.parsed_config()
         self.run.directory.mkdir(parents=True, exist_ok=True)
         lock_of(self.run).touch()
-        mend(self.run.directory / "events.jsonl")
+        truncate_partial_line(self.run.directory / "events.jsonl")
         write_json(self.run.directory / "config.json", config.model_dump(mode="json"))
 
-    def _refuse(self, reason: str, remedy: str) -> None:
+    def _fail_to_start(self, reason: str, remedy: str) -> None:
         move(self.run, RunState.FAILED, reason=reason, remedy=remedy, epoch=self.epoch, attempt=self.run.attempt)
 
-    # --- what the user asks ---
+    # --- requests of users ---
 
-    def _obey(self, engine: EngineHandle | None) -> None:
-        """Reads the row's requests; tells the engine what is new, and presses on with a stop."""
-        self.run.refresh_from_db(fields=OBEYED)
+    def _apply_requests(self, engine: EngineHandle | None) -> None:
+        """Reads the row's requests; forwards new ones to the engine, and escalates a stop."""
+        self.run.refresh_from_db(fields=REQUEST_FIELDS)
         if self.run.epoch != self.epoch:
             raise Fenced(self.run.pk)
-        wanted = (self.run.requested, self.run.checkpoints_asked, self.run.settings_revision)
-        if wanted != self.told:
+        wanted = (self.run.requested, self.run.checkpoint_requests, self.run.settings_revision)
+        if wanted != self.written_request:
             settings = {"revision": wanted[2], "changes": self.run.settings_changes}
             try:
                 write_control(
                     self.run.directory, request=wanted[0], checkpoint=wanted[1], epoch=self.epoch, settings=settings
                 )
-                self.told = wanted
+                self.written_request = wanted
             except OSError as error:
                 if engine is None:
                     raise
-                log.warning("Run %s: control.json cannot be written, trying again: %s", self.run.pk, error)
+                log.warning("Run %s: control.json cannot be written, retrying: %s", self.run.pk, error)
         if engine is not None:
-            self.ladder.climb(engine, presses=self.run.stops_asked, overdue=self._overdue())
+            self.escalation.advance(engine, stop_requests=self.run.stop_requests, overdue=self._overdue())
 
     def _overdue(self) -> bool:
-        if self.last_word_at is None and self._last_word() is not None:
-            self.last_word_at = time.monotonic()
-        said_goodbye = self.last_word_at is not None and time.monotonic() - self.last_word_at > self.limits.exit_grace
-        return said_goodbye or self._stop_age() > self._stop_grace()
+        if self.last_event_at is None and self._last_event() is not None:
+            self.last_event_at = time.monotonic()
+        exit_overdue = self.last_event_at is not None and time.monotonic() - self.last_event_at > self.limits.exit_grace
+        return exit_overdue or self._stop_age() > self._stop_grace()
 
     def _stop_grace(self) -> float:
-        """Longer for an engine that is heard to finish: ended in the middle of a save it loses what it has done."""
+        """Longer for an engine whose heartbeats say that it is finishing: ended during a save, it loses its work."""
         finishing = self.pulse.phase() in FINISHING and self.pulse.beat_age() <= self.limits.silent
         return self.limits.finish_grace if finishing else self.limits.stop_grace
 
     def _stop_age(self) -> float:
-        asked = self.run.stop_asked_at
-        return (timezone.now() - asked).total_seconds() if asked and self.run.requested == Request.STOP else 0.0
+        since = self.run.stop_requested_at
+        return (timezone.now() - since).total_seconds() if since and self.run.requested == Request.STOP else 0.0
 
-    # --- how it does ---
+    # --- condition ---
 
-    def _listen(self) -> None:
-        if self.pulse.look():
-            self._write(last_heard=timezone.now())
+    def _read_heartbeat(self) -> None:
+        if self.pulse.poll():
+            self._write(last_heartbeat_at=timezone.now())
 
     def _evidence(self, alive: Liveness) -> Evidence:
         return Evidence(
@@ -226,22 +231,22 @@ class Supervisor:
             progress_limit=progress_limit(self.run, self.limits),
         )
 
-    def _act_on(self, judgement: Judgement) -> None:
-        target = self._state_for(judgement.verdict)
+    def _act_on(self, assessment: Assessment) -> None:
+        target = self._state_for(assessment.condition)
         if target is not None and target != self.run.state and self.run.state != RunState.STOPPING:
-            move(self.run, target, reason=judgement.reason, remedy=judgement.remedy, epoch=self.epoch)
+            move(self.run, target, reason=assessment.reason, remedy=assessment.remedy, epoch=self.epoch)
 
-    def _state_for(self, verdict: Verdict) -> RunState | None:
-        if verdict is Verdict.STALLED:
+    def _state_for(self, verdict: Condition) -> RunState | None:
+        if verdict is Condition.STALLED:
             return RunState.STALLED
-        if verdict is Verdict.LOST:
+        if verdict is Condition.LOST:
             return RunState.LOST
         if self.run.state not in (RunState.STALLED, RunState.LOST):
             return None
         return RunState.PAUSED if self.run.phase == "paused" else RunState.RUNNING
 
-    def _given_up(self, alive: Liveness) -> bool:
-        """A run of a machine that cannot be seen ends when its user stops it; nothing can be proven then."""
+    def _is_abandoned(self, alive: Liveness) -> bool:
+        """A run on a machine that cannot be reached ends when its user stops it, without proof."""
         silent = self.pulse.beat_age() > self.limits.silent
         return alive is Liveness.UNKNOWN and silent and self._stop_age() > self.limits.stop_grace
 
@@ -256,33 +261,34 @@ class Supervisor:
         self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
 
     def _ending(self, exit_status: int | None) -> Ending:
-        last_word = self._last_word()
         return ending_of(
-            last_word,
+            self._last_event(),
             exit_status,
             begun=self._has_begun(),
-            stop_asked=self.run.requested == Request.STOP,
+            stop_requested=self.run.requested == Request.STOP,
             interrupted=is_interrupted(self.run) or (exit_status == INTERRUPTED_EXIT and self._has_begun()),
             log=log_tail(self.run.directory / "engine.log"),
         )
 
-    def _last_word(self) -> dict[str, Any] | None:
-        """This attempt's `run_finished` or `run_failed`."""
-        return self._said(*TERMINAL_KINDS)
+    def _last_event(self) -> RunFinished | RunFailed | None:
+        """How this attempt says that it ended, if it has."""
+        row = self._events(RunFinished, RunFailed).order_by("-seq").first()
+        event = row.parsed() if row is not None else None
+        return event if isinstance(event, RunFinished | RunFailed) else None
 
     def _has_begun(self) -> bool:
-        """Did this attempt say that it started? One that did not would only be interrupted again, for ever."""
-        return self._said("run_started") is not None
+        """Did this attempt report that it started? One that did not would only be interrupted again, for ever."""
+        return self._events(RunStarted).exists()
 
     def _has_progressed(self) -> bool:
         """Did this attempt complete a step or save a checkpoint?"""
         stepped = self.run.steps.filter(attempt=self.run.attempt).exists()
-        return stepped or self._said("checkpoint_saved") is not None
+        return stepped or self._events(CheckpointSaved).exists()
 
-    def _said(self, *kinds: str) -> dict[str, Any] | None:
-        """The newest event of these kinds, if this attempt's engine wrote it."""
-        event = self.run.events.filter(kind__in=kinds).order_by("-seq").first()
-        return event.payload if event is not None and event.payload["attempt"] == self.run.attempt else None
+    def _events(self, *classes: type[EventBase]) -> QuerySet[RunEvent]:
+        """Events of this attempt."""
+        kinds = [kind_of(event) for event in classes]
+        return self.run.events.filter(kind__in=kinds, attempt=self.run.attempt)
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
         fields: dict[str, Any] = {}
@@ -292,19 +298,20 @@ class Supervisor:
             )
         if ending.state == RunState.QUEUED:
             if not queue_again(self.run, reason=ending.reason, epoch=self.epoch, also=fields):
-                self._end_as_asked(swept, exit_status=exit_status)
+                self._end_as_requested(swept, exit_status=exit_status)
             return
-        heard = self.run.last_progress
+        last = self.run.last_progress
+        released = newest_of(self.run, ClusterReleased, attempt=self.run.attempt)
         proof = proof_of(
             swept,
-            how=self.ladder.how,
+            how=self.escalation.how,
             exit_status=exit_status,
             time=time.time(),
             gpus=gpus_after(self.run, swept),
-            cluster=(self._said("machines_freed") or {}).get("account", ""),
+            cluster=released.account if released else "",
         )
         fields |= {
-            "finished_at": heard if heard and heard >= self.run.queued_at else timezone.now(),
+            "finished_at": last if last and last >= self.run.queued_at else timezone.now(),
             "stop_proof": proof,
         }
         if not move(
@@ -320,15 +327,15 @@ class Supervisor:
         log.info("Run %s ended: %s", self.run.pk, ending.state)
 
     def _forked(self, ending: Ending) -> str:
-        """Before the run has ended: a worker that leaves in between is followed by one that finds the fork."""
+        """Called before the run has ended: if this worker ends in between, the next one finds the fork."""
         if ending.fork_before is None:
             return ""
         if not Run.objects.filter(pk=self.run.pk, epoch=self.epoch).exists():
             raise Fenced(self.run.pk)
         return launch_fork(self.run, before=ending.fork_before)
 
-    def _end_as_asked(self, swept: Sweep, *, exit_status: int | None) -> None:
-        """The run was to be queued again, but a stop came in between; else it is no longer ours."""
+    def _end_as_requested(self, swept: Sweep, *, exit_status: int | None) -> None:
+        """The run was to be queued again, but a stop came first; if not that, it is no longer ours."""
         self.run.refresh_from_db()
         if self.run.epoch != self.epoch or self.run.state != RunState.STOPPING:
             raise Fenced(self.run.pk)
@@ -343,12 +350,12 @@ class Supervisor:
             setattr(self.run, name, value)
         publish_run(self.run.pk, self.run.last_seq)
 
-    def _sit_out(self, error: Exception) -> None:
-        """The database or the disk cannot be used: wait, look again at everything, and judge nobody for it."""
-        log.warning("Run %s: the database or the run directory cannot be used now: %s", self.run.pk, error)
+    def _wait_out_outage(self, error: Exception) -> None:
+        """The database or the disk is unavailable: wait, then read everything again, without assessing the engine meanwhile."""
+        log.warning("Run %s: the database or the run directory is unavailable: %s", self.run.pk, error)
         self.shutdown.wait(OUTAGE_PAUSE)
         connection.close()
-        self.doubt.begin()
+        self.assessment_timer.pause()
         try:
             self.run.refresh_from_db()
         except (OperationalError, InterfaceError):

@@ -1,6 +1,6 @@
-"""When the machine ends engines: an orderly shutdown of Starboard, or a restart of the machine or container under it.
+"""Engines that the machine ends: by an orderly shutdown of Starboard, or a restart of the machine or container.
 
-Nobody asked those runs to end, so whoever supervises them next queues them again, as their next attempt.
+No user ended those runs, so their next supervisor queues them again, as their next attempt.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
-from workers.process import Identity, Liveness, identity_from_row, is_of_here, liveness, send_signal, sweep
+from workers.process import Identity, Liveness, identity_from_row, is_local, liveness, send_signal, sweep
 
 SWEEP_SECONDS = 5.0
 MARK = "interrupted"
@@ -20,7 +20,7 @@ MARK = "interrupted"
 def suspend_runs(seconds: float) -> int:
     """Ends every engine of this machine, with a checkpoint where `seconds` suffice; returns how many there were.
 
-    For a launcher that shuts down, after its workers are gone: a worker that lives would start the runs again.
+    For a launcher that shuts down, after its workers have ended: a worker would start the runs again.
     """
     engines = [engine for run in Run.objects.filter(state__in=SUPERVISED) if (engine := _interrupt(run)) is not None]
     deadline = time.monotonic() + seconds
@@ -32,7 +32,7 @@ def suspend_runs(seconds: float) -> int:
 
 
 def _interrupt(run: Run) -> Identity | None:
-    """Marks the run, then sends SIGTERM; in this order, so that the end is never taken for a crash."""
+    """Marks the run, then sends SIGTERM; in this order, so that the end never looks like a crash."""
     engine = identity_from_row(run.process)
     if engine is None or liveness(engine) is not Liveness.ALIVE:
         return None
@@ -46,7 +46,7 @@ def is_interrupted(run: Run) -> bool:
     engine = identity_from_row(run.process)
     if engine is None:
         return False
-    gone_elsewhere = not is_of_here(engine) and liveness(engine, lock_of(run)) is Liveness.GONE
+    gone_elsewhere = not is_local(engine) and liveness(engine, lock_of(run)) is Liveness.GONE
     return bool(run.process.get(MARK)) or gone_elsewhere
 
 

@@ -1,4 +1,4 @@
-"""Reads `events.jsonl` by byte offset. A last line without its newline is not yet an event."""
+"""Reads `events.jsonl` by byte offset. A last line without a newline is not yet an event."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from engine.events import Event, parse_event
+from engine.events import Event, TrajectoriesRecorded, parse_event
 
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 4 << 20
 ABSENT = (FileNotFoundError, NotADirectoryError)
-# PostgreSQL keeps no NUL in text or JSON; what a model or an environment writes may hold one.
+# PostgreSQL refuses NUL in text and JSON; output of a model or an environment may contain it.
 NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """The events of whole lines between two offsets; `damaged` counts lines that are no events."""
+    """The events of complete lines between two offsets; `damaged` counts lines that are not events."""
 
     events: list[Event]
     start: int
@@ -29,10 +29,10 @@ class Chunk:
 
 
 def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
-    """The next whole lines after `offset`, about `limit` bytes of them and at least one line if one is whole.
+    """The next complete lines after `offset`: about `limit` bytes, and at least one line if one is complete.
 
-    A file that is shorter than `offset` was truncated: it is read again from its beginning, and the `seq` of events
-    that are known already makes them pass without effect.
+    A file that is shorter than `offset` was truncated: it is read again from the beginning, and events with a known
+    `seq` have no effect.
     """
     try:
         file = path.open("rb")
@@ -40,7 +40,7 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
         return Chunk(events=[], start=offset, end=offset, damaged=0)
     with file:
         if file.seek(0, 2) < offset:
-            log.warning("%s is shorter than what was read of it; reading it again", path)
+            log.warning("%s is shorter than what was read; reading it again", path)
             offset = 0
         file.seek(offset)
         data = file.read(limit)
@@ -51,7 +51,7 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
 
 
 def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
-    """Up to the next shard of trajectories: reading one takes a while, and curves need not wait for it."""
+    """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
     events: list[Event] = []
     damaged = 0
     end = offset
@@ -61,7 +61,7 @@ def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
         except ValidationError:
             damaged += 1
         else:
-            if event.kind == "trajectories_recorded" and events:
+            if isinstance(event, TrajectoriesRecorded) and events:
                 break
             events.append(event)
         end += len(line) + 1
@@ -70,10 +70,10 @@ def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
     return Chunk(events=events, start=offset, end=end, damaged=damaged)
 
 
-def mend(path: Path) -> int:
-    """Cuts a torn last line, that a killed engine left, before another attempt appends; the bytes cut.
+def truncate_partial_line(path: Path) -> int:
+    """Removes a partial last line, left by a killed engine, before another attempt appends; returns the bytes removed.
 
-    Only for the holder of the lease while no engine of the run lives.
+    Only for the holder of the lease, while no engine of the run is alive.
     """
     try:
         file = path.open("r+b")
@@ -87,7 +87,7 @@ def mend(path: Path) -> int:
 
 
 def log_tail(path: Path, lines: int = 12, limit: int = 16_384) -> str:
-    """The last lines of `engine.log`, for the reason of an end that the engine could not explain itself."""
+    """The last lines of `engine.log`, for the reason of an end that the engine did not report."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

@@ -1,6 +1,6 @@
-"""Whose turn it is: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, first come, first served.
+"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, first come, first served.
 
-A queued run is a row and occupies nothing. What it waits for is written in the row, for people.
+A queued run is a row and uses no resources. What it waits for is written in the row for users.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def slots() -> int:
 
 
 def take_turn(run_id: str) -> int | None:
-    """Moves a queued run whose turn it is to *starting* under our lease; its epoch, or None if it has to wait."""
+    """Moves the next queued run to *starting* under our lease; its epoch, or None if it has to wait."""
     with transaction.atomic():
         # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and taking one act
         list(Run.objects.select_for_update().filter(state__in=SUPERVISED).values_list("pk"))
@@ -41,13 +41,13 @@ def take_turn(run_id: str) -> int | None:
 
 
 def due() -> list[str]:
-    """The queued runs that a free slot waits for, oldest first."""
+    """The queued runs that have a free slot, oldest first."""
     free = slots() - Run.objects.filter(_holds_a_slot()).count()
     return list(_queue().values_list("pk", flat=True)[: max(0, free)])
 
 
 def _holds_a_slot() -> Q:
-    """A run keeps its slot for the moment that it waits between a fault and its next start."""
+    """A run keeps its slot while it waits between a failure and its restart."""
     return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_at__gt=timezone.now())
 
 
@@ -55,25 +55,25 @@ def _queue() -> QuerySet[Run]:
     return Run.objects.filter(state=RunState.QUEUED).exclude(_holds_a_slot()).order_by("queued_at", "pk")
 
 
-def call_next() -> None:
-    """Sends for a worker for each run whose turn it is, and tells the others what they wait for."""
+def dispatch_next() -> None:
+    """Sends each run with a free slot to a worker, and updates what the others wait for."""
     for run_id in due():
         enqueue(run_id)
-    tell_waiting()
+    report_queue_positions()
 
 
-def tell_waiting() -> None:
+def report_queue_positions() -> None:
     live = list(Run.objects.filter(_holds_a_slot()).order_by("queued_at").values_list("name", flat=True))
     free = slots() - len(live)
-    for place, run in enumerate(_queue().only("pk", "wait_reason", "last_seq")):
-        reason = wait_reason(ahead=place - max(0, free), live=live, slots=slots())
+    for position, run in enumerate(_queue().only("pk", "wait_reason", "last_seq")):
+        reason = wait_reason(ahead=position - max(0, free), live=live, slots=slots())
         if reason != run.wait_reason:
             Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(wait_reason=reason)
             publish_run(run.pk, run.last_seq)
 
 
 def wait_reason(*, ahead: int, live: list[str], slots: int) -> str:
-    """What a queued run waits for; `ahead` is how many queued runs go before it once a slot is free, below 0: none."""
+    """What a queued run waits for. `ahead` is the number of queued runs before it; below 0, a slot is free."""
     if ahead < 0:
         return NO_WORKER_YET
     usage = f"({len(live)} of {slots} engine slots in use)"

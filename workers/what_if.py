@@ -1,6 +1,6 @@
-"""Plays what-ifs: an engine process each, one at a time, held by a worker until it ends, its time is over, or a stop.
+"""Plays what-ifs, one at a time, each in an engine process that its worker holds until it ends, times out or is stopped.
 
-A what-if is short, so nobody adopts one: when its worker is gone, its process is swept and it has failed.
+A what-if is short, so no other worker adopts one: when its worker is gone, its process is ended and it has failed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from engine.what_if.events import Failed, Finished, Refused
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from webapp.updates import publish_what_if
@@ -30,45 +31,44 @@ from workers.tail import log_tail
 log = logging.getLogger(__name__)
 
 AT_ONCE = 1
-LOADING_SECONDS = 300.0  # beside the seconds of sampling that the engine holds by itself
+LOADING_SECONDS = 300.0  # in addition to the seconds of sampling, which the engine limits itself
 POLL_SECONDS = 0.2
-GLANCE_SECONDS = 0.05  # the engine gathers words for as long
+GLANCE_SECONDS = 0.05  # the engine gathers text for as long
 SWEEP_SECONDS = 30.0
-ENDINGS = {"finished": State.FINISHED, "refused": State.REFUSED, "failed": State.FAILED}
-ENVELOPE = ("seq", "kind", "time", "message", "remedy")  # of a message of the engine; the rest is what came of it
+SUMMARY = {"turns", "success", "episode_return", "stop"}  # fields of the last event that the row has
 Outcome = dict[str, Any]  # fields of the row
 
 
 def play(pk: int, shutdown: threading.Event) -> bool:
-    """Plays it to its end; False where it is not its turn."""
-    asked = _take(pk)
-    if asked is None:
+    """Plays it to its end; False if another one is running."""
+    what_if = _take(pk)
+    if what_if is None:
         return False
     try:
-        outcome = _play(asked, shutdown)
+        outcome = _play(what_if, shutdown)
     except Exception as error:
-        log.exception("What-if %d could not be played", pk)
-        outcome = _failed(f"It could not be played: {type(error).__name__}: {error}", "The worker's log says where.")
-    _end(asked, outcome)
+        log.exception("What-if %d failed", pk)
+        outcome = _failed(f"{type(error).__name__}: {error}", "The traceback is in the worker's log.")
+    _end(what_if, outcome)
     return True
 
 
-def call_next() -> None:
-    """Sends for a worker for the one whose turn it is."""
+def dispatch_next() -> None:
+    """Sends the oldest queued one to a worker, unless one is running."""
     if WhatIf.objects.filter(state=State.RUNNING).count() < AT_ONCE:
         waiting = WhatIf.objects.filter(state=State.QUEUED).order_by("pk").first()
         if waiting is not None:
             services.enqueue(waiting.pk)
 
 
-def mend() -> None:
-    """Ends those whose worker is gone."""
+def fail_abandoned() -> None:
+    """Ends those whose worker no longer exists."""
     late = timezone.now() - timedelta(seconds=LOADING_SECONDS + services.MOST_SECONDS + 2 * SWEEP_SECONDS)
-    for asked in WhatIf.objects.filter(state=State.RUNNING):
-        overdue = asked.started_at is not None and asked.started_at < late
-        if overdue or lease.holder_is_dead(asked.process.get("holder", "")):
-            sweep(asked.process["cookie"], seconds=SWEEP_SECONDS)
-            _end(asked, _failed("The worker that played it is gone.", "Ask again."))
+    for what_if in WhatIf.objects.filter(state=State.RUNNING):
+        overdue = what_if.started_at is not None and what_if.started_at < late
+        if overdue or lease.holder_is_dead(what_if.process.get("holder", "")):
+            sweep(what_if.process["cookie"], seconds=SWEEP_SECONDS)
+            _end(what_if, _failed("The worker that played it no longer exists.", "Submit it again."))
 
 
 def _take(pk: int) -> WhatIf | None:
@@ -85,71 +85,74 @@ def _take(pk: int) -> WhatIf | None:
     return WhatIf.objects.select_related("run").get(pk=pk)
 
 
-def _play(asked: WhatIf, shutdown: threading.Event) -> Outcome:
-    origin = origin_of(asked)
-    if origin is None or origin.why_never():
-        words = origin.why_never() if origin else "The trajectory that it forks is gone."
-        return _failed(words, "Ask it of one that is listed.")
-    child = _start(asked, origin)
+def _play(what_if: WhatIf, shutdown: threading.Event) -> Outcome:
+    origin = origin_of(what_if)
+    if origin is None or origin.obstacle():
+        reason = origin.obstacle() if origin else "The trajectory that it forks no longer exists."
+        return _failed(reason, "Fork a trajectory that is listed.")
+    child = _start(what_if, origin)
     until = time.monotonic() + LOADING_SECONDS + services.MOST_SECONDS
-    broken_off: Outcome | None = None
-    told = 0
-    while child.poll() is None and broken_off is None:
-        told = _tell_pages(asked, told, shutdown)
-        broken_off = _why_broken_off(asked, late=time.monotonic() > until, shutdown=shutdown.is_set())
-    left = sweep(asked.process["cookie"], seconds=SWEEP_SECONDS).left
+    interruption: Outcome | None = None
+    size = 0
+    while child.poll() is None and interruption is None:
+        size = _publish_output(what_if, size, shutdown)
+        interruption = _interruption(what_if, late=time.monotonic() > until, shutdown=shutdown.is_set())
+    left = sweep(what_if.process["cookie"], seconds=SWEEP_SECONDS).left
     if left:
-        log.warning("What-if %d: processes %s did not end", asked.pk, left)
-    return broken_off or _outcome(asked, child.wait())
+        log.warning("What-if %d: processes %s did not end", what_if.pk, left)
+    return interruption or _outcome(what_if, child.wait())
 
 
-def _start(asked: WhatIf, origin: Origin) -> subprocess.Popen[bytes]:
+def _start(what_if: WhatIf, origin: Origin) -> subprocess.Popen[bytes]:
     # a run that trains needs its GPU for itself
     device = "cpu" if Run.objects.filter(state__in=SUPERVISED).exists() else "auto"
-    chosen = {name: getattr(asked, name) for name in ("turn", "edit", "text", "checkpoint", "temperature", "seed")}
+    chosen = {name: getattr(what_if, name) for name in ("turn", "edit", "text", "checkpoint", "temperature", "seed")}
     request = services.request_of(origin, chosen, device=device)
-    folder = asked.folder.resolve()
+    folder = what_if.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "request.json", request.model_dump(mode="json"))
     command = [*engine_start(), "what-if", str(folder / "request.json"), "--out", str(folder)]
-    return start(command, folder / "engine.log", cookie=asked.process["cookie"], words={})
+    return start(command, folder / "engine.log", cookie=what_if.process["cookie"], variables={})
 
 
-def _tell_pages(asked: WhatIf, told: int, shutdown: threading.Event) -> int:
-    """For a moment: announces each time that the engine has told more than `told` bytes; the bytes that it has."""
+def _publish_output(what_if: WhatIf, size: int, shutdown: threading.Event) -> int:
+    """For one poll: publishes an update each time that the engine's file has grown beyond `size`; returns its size."""
     until = time.monotonic() + POLL_SECONDS
     while time.monotonic() < until and not shutdown.wait(GLANCE_SECONDS):
-        if (now := services.bytes_told(asked)) != told:
-            told = now
-            publish_what_if(asked.pk)
-    return told
+        if (now := services.bytes_written(what_if)) != size:
+            size = now
+            publish_what_if(what_if.pk)
+    return size
 
 
-def _why_broken_off(asked: WhatIf, *, late: bool, shutdown: bool) -> Outcome | None:
-    asked.refresh_from_db(fields=["stop_asked"])
-    if asked.stop_asked:
+def _interruption(what_if: WhatIf, *, late: bool, shutdown: bool) -> Outcome | None:
+    what_if.refresh_from_db(fields=["stop_requested"])
+    if what_if.stop_requested:
         return {"state": State.STOPPED, "message": "Stopped on request."}
     if late:
-        return _failed("It took too long and was ended.", "Take a smaller model, or ask again when less is going on.")
-    return _failed("The worker was shut down.", "Ask again.") if shutdown else None
+        return _failed("It timed out.", "Use a smaller model, or submit it again when the machine is less busy.")
+    return _failed("The worker was shut down.", "Submit it again.") if shutdown else None
 
 
-def _outcome(asked: WhatIf, exit_status: int) -> Outcome:
-    """What the engine's last message says, or what its log ends with."""
-    last: dict[str, Any] = {"seq": 0}
-    while told := services.events_after(asked, last["seq"]):
-        last = told[-1]
-    state = ENDINGS.get(last.get("kind", ""))
-    if state is None:
-        words = log_tail(asked.folder / "engine.log").strip().splitlines()[-1:]
-        return _failed(f"The engine ended with exit status {exit_status} and said nothing.", " ".join(words)[:500])
-    summary = {name: value for name, value in last.items() if name not in ENVELOPE}
-    message = _storable(last.get("message") or last.get("note") or "")
-    return {"state": state, "message": message, "remedy": _storable(last.get("remedy", "")), "summary": summary}
+def _outcome(what_if: WhatIf, exit_status: int) -> Outcome:
+    """From the engine's last event, or else from the end of its log."""
+    match services.last_event(what_if):
+        case Finished() as event:
+            summary = event.model_dump(include=SUMMARY)
+            return {"state": State.FINISHED, "message": _storable(event.note), "summary": summary}
+        case Refused(message=message, remedy=remedy):
+            return {"state": State.REFUSED, "message": _storable(message), "remedy": _storable(remedy)}
+        case Failed(message=message, remedy=remedy):
+            return _failed(_storable(message), _storable(remedy))
+        case _:
+            lines = log_tail(what_if.folder / "engine.log").strip().splitlines()[-1:]
+            return _failed(
+                f"The engine ended with exit status {exit_status} and reported no result.", " ".join(lines)[:500]
+            )
 
 
 def _storable(text: str) -> str:
-    """An environment's words may hold what no database keeps."""
+    """An environment's text may hold characters that databases refuse."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
@@ -157,6 +160,6 @@ def _failed(message: str, remedy: str) -> Outcome:
     return {"state": State.FAILED, "message": message, "remedy": remedy}
 
 
-def _end(asked: WhatIf, outcome: Outcome) -> None:
-    WhatIf.objects.filter(pk=asked.pk, state=State.RUNNING).update(ended_at=timezone.now(), **outcome)
-    publish_what_if(asked.pk)
+def _end(what_if: WhatIf, outcome: Outcome) -> None:
+    WhatIf.objects.filter(pk=what_if.pk, state=State.RUNNING).update(ended_at=timezone.now(), **outcome)
+    publish_what_if(what_if.pk)

@@ -33,7 +33,7 @@ def tables_of(folder: Path) -> dict[str, str]:
     file = folder / "scaling" / "measured.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     tokens = sum(line["step"]["tokens"] for line in lines)
-    return tables(read(file), sum(line["shard_bytes"] for line in lines) / tokens)
+    return tables(read(file), sum(line["file_bytes"] for line in lines) / tokens)
 
 
 def filled(text: str, found: dict[str, str]) -> str:

@@ -39,7 +39,7 @@ from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch, collate
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
-from engine.rollout.shards import read_records, write_shard
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.rollout.types import Response, Trajectory
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.token_values import tokens_per_forward
@@ -154,7 +154,7 @@ def one_step(
     clock.time("capture", lambda: captured(place, trajectories, backend))
     clock.time("indexing", lambda: list(read_records(place)))  # as the worker does that makes rows of them
     work = step_of(point, config, trajectories, batch, sampled)
-    return {"step": asdict(work), "shard_bytes": place.stat().st_size, **clock.found()}
+    return {"step": asdict(work), "file_bytes": place.stat().st_size, **clock.found()}
 
 
 class Clock:
@@ -203,7 +203,7 @@ def captured(path: Path, trajectories: list[Trajectory], backend: RayBackend) ->
 
     advantages = [0.5] * max(len(trajectory.ids) for trajectory in trajectories)
     records = [record_of(one, step=1, split="train", piece=piece, advantages=advantages) for one in trajectories]
-    write_shard(path, records)
+    write_trajectory_file(path, records)
 
 
 def made_up_pairs(seed: int) -> Pairs:

@@ -119,7 +119,7 @@ def remedies_table(found: Sequence[Cell], costs: Costs) -> str:
     return table([*head, "and both shared out to the samplers"], rows)
 
 
-def rates_table(found: Sequence[Cell], costs: Costs, shard_bytes: float) -> str:
+def rates_table(found: Sequence[Cell], costs: Costs, file_bytes: float) -> str:
     """What a run writes, and what the site's worker does with it, where each step is captured."""
     rows = []
     for cell in found:
@@ -132,12 +132,12 @@ def rates_table(found: Sequence[Cell], costs: Costs, shard_bytes: float) -> str:
                 f"{1 / cell.seconds:.2g}",
                 f"{cell.place.trajectories / cell.seconds:,.0f}",
                 f"{values / cell.seconds:,.0f} ({values / cell.seconds / INGESTED:.1%})",
-                f"{shard_bytes * step.tokens / cell.seconds / 1e6:,.1f}",
+                f"{file_bytes * step.tokens / cell.seconds / 1e6:,.1f}",
                 f"{indexing / cell.seconds:.0%}",
             ]
         )
     head = ["model", "event bytes/s", "metric rows/s", "trajectory rows/s", f"values/s (of {INGESTED:,})"]
-    return table([*head, "shards, MB/s", "one worker, reading shards"], rows)
+    return table([*head, "trajectory files, MB/s", "one worker, reading them"], rows)
 
 
 def sensitivity_table(usual: Sequence[Cell], costs: Costs) -> str:
@@ -174,7 +174,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def tables(points: Sequence[Measured], shard_bytes: float) -> dict[str, str]:
+def tables(points: Sequence[Measured], file_bytes: float) -> dict[str, str]:
     """By the name under which `docs/scaling.md` has them."""
     costs = fitted(points)
     growing, fixed = cells(costs, grows=True), cells(costs, grows=False)
@@ -186,6 +186,6 @@ def tables(points: Sequence[Measured], shard_bytes: float) -> dict[str, str]:
         "growing": predictions_table(growing),
         "fixed": predictions_table(fixed),
         "remedies": remedies_table(growing, costs),
-        "rates": rates_table(widest, costs, shard_bytes),
+        "rates": rates_table(widest, costs, file_bytes),
         "sensitivity": sensitivity_table(growing, costs),
     }

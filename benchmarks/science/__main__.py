@@ -1,8 +1,8 @@
-"""`python -m benchmarks.science NAME …`: trains experiments, keeps their results, draws curves, prints tables.
+"""`python -m benchmarks.science NAME …`: trains experiments, stores their results, plots curves, prints tables.
 
-Results go to `docs/findings/NAME.json` and `.svg`; run directories stay in `--runs` (default `var/science`), so that a
-sweep that was cut off goes on where it stopped. `--list` says what there is. An experiment is written as soon as all
-its runs are done. All of it takes about three hours of two cores.
+Results go to `docs/findings/NAME.json` and `.svg`; run directories stay in `--runs` (default `var/science`), so that an
+interrupted sweep resumes. An experiment is written as soon as all its runs are finished. All of them take about three
+hours on two cores. `--list` shows the experiments; `--redraw` trains nothing, and plots the stored results again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
@@ -27,37 +28,45 @@ FINDINGS = ROOT / "docs" / "findings"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*EXPERIMENTS, []], metavar="NAME", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="where run directories stay")
+    parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="folder of the run directories")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; each takes one core")
-    parser.add_argument("--list", action="store_true", help="say what each experiment asks")
+    parser.add_argument("--list", action="store_true", help="show the question of each experiment")
+    parser.add_argument("--redraw", action="store_true", help="plot stored results again, train nothing")
     options = parser.parse_args()
     wanted = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
     if options.list:
         say("\n".join(f"{experiment.name}: {experiment.question}" for experiment in wanted))
+    elif options.redraw:
+        for experiment in wanted:
+            show(experiment, json.loads((FINDINGS / f"{experiment.name}.json").read_text()))
     else:
         run(wanted, options.runs, jobs=options.jobs)
     return 0
 
 
-def run(wanted: list[Experiment], place: Path, *, jobs: int) -> None:
+def run(wanted: list[Experiment], root: Path, *, jobs: int) -> None:
     waiting = list(wanted)
     configs = [config for experiment in wanted for _, _, config in experiment.runs()]
-    for config in train_all(configs, place, jobs=jobs):
-        say(f"{config.preset}, seed {config.seed}: {directory_of(config, place)} done")
-        for experiment in [one for one in waiting if is_done(one, place)]:
+    for config in train_all(configs, root, jobs=jobs):
+        say(f"{config.preset}, seed {config.seed}: {directory_of(config, root)} done")
+        for experiment in [one for one in waiting if is_done(one, root)]:
             waiting.remove(experiment)
-            report(experiment, place)
+            report(experiment, root)
 
 
-def is_done(experiment: Experiment, place: Path) -> bool:
-    return all(is_finished(directory_of(config, place)) for _, _, config in experiment.runs())
+def is_done(experiment: Experiment, root: Path) -> bool:
+    return all(is_finished(directory_of(config, root)) for _, _, config in experiment.runs())
 
 
-def report(experiment: Experiment, place: Path) -> None:
-    results = [measure(experiment, arm, seed, directory_of(config, place)) for arm, seed, config in experiment.runs()]
+def report(experiment: Experiment, root: Path) -> None:
+    results = [measure(experiment, arm, seed, directory_of(config, root)) for arm, seed, config in experiment.runs()]
     FINDINGS.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(result) for result in results)
     (FINDINGS / f"{experiment.name}.json").write_text(f"[{lines}]\n")
+    show(experiment, results)
+
+
+def show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
     plot(experiment, results, FINDINGS / f"{experiment.name}.svg")
     say(f"\n{experiment.question}\n\n{table(results)}\n\n{means_table(results)}\n")
 

@@ -1,4 +1,4 @@
-"""The experiments, by name. Small enough for two cores; what each can show, and not, is said in docs/findings.md."""
+"""The experiments, by name. Small enough for two cores; docs/findings.md discusses what each can show."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _ALL = (
         arms=(
             Arm(label="no filter", changes=("filter.strategy='none'",)),
             *sweep("filter.value", {"0.9": "0.9", "0.6": "0.6", "0.3": "0.3"}),
-            Arm(label="0.9 of a softmax", changes=("filter.value=0.9", "filter.mode='softmax'")),
+            Arm(label="0.9, softmax", changes=("filter.value=0.9", "filter.mode='softmax'")),
         ),
         curves=("rollout/success", "filter/kept_ratio", "optim/grad_norm"),
     ),
     Experiment(
         name="largest_or_smallest",
-        question="Does it matter that the filter keeps the groups with the largest spread, and not the smallest?",
+        question="Does it matter that the filter keeps the groups with the largest reward std?",
         changes=("filter.strategy='top_k'", "filter.value=0.5", "filter.include_zero=true", *SHORT),
-        arms=sweep("filter.largest", {"largest spread": "true", "smallest spread": "false"}),
+        arms=sweep("filter.largest", {"largest reward std": "true", "smallest reward std": "false"}),
         curves=("rollout/success", "optim/grad_norm", "policy/entropy"),
     ),
     Experiment(
@@ -38,7 +38,7 @@ _ALL = (
     ),
     Experiment(
         name="responses_per_prompt",
-        question="At 128 trajectories a step, are many problems or many trajectories of each better?",
+        question="Many problems, or many trajectories of each?",
         changes=SHORT,
         arms=tuple(
             Arm(label=f"{groups} x {size}", changes=(f"rollout.groups={groups}", f"rollout.group_size={size}"))
@@ -48,7 +48,7 @@ _ALL = (
     ),
     Experiment(
         name="online",
-        question="With the same number of updates: what does it cost to sample afresh for fewer of them?",
+        question="What does it cost to reuse a batch of rollouts?",
         changes=SHORT,
         arms=tuple(
             Arm(label=f"online-{epochs}, {60 // epochs} rollouts", changes=(f"optimizer.epochs={epochs}", *changes))
@@ -58,11 +58,11 @@ _ALL = (
     ),
     Experiment(
         name="think",
-        question="Do thoughts help on the bandit, and on the bandit whose names mislead?",
+        question="Do thoughts help on the bandit, and on the bandit with misleading names?",
         changes=(*BANDIT, *SHORT),
         arms=tuple(
             Arm(
-                label=f"{'reversed' if turned else 'bandit'}, {'thoughts' if think else 'none'}",
+                label=f"{'reversed' if turned else 'bandit'}, {'thoughts' if think else 'no thoughts'}",
                 changes=(f"rollout.think={str(think).lower()}", *([REVERSED] if turned else [])),
             )
             for turned in (False, True)
@@ -72,18 +72,18 @@ _ALL = (
     ),
     Experiment(
         name="rare_wins",
-        question="On the reversed bandit, is it the division by the group's spread that favours the sure arm?",
+        question="Why does GRPO learn the arm that pays less?",
         changes=(*BANDIT, REVERSED, *SHORT),
         arms=(
             Arm(label="GRPO"),
-            Arm(label="GRPO, not divided", changes=("algorithm.scale_by_std=false",)),
+            Arm(label="GRPO, no std scaling", changes=("algorithm.scale_by_std=false",)),
             Arm(label="RLOO", changes=("algorithm.estimator='rloo'",)),
         ),
         curves=("rollout/success", "policy/entropy", "reward/within_group_std"),
     ),
     Experiment(
         name="slip_rate",
-        question="How far does chance in the environment drown the signal, and does the filter help?",
+        question="How much does a stochastic environment hide the learning signal?",
         changes=SHORT,
         arms=tuple(
             Arm(
@@ -100,24 +100,24 @@ _ALL = (
     ),
     Experiment(
         name="gradient_by_reward_std",
-        question="Do groups with more spread of returns pull harder at the task, and no harder at entropy?",
+        question="Do groups with a larger reward std have a larger task gradient, and no larger entropy gradient?",
         changes=SHORT,
         arms=(Arm(label="starter"),),
         curves=("gradient/all/task", "gradient/all/entropy", "rollout/success"),
         means=tuple(
-            f"gradient/bucket_{place}/{what}" for what in ("reward_std", "task", "entropy") for place in range(1, 7)
+            f"gradient/bucket_{number}/{what}" for what in ("reward_std", "task", "entropy") for number in range(1, 7)
         ),
     ),
     Experiment(
         name="stability_lake",
-        question="At ten times the starter's learning rate, which algorithm holds on FrozenLake?",
+        question="Which algorithm remains stable at ten times the starter learning rate?",
         changes=("steps=40", "optimizer.learning_rate=2e-3", *LEAN),
         arms=tuple(Arm(label=label, preset=preset) for label, preset in ALGORITHMS.items()),
         curves=("rollout/success", "policy/entropy", "collapse/mi_ratio", "optim/grad_norm"),
     ),
     Experiment(
         name="stability_bandit",
-        question="At five and at ten times the starter's learning rate, which algorithm holds on the bandit?",
+        question="And on the bandit, at five and ten times the learning rate?",
         changes=(*BANDIT, "steps=60", *LEAN),
         arms=tuple(
             Arm(label=f"{label}, {rate}", preset=preset, changes=(f"optimizer.learning_rate={rate}",))
@@ -128,7 +128,7 @@ _ALL = (
     ),
     Experiment(
         name="along_a_collapse",
-        question="Along a collapse, which falls first: mutual information, entropy or success?",
+        question="Which metric falls first in a collapse?",
         arms=(Arm(label="collapse", preset="collapse"),),
         seeds=(1, 2, 3, 4, 5),
         curves=("rollout/success", "collapse/mi_ratio", "policy/entropy", "rollout/parse_ok_rate"),

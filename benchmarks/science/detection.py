@@ -1,10 +1,10 @@
 """`python -m benchmarks.science.detection`: how well alert rules predict the collapses of the catalogue's runs.
 
-Runs fall into families by what is done to them. Each family is reported on with the limits that ship, and with limits
-chosen on all other families: a rule has seen nothing like it then. Beside collapses and runs that keep their success
-there are damaged ones, which lost most of it or never had any: an alert there is neither a hit nor false, and counted
-separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json` and prints
-tables.
+Runs are grouped in families by what was changed. Each family is evaluated with the default limits, and with limits
+chosen on all other families, which contain no run of its kind. Besides collapsed runs and runs that keep their success
+there are degraded ones, which lost most of it or never had any: an alert there is neither a hit nor a false alarm, and
+counted separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json` and
+prints tables.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from engine.diagnostics.recordings import GONE, Recording, read_recording
 from engine.diagnostics.scorecard import Score, choose, score
 from engine.statistics.proportions import wilson
 
-REVERSED, CLIMBING, FAST_LAKE, FAST_BANDIT, CALM = (
+REVERSED, RAMP, FAST_LAKE, FAST_BANDIT, CALM = (
     "reversed bandit",
-    "climbing rate",
-    "lake, 10 x rate",
+    "learning-rate ramp",
+    "FrozenLake, 10 x rate",
     "bandit, 5 or 10 x rate",
-    "starter's rate",
+    "starter rate",
 )
-FAMILIES = {"along_a_collapse": CLIMBING, "stability_lake": FAST_LAKE, "stability_bandit": FAST_BANDIT}
+FAMILIES = {"along_a_collapse": RAMP, "stability_lake": FAST_LAKE, "stability_bandit": FAST_BANDIT}
 LAST = 5  # steps over which success is averaged
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     clear: list[Recording]  # collapsed, or kept its success
-    damaged: list[Recording]
+    degraded: list[Recording]
 
     @property
     def collapsed(self) -> int:
@@ -49,56 +49,54 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Outcome:
     """One rule on one family."""
 
     clear: Score
-    warned: int  # damaged runs with an alert
+    warned: int  # degraded runs with an alert
 
 
-Verdicts = dict[str, list[Verdict]]  # by family, in the order of the rules
+Outcomes = dict[str, list[Outcome]]  # by family, in the order of the rules
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="where run directories are")
+    parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="folder of the run directories")
     options = parser.parse_args()
     families = by_family(options.runs)
     rules = DetectorsConfig()
-    ships = {name: judge(rules, family) for name, family in families.items()}
-    chosen = {name: judge(choose(rules, elsewhere(families, name)), family) for name, family in families.items()}
+    ships = {name: evaluate(rules, family) for name, family in families.items()}
+    chosen = {name: evaluate(choose(rules, elsewhere(families, name)), family) for name, family in families.items()}
     FINDINGS.joinpath("detection.json").write_text(as_json(families, ships, chosen))
-    damaged = sum(len(family.damaged) for family in families.values())
-    say(f"{runs_table(families)}\n\nLimits that ship:\n\n{rules_table(ships, damaged)}")
-    say(f"\nLimits chosen on all other families:\n\n{rules_table(chosen, damaged)}")
+    degraded = sum(len(family.degraded) for family in families.values())
+    say(f"{runs_table(families)}\n\nDefault limits:\n\n{rules_table(ships, degraded)}")
+    say(f"\nLimits chosen on all other families:\n\n{rules_table(chosen, degraded)}")
     return 0
 
 
-def judge(rules: DetectorsConfig, family: Family) -> list[Verdict]:
-    warned = score(rules, family.damaged)
-    return [
-        Verdict(clear, damaged.false_alarms) for clear, damaged in zip(score(rules, family.clear), warned, strict=True)
-    ]
+def evaluate(rules: DetectorsConfig, family: Family) -> list[Outcome]:
+    scores = zip(score(rules, family.clear), score(rules, family.degraded), strict=True)
+    return [Outcome(clear, degraded.false_alarms) for clear, degraded in scores]
 
 
-def is_damaged(recording: Recording) -> bool:
+def is_degraded(recording: Recording) -> bool:
     """Not collapsed, but its last five steps have less than half the success of its best five, or none ever was."""
     successes = [metrics["rollout/success"] for _, metrics in recording.steps]
     means = [fmean(successes[end - LAST : end]) for end in range(LAST, len(successes) + 1)]
     return recording.collapsed_at is None and (max(successes) < GONE or means[-1] < max(means) / 2)
 
 
-def by_family(place: Path) -> dict[str, Family]:
+def by_family(root: Path) -> dict[str, Family]:
     """Every finished run once, whichever experiments share it."""
     found: dict[str, Family] = {}
     seen: set[Path] = set()
     for experiment, arm, config in _all_runs():
-        directory = directory_of(config, place)
+        directory = directory_of(config, root)
         if directory not in seen and is_finished(directory):
             seen.add(directory)
             family = found.setdefault(family_of(experiment, arm), Family([], []))
             recording = read_recording(directory)
-            (family.damaged if is_damaged(recording) else family.clear).append(recording)
+            (family.degraded if is_degraded(recording) else family.clear).append(recording)
     return found
 
 
@@ -119,20 +117,20 @@ def elsewhere(families: dict[str, Family], name: str) -> list[Recording]:
 
 
 def runs_table(families: dict[str, Family]) -> str:
-    lines = ["| family | runs | collapsed | damaged |", "|---|---|---|---|"]
+    lines = ["| family | runs | collapsed | degraded |", "|---|---|---|---|"]
     for name, family in families.items():
-        count = len(family.clear) + len(family.damaged)
-        lines.append(f"| {name} | {count} | {family.collapsed} | {len(family.damaged)} |")
+        count = len(family.clear) + len(family.degraded)
+        lines.append(f"| {name} | {count} | {family.collapsed} | {len(family.degraded)} |")
     return "\n".join(lines)
 
 
-def rules_table(verdicts: Verdicts, damaged: int) -> str:
-    """A row a rule: hits of each family that has collapses, then over all families."""
-    with_collapses = [name for name, of_rules in verdicts.items() if of_rules[0].clear.collapsed]
-    columns = ("rule", *with_collapses, "all hits", "median lead", "late", "false alarms", "damaged, warned")
+def rules_table(outcomes: Outcomes, degraded: int) -> str:
+    """One row per rule: hits in each family with collapses, then over all families."""
+    with_collapses = [name for name, of_rules in outcomes.items() if of_rules[0].clear.collapsed]
+    columns = ("rule", *with_collapses, "all hits", "median lead", "late", "false alarms", "degraded, alerted")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for place in by_hits(verdicts):
-        rows = {name: of_rules[place] for name, of_rules in verdicts.items()}
+    for index in by_hits(outcomes):
+        rows = {name: of_rules[index] for name, of_rules in outcomes.items()}
         scores = [one.clear for one in rows.values()]
         leads = [lead for one in scores for lead in one.leads]
         cells = [f"{rows[name].clear.hits}/{rows[name].clear.collapsed}" for name in with_collapses]
@@ -141,41 +139,41 @@ def rules_table(verdicts: Verdicts, damaged: int) -> str:
             f"{statistics.median(leads):g}" if leads else "–",
             str(sum(one.late for one in scores)),
             share(sum(one.false_alarms for one in scores), sum(one.healthy for one in scores)),
-            f"{sum(one.warned for one in rows.values())}/{damaged}",
+            f"{sum(one.warned for one in rows.values())}/{degraded}",
         ]
         lines.append(f"| {scores[0].rule} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def by_hits(verdicts: Verdicts) -> list[int]:
-    """Places of the rules, those with most hits first."""
-    count = len(next(iter(verdicts.values())))
-    return sorted(range(count), key=lambda place: -sum(of[place].clear.hits for of in verdicts.values()))
+def by_hits(outcomes: Outcomes) -> list[int]:
+    """Indices of the rules, those with most hits first."""
+    count = len(next(iter(outcomes.values())))
+    return sorted(range(count), key=lambda index: -sum(of[index].clear.hits for of in outcomes.values()))
 
 
 def share(part: int, whole: int) -> str:
-    """With its 95% Wilson interval."""
+    """The fraction with its 95% Wilson interval."""
     low, high = wilson(part, whole)
     return f"{part}/{whole} [{low:.2f}, {high:.2f}]"
 
 
-def as_json(families: dict[str, Family], ships: Verdicts, chosen: Verdicts) -> str:
-    """The runs of each family by the names of their directories, and every rule's verdict on it, a line each."""
+def as_json(families: dict[str, Family], ships: Outcomes, chosen: Outcomes) -> str:
+    """One line for each family, with the directory names of its runs, and one for each rule and family."""
     lines = [
         json.dumps(
             {
                 "family": name,
                 "collapsed_at": {one.name: one.collapsed_at for one in family.clear if one.collapsed_at is not None},
                 "kept": [one.name for one in family.clear if one.collapsed_at is None],
-                "damaged": [one.name for one in family.damaged],
+                "degraded": [one.name for one in family.degraded],
             }
         )
         for name, family in families.items()
     ]
     lines += [
         json.dumps({"limits": limits, "family": name, **asdict(verdict)})
-        for limits, verdicts in (("ships", ships), ("chosen", chosen))
-        for name, of_rules in verdicts.items()
+        for limits, outcomes in (("ships", ships), ("chosen", chosen))
+        for name, of_rules in outcomes.items()
         for verdict in of_rules
     ]
     between = ",\n"

@@ -1,4 +1,4 @@
-"""What an experiment is: a question, arms that differ in one thing, and the seeds that each arm is trained with."""
+"""An experiment: a question, arms that differ in one setting, and the seeds that each arm is trained with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEEDS = (1, 2, 3)
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A preset and what is changed of it, as `section.key=value`."""
+    """A preset with changes, each `section.key=value`."""
 
     label: str
     preset: str = "starter"
@@ -23,8 +23,8 @@ class Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """`changes` hold for every arm. `curves` are the metrics whose curves are drawn, one panel each; `means` are those
-    whose mean over a run's steps is told, in a table of their own."""
+    """`changes` apply to every arm. `curves` are the metrics to plot, one panel each; `means` are those whose mean over
+    the steps of a run is reported in a second table."""
 
     name: str
     question: str
@@ -35,16 +35,16 @@ class Experiment:
     means: tuple[str, ...] = ()
 
     def config(self, arm: Arm, seed: int) -> RunConfig:
-        """The run of one arm with one seed; a `ConfigError` if the catalogue asks for what the engine refuses."""
+        """The run of one arm with one seed; a `ConfigError` if the engine refuses the configuration."""
         return read_config(CONFIGS / f"{arm.preset}.toml", ["threads=1", *self.changes, *arm.changes, f"seed={seed}"])
 
     def runs(self) -> Iterator[tuple[Arm, int, RunConfig]]:
-        """All of it, seeds outermost, so that a sweep that was cut off has whole seeds."""
+        """All runs, seeds outermost, so that an interrupted sweep has complete seeds."""
         for seed in self.seeds:
             for arm in self.arms:
                 yield arm, seed, self.config(arm, seed)
 
 
 def sweep(field_name: str, values: dict[str, str], *, preset: str = "starter") -> tuple[Arm, ...]:
-    """One arm for each label, which sets `field_name` to its value."""
+    """One arm per label, which sets `field_name` to its value."""
     return tuple(Arm(label=label, preset=preset, changes=(f"{field_name}={value}",)) for label, value in values.items())

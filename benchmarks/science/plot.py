@@ -1,4 +1,4 @@
-"""Curves of an experiment, one panel a metric: each arm's mean over seeds, and the seeds themselves faint behind it."""
+"""Curves of an experiment, one panel per metric: the mean over seeds of each arm, with the single seeds behind it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Trains what experiments ask for, several runs at a time. What is finished is kept, what was cut off goes on.
+"""Trains the runs of experiments, several at a time. Finished runs are kept, interrupted ones are resumed.
 
-Experiments that ask for the same run share it: its directory is named by its configuration.
+Experiments with the same run share it: the directory is named by a hash of the configuration.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from engine.diagnostics.recordings import read_events
 from engine.events import RunFinished
 
 
-def directory_of(config: RunConfig, place: Path) -> Path:
-    """Named by what differs from the defaults, so that a field that is added to the engine makes no run another one;
-    and not by words about it."""
-    told = config.model_dump_json(exclude_defaults=True, exclude={"preset", "description"})
-    digest = hashlib.sha256(told.encode()).hexdigest()
-    return place / digest[:16]
+def directory_of(config: RunConfig, root: Path) -> Path:
+    """Named by the differences from the defaults, so that a new field of the engine changes no directory; preset and
+    description do not count."""
+    settings = config.model_dump_json(exclude_defaults=True, exclude={"preset", "description"})
+    digest = hashlib.sha256(settings.encode()).hexdigest()
+    return root / digest[:16]
 
 
-def train_all(configs: Iterable[RunConfig], place: Path, *, jobs: int) -> Iterator[RunConfig]:
-    """Each configuration as its run is done; those that are done already come first."""
+def train_all(configs: Iterable[RunConfig], root: Path, *, jobs: int) -> Iterator[RunConfig]:
+    """Yields each configuration when its run is finished; those that already are come first."""
     waiting = []
-    for config in {directory_of(config, place): config for config in configs}.values():
-        if is_finished(directory_of(config, place)):
+    for config in {directory_of(config, root): config for config in configs}.values():
+        if is_finished(directory_of(config, root)):
             yield config
         else:
             waiting.append(config)
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(train, config, directory_of(config, place)): config for config in waiting}
+        futures = {pool.submit(train, config, directory_of(config, root)): config for config in waiting}
         for future in as_completed(futures):
             future.result()
             yield futures[future]
@@ -42,11 +42,11 @@ def train_all(configs: Iterable[RunConfig], place: Path, *, jobs: int) -> Iterat
 
 def train(config: RunConfig, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    begun = (directory / "events.jsonl").exists()
-    asked = directory / "asked.json"
-    asked.write_text(config.model_dump_json(indent=1))
-    command = [sys.executable, "-m", "engine", "train", str(asked), "--run-dir", str(directory), "--quiet"]
-    subprocess.run([*command, "--resume"] if begun else command, check=True)
+    started = (directory / "events.jsonl").exists()
+    requested = directory / "requested.json"
+    requested.write_text(config.model_dump_json(indent=1))
+    command = [sys.executable, "-m", "engine", "train", str(requested), "--run-dir", str(directory), "--quiet"]
+    subprocess.run([*command, "--resume"] if started else command, check=True)
 
 
 def is_finished(directory: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.statistics.means import t_interval
 
-COLUMNS = ("arm", "seeds", "initial held-out success", "final held-out success", "95% over seeds", "collapsed")
+COLUMNS = ("arm", "seeds", "initial held-out success", "final held-out success", "95% CI over seeds", "collapsed")
 HEADER = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from engine.cluster.reporting import ReleaseReport
 from engine.cluster.resources import Resources
 from engine.cluster.sampler_actor import SamplerActor
 from engine.config import RunConfig
+from engine.cpu_threads import threads_for
 
 GPU_THREADS = 4
 MEANS = frozenset({"perf/gpu_share"})  # of the other GPU metrics the maximum: one full device ends the run
@@ -118,7 +118,7 @@ class ActorPool:
     def _threads(self) -> int:
         if self.resources.gpus:
             return GPU_THREADS
-        cores = self.config.threads or os.cpu_count() or 1
+        cores = threads_for(self.config.threads)
         return max(1, cores // (len(self.resources.samplers) + len(self.resources.learners)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from engine.cluster.connection import ClusterFault, ClusterUnavailable, first_line, import_ray
 from engine.cluster.reporting import REMOVED, ReleaseReport, RunReporter
 from engine.cluster.resources import Resources
-from engine.events import parse_event
+from engine.events import RunStarted, parse_event
 
 POLL_SECONDS = 1.0
 LOST_SECONDS = 30.0
@@ -93,5 +93,5 @@ def used_gpus_before(events: Path) -> bool:
         return False
     with events.open("rb") as lines:
         started = [line for line in lines if b'"run_started"' in line and line.endswith(b"\n")]
-    starts = [event for event in map(parse_event, started) if event.kind == "run_started"]
+    starts = [event for event in map(parse_event, started) if isinstance(event, RunStarted)]
     return bool(starts) and starts[-1].device == "cuda"

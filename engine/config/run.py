@@ -41,7 +41,9 @@ class RunConfig(Section):
         description="Where the run executes. local: one process on this machine, on its CPU or one GPU. ray: separate "
         "samplers and learners on a Ray cluster, or on one started on this machine; see the section cluster.",
     )
-    threads: int = Field(0, ge=0, le=512, description="CPU threads of the engine; 0 uses all cores.")
+    threads: int = Field(
+        0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores, or as many as OMP_NUM_THREADS says."
+    )
     environments: list[EnvironmentConfig] = Field(
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
         min_length=1,

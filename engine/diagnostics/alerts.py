@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from engine.diagnostics.rule_config import Action
-from engine.events import Severity
+from engine.events import AlertRaised, Severity
 
 Metrics = dict[str, float]
 Ending = Literal["collapsed", "converged"]
@@ -28,17 +28,29 @@ class AlertDraft:
     action: Action = "notify"
     ending: Ending = "collapsed"
 
-    def fields(self) -> dict[str, Any]:
-        """The event's own fields. JSON has numbers only, so words say where one was none."""
-        told = {name: value for name, value in asdict(self).items() if name != "ending"}
-        strange = {name: told[name] for name in ("value", "baseline") if not math.isfinite(told[name] or 0.0)}
-        if strange:
-            words = " and ".join(f"the {name} was {_in_words(number)}" for name, number in strange.items())
-            told["message"] = f"{self.message} ({words[0].upper()}{words[1:]}.)"
-        return told | {name: _finite(number) for name, number in strange.items()}
+    def event(self, step: int) -> AlertRaised:
+        """The alert at `step`. JSON has finite numbers only, so the message says where a number was not finite."""
+        numbers = {"value": self.value, "baseline": self.baseline or 0.0}
+        described = [
+            f"the {name} was {_in_words(number)}" for name, number in numbers.items() if not math.isfinite(number)
+        ]
+        note = " and ".join(described)
+        return AlertRaised(
+            step=step,
+            rule=self.rule,
+            severity=self.severity,
+            message=f"{self.message} ({note[0].upper()}{note[1:]}.)" if note else self.message,
+            metric=self.metric,
+            value=_finite(self.value),
+            baseline=None if self.baseline is None else _finite(self.baseline),
+            since=self.since,
+            action=self.action,
+        )
 
 
 def _finite(number: float) -> float:
+    if math.isfinite(number):
+        return number
     return 0.0 if math.isnan(number) else math.copysign(sys.float_info.max, number)
 
 

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Protocol
 
 AREA = "eval/"
 
 
-def held_out_metrics(results: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """`results` are the fields of the `evaluation_completed` events of one evaluation, one an environment."""
+class HeldOutResult(Protocol):
+    """One environment's part of an evaluation: an `EvaluationCompleted` event, or the row it became."""
+
+    @property
+    def environment(self) -> str: ...
+    @property
+    def episodes(self) -> int: ...
+    @property
+    def successes(self) -> int: ...
+    @property
+    def success(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def mean_return(self) -> float: ...
+
+
+def held_out_metrics(results: Iterable[HeldOutResult]) -> dict[str, float]:
+    """Of the `results` of one evaluation, one for each environment."""
     found: dict[str, float] = {}
     successes = episodes = 0
     for one in results:
-        of = AREA + str(one["environment"])
-        found |= {f"{of}/success": one["success"], f"{of}/return": one["mean_return"]}
-        found |= {f"{of}/success_low": one["low"], f"{of}/success_high": one["high"]}
-        successes, episodes = successes + one["successes"], episodes + one["episodes"]
+        area = AREA + one.environment
+        found |= {f"{area}/success": one.success, f"{area}/return": one.mean_return}
+        found |= {f"{area}/success_low": one.low, f"{area}/success_high": one.high}
+        successes, episodes = successes + one.successes, episodes + one.episodes
     return {"eval/success": successes / episodes, **found} if episodes else found

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -54,17 +53,18 @@ class Firing:
 def read_recording(directory: Path) -> Recording:
     """The metrics of a run directory's steps; steps that a later attempt did again count as it did them."""
     steps: dict[int, Metrics] = {}
-    evaluations: dict[tuple[int, bool], dict[str, dict[str, Any]]] = defaultdict(dict)
+    evaluations: dict[tuple[int, bool], dict[str, EvaluationCompleted]] = defaultdict(dict)
     for event in read_events(directory):
-        if isinstance(event, RunStarted):
-            since = event.resumed_from or 0
-            steps = {step: metrics for step, metrics in steps.items() if step <= since}
-            for key in [key for key in evaluations if key[0] > since or key[1]]:
-                del evaluations[key]
-        elif isinstance(event, StepCompleted):
-            steps[event.step] = event.metrics
-        elif isinstance(event, EvaluationCompleted):
-            evaluations[event.step, event.final][event.environment] = event.model_dump()
+        match event:
+            case RunStarted():
+                since = event.resumed_from or 0
+                steps = {step: metrics for step, metrics in steps.items() if step <= since}
+                for key in [key for key in evaluations if key[0] > since or key[1]]:
+                    del evaluations[key]
+            case StepCompleted():
+                steps[event.step] = event.metrics
+            case EvaluationCompleted():
+                evaluations[event.step, event.final][event.environment] = event
     if not steps:
         raise RunDirectoryError(f"{directory} has no steps.", remedy="Give runs that have made at least one step.")
     return Recording(

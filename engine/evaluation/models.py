@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.config import RunConfig
+from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, EnvironmentFault, StarboardError
 from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
@@ -43,14 +44,12 @@ class LocalModel:
     """A Hugging Face directory, or `tiny`. Samples exactly like a trainer's own evaluation."""
 
     def __init__(self, config: RunConfig, path: str) -> None:
-        import os
-
         import torch
 
         from engine.policies.loading import compute_in, load_model, stop_token_ids
         from engine.rollout.context_manager import ContextManager
 
-        torch.set_num_threads(config.threads or os.cpu_count() or 1)
+        torch.set_num_threads(threads_for(config.threads))
         self.name, self.address = path, ""
         self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
         compute_in(self.model, config.optimizer.precision)

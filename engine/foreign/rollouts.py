@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.events import Split
 from engine.rollout.chat_text import Message, split_chat, without_end, without_padding
 
 Fields = dict[str, Any]
@@ -51,7 +52,7 @@ class Rollout:
     score: float | None
     success: bool
     step: int | None = None
-    split: str | None = None
+    split: Split | None = None
     member: int | None = None
     seed: int = 0
     environment: str = ""

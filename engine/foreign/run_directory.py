@@ -1,4 +1,4 @@
-"""A run directory made of foreign rollouts: shards, steps and events as a run of ours would have left them."""
+"""A run directory made from foreign rollouts: trajectory files and events as the engine would have written them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
-from typing import Any, Literal
+from typing import Any
 
-from engine.events import EVENT
+from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 
-Split = Literal["train", "validation"]
 Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
 UNNAMED = "imported"
@@ -57,13 +56,13 @@ class Source:
 
 
 def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split | None = None) -> Report:
-    """Reads all sources into `directory`, which gets shards and `events.jsonl`. Nothing is written if no line is good.
+    """Reads all sources into `directory`, which gets trajectory files and `events.jsonl`. Nothing is written if no line is good.
 
     `split` is for rollouts that do not say theirs; without it those with `metadata` about an environment are held-out
     ones, as RAGEN exports them, and the others are of training.
     """
     report = Report()
-    steps: dict[tuple[int, str], list[Rollout]] = {}
+    steps: dict[tuple[int, Split], list[Rollout]] = {}
     for source in sources:
         for rollout in _read(source, report):
             step = rollout.step if rollout.step is not None else _step_of_name(source.name)
@@ -95,20 +94,20 @@ def _step_of_name(name: str) -> int:
     return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else 0
 
 
-def _write(steps: dict[tuple[int, str], list[Rollout]], directory: Path, report: Report) -> None:
+def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, report: Report) -> None:
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
-        events.emit("run_started", step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0)
+        events.emit(RunStarted(step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0))
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
             environments.update(record["environment"] for record in records)
-            shard = f"trajectories/{split}/step_{step}.jsonl.zst"
-            write_shard(directory / shard, records)
+            file = f"trajectories/{split}/step_{step}.jsonl.zst"
+            write_trajectory_file(directory / file, records)
             if split == "train":
-                events.emit("step_completed", step=step, metrics=_metrics(records), tokens=0, seconds=0.0)
-            events.emit("trajectories_recorded", step=step, split=split, path=shard, count=len(records))
-        events.emit("run_finished", step=last, outcome="completed", reason=report.in_words())
+                events.emit(StepCompleted(step=step, metrics=_metrics(records), tokens=0, seconds=0.0))
+            events.emit(TrajectoriesRecorded(step=step, split=split, path=file, count=len(records)))
+        events.emit(RunFinished(step=last, outcome="completed", reason=report.in_words()))
     report.environments = [name for name, _ in environments.most_common()]
 
 
@@ -124,10 +123,10 @@ class _Events:
     def __exit__(self, *_: object) -> None:
         self.file.close()
 
-    def emit(self, kind: str, *, step: int, **fields: Any) -> None:
+    def emit(self, event: Event) -> None:
         self.seq += 1
-        head = {"kind": kind, "seq": self.seq, "time": time.time(), "attempt": 1, "epoch": 0, "step": step}
-        self.file.write(EVENT.validate_python({**head, **fields}).model_dump_json() + "\n")
+        recorded = event.stamped(seq=self.seq, time=time.time(), attempt=1, epoch=0)
+        self.file.write(recorded.model_dump_json() + "\n")
 
 
 def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:

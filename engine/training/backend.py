@@ -5,7 +5,6 @@ on any number of machines.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig
+from engine.cpu_threads import threads_for
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import context_limit, stop_token_ids
@@ -103,7 +103,7 @@ class LocalBackend:
     @classmethod
     def open(cls, config: RunConfig, found: Path | None) -> tuple[LocalBackend, Progress]:
         """Loads the checkpoint `found`, or the configured model if that is None."""
-        torch.set_num_threads(config.threads or os.cpu_count() or 1)
+        torch.set_num_threads(threads_for(config.threads))
         device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
         return cls(config, learner, tokenizer), progress

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import EnvironmentFault
+from engine.events import EvaluationCompleted
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
@@ -24,29 +25,30 @@ class Evaluation:
     temperature: float
     seconds: float
 
-    def fields(self) -> dict[str, float | int | str]:
-        """The fields of an `evaluation_completed` event. An episode whose environment failed, or whose first prompt
-        left no room for a response, is not a failure of the model and is counted separately. `EnvironmentFault` if no
-        episode has an outcome."""
+    def event(self, step: int, *, final: bool) -> EvaluationCompleted:
+        """The event to record. An episode whose environment failed, or whose first prompt left no room for a response, is
+        not a failure of the model and is counted only in `faults`. `EnvironmentFault` if no episode has an outcome."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         if not played:
             raise self._no_outcome()
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
         low, high = wilson(successes, episodes)
-        return {
-            "environment": self.environment,
-            "episodes": episodes,
-            "successes": successes,
-            "success": successes / episodes,
-            "low": low,
-            "high": high,
-            "mean_return": sum(trajectory.raw_return for trajectory in played) / episodes,
-            "first_seed": self.first_seed,
-            "temperature": self.temperature,
-            "seconds": self.seconds,
-            "faults": len(self.trajectories) - episodes,
-        }
+        return EvaluationCompleted(
+            step=step,
+            environment=self.environment,
+            episodes=episodes,
+            successes=successes,
+            success=successes / episodes,
+            low=low,
+            high=high,
+            mean_return=sum(trajectory.raw_return for trajectory in played) / episodes,
+            first_seed=self.first_seed,
+            temperature=self.temperature,
+            seconds=self.seconds,
+            faults=len(self.trajectories) - episodes,
+            final=final,
+        )
 
     def _no_outcome(self) -> EnvironmentFault:
         faults = sum(bool(trajectory.fault) for trajectory in self.trajectories)

@@ -1,12 +1,11 @@
-"""The groups of a step as its event records them: problems, returns, scores, and which were kept for the update."""
+"""The event of a step's groups: their problems, returns and scores, and which of them were trained on."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from engine.algorithms.filters import FilterBase
+from engine.events import GroupsFiltered
 from engine.rollout.types import Trajectory
 from engine.training.group_filter import Kept
 from engine.training.rollout_metrics import group_stds
@@ -15,26 +14,27 @@ MOST_RETURNS = 8192
 MAX_FLOAT32 = 3.4e38  # NaN is not below it either
 
 
-def group_record(trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> dict[str, Any]:
-    """The fields of `groups_filtered`, for all `trajectories` of a step and its filter."""
+def group_record(step: int, trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> GroupsFiltered:
+    """All groups that `step` sampled, and which of them the filter kept."""
     members: dict[int, list[Trajectory]] = {}
     for trajectory in trajectories:
         members.setdefault(trajectory.group, []).append(trajectory)
     numbers = sorted(members)
     tags = list(dict.fromkeys(members[number][0].environment for number in numbers))
     stds = group_stds(trajectories)
-    return {
-        "tags": tags,
-        "groups": numbers,
-        "environments": [tags.index(members[number][0].environment) for number in numbers],
-        "seeds": [members[number][0].seed for number in numbers],
-        "returns": _returns([members[number] for number in numbers]),
-        "stds": [_single(stds.get(number)) for number in numbers],
-        "scores": [_single(kept.scores.get(number)) for number in numbers],
-        "kept": [numbers.index(number) for number in sorted(kept.groups)],
-        "threshold": _single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,
-        "filter": group_filter.model_dump(mode="json"),
-    }
+    return GroupsFiltered(
+        step=step,
+        tags=tags,
+        groups=numbers,
+        environments=[tags.index(members[number][0].environment) for number in numbers],
+        seeds=[members[number][0].seed for number in numbers],
+        returns=_returns([members[number] for number in numbers]),
+        stds=[_single(stds.get(number)) for number in numbers],
+        scores=[_single(kept.scores.get(number)) for number in numbers],
+        kept=[numbers.index(number) for number in sorted(kept.groups)],
+        threshold=_single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,
+        filter=group_filter.model_dump(mode="json"),
+    )
 
 
 def _returns(groups: list[list[Trajectory]]) -> list[list[float | None]]:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.config import RunConfig
+from engine.events import Split, TrajectoriesRecorded, TrajectoriesRemoved
 from engine.rollout.capture import CAPTURE_STREAM, SPLIT_STREAM, choose, counted
 from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 from engine.rollout.types import Trajectory
 from engine.training.rollout_metrics import group_stds
 from engine.training.run_directory import EventLog, RunDirectory
 
 MEGABYTE = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
-    """What was written for a step, as in its event."""
-
-    split: str
-    step: int
-    path: Path
-    count: int
-    dropped: int
-    reasons: dict[str, int]
 
 
 class Recorder:
@@ -38,7 +26,7 @@ class Recorder:
 
     def training(
         self, step: int, trajectories: Sequence[Trajectory], credited: Mapping[int, list[float]]
-    ) -> Recording | None:
+    ) -> TrajectoriesRecorded | None:
         """None in a step that is not recorded. `credited` has the advantages of the trajectories trained on."""
         every = self.config.capture.every
         if not every or (step - 1) % every:
@@ -54,39 +42,31 @@ class Recorder:
 
         return self._write("train", step, trajectories, training_fields)
 
-    def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> Recording | None:
+    def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> TrajectoriesRecorded | None:
         if not self.config.capture.every:
             return None
         return self._write("validation", step, trajectories, lambda _: {})
 
-    def report(self, recording: Recording | None, events: EventLog) -> None:
-        """Reports what was recorded, then removes what exceeds the run's retention and reports that."""
-        if recording is None:
+    def report(self, recorded: TrajectoriesRecorded | None, events: EventLog) -> None:
+        """Emits what was recorded, then removes what exceeds the run's retention and emits that."""
+        if recorded is None:
             return
-        events.emit(
-            "trajectories_recorded",
-            step=recording.step,
-            split=recording.split,
-            path=self._relative(recording.path),
-            count=recording.count,
-            dropped=recording.dropped,
-            reasons=recording.reasons,
-        )
+        events.emit(recorded)
         beyond = list(self._beyond_retention())
         if beyond:
             size = sum(path.stat().st_size for path in beyond)
             for path in beyond:
                 path.unlink()
             paths = [self._relative(path) for path in beyond]
-            events.emit("trajectories_removed", step=recording.step, paths=paths, bytes=size)
+            events.emit(TrajectoriesRemoved(step=recorded.step, paths=paths, bytes=size))
 
     def _write(
-        self, split: str, step: int, trajectories: Sequence[Trajectory], extra_fields: Callable[[int], dict[str, Any]]
-    ) -> Recording:
+        self, split: Split, step: int, trajectories: Sequence[Trajectory], extra_fields: Callable[[int], dict[str, Any]]
+    ) -> TrajectoriesRecorded:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
-        path = self.directory.shard(split, step)
-        write_shard(
+        path = self.directory.trajectory_file(split, step)
+        write_trajectory_file(
             path,
             [
                 record_of(
@@ -95,24 +75,29 @@ class Recorder:
                 for index, reason in kept.items()
             ],
         )
-        dropped = len(trajectories) - len(kept)
-        return Recording(split=split, step=step, path=path, count=len(kept), dropped=dropped, reasons=counted(kept))
+        return TrajectoriesRecorded(
+            step=step,
+            split=split,
+            path=self._relative(path),
+            count=len(kept),
+            dropped=len(trajectories) - len(kept),
+            reasons=counted(kept),
+        )
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Shards to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
-        fit."""
+        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones fit."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return
-        shards = {split: self.directory.shards(split) for split in SPLIT_STREAM}
+        files = {split: self.directory.trajectory_files(split) for split in SPLIT_STREAM}
         staying: list[tuple[int, Path]] = []
-        for found in shards.values():
+        for found in files.values():
             cut = len(found) - limits.keep_steps if limits.keep_steps else 0
             yield from (path for _, path in found[: max(0, cut)])
             staying += found[max(0, cut) :]
         if not limits.most_megabytes:
             return
-        newest = {found[-1][1] for found in shards.values() if found}
+        newest = {found[-1][1] for found in files.values() if found}
         size = sum(path.stat().st_size for _, path in staying)
         for _, path in sorted(staying):
             if size <= limits.most_megabytes * MEGABYTE:

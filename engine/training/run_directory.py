@@ -53,11 +53,11 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
-    def shard(self, split: str, step: int) -> Path:
+    def trajectory_file(self, split: str, step: int) -> Path:
         return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
 
-    def shards(self, split: str) -> list[tuple[int, Path]]:
-        """The steps that have a shard, oldest first."""
+    def trajectory_files(self, split: str) -> list[tuple[int, Path]]:
+        """The steps that have one, oldest first."""
         found = (self.path / "trajectories" / split).glob("step_*.jsonl.zst")
         return sorted((int(path.name.removeprefix("step_").partition(".")[0]), path) for path in found)
 
@@ -101,25 +101,18 @@ class EventLog:
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()  # rollouts ahead emit from another thread
 
-    def emit(self, kind: str, *, step: int, **fields: Any) -> Event:
-        """`OSError` if the event cannot be written, for example on a full disk; the file is unchanged then."""
+    def emit(self, event: Event) -> Event:
+        """Stamps the event and appends it; returns it as recorded.
+
+        `OSError` if it cannot be written, on a full disk for example; the file then has no part of it.
+        """
         with self._lock:
-            event = EVENT.validate_python(
-                {
-                    "kind": kind,
-                    "seq": self.seq + 1,
-                    "time": time.time(),
-                    "attempt": self.attempt,
-                    "epoch": self.epoch,
-                    "step": step,
-                    **fields,
-                }
-            )
-            self._append(event.model_dump_json().encode() + b"\n")
-            self.seq, self.step = event.seq, event.step
+            recorded = event.stamped(seq=self.seq + 1, time=time.time(), attempt=self.attempt, epoch=self.epoch)
+            self._append(recorded.model_dump_json().encode() + b"\n")
+            self.seq, self.step = recorded.seq, recorded.step
             for sink in self.sinks:
-                sink(event)
-            return event
+                sink(recorded)
+            return recorded
 
     def _append(self, line: bytes) -> None:
         """All or nothing: the next event must not follow a partial one on its line."""

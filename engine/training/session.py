@@ -16,7 +16,7 @@ from engine.config import RunConfig
 from engine.config.live import with_changes
 from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
-from engine.events import MACHINES
+from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, pin_start, takes_optimizer, words_of
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
@@ -61,11 +61,11 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_INTERRUPTED
         except StopRequested:  # the trainer handles its own; this one came while the backend waited for a cluster
             step = int(progress()["step"])
-            events.emit("run_finished", step=step, outcome="stopped", reason="Stopped before the model was loaded.")
+            events.emit(RunFinished(step=step, outcome="stopped", reason="Stopped before the model was loaded."))
             return EXIT_DONE
         except (Exception, SystemExit) as error:  # an environment may call sys.exit, which must be reported too
             step = int(progress()["step"])
-            events.emit("run_failed", step=step, **_failure(error))
+            events.emit(_failure(step, error))
             return EXIT_FAILED
         finally:
             events.close()
@@ -89,8 +89,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None and adopted:
         backend.warm_start(start)
-    events.emit(
-        "run_started",
+    started = RunStarted(
         step=progress.step,
         total_steps=config.steps,
         resumed_from=progress.step if found else None,
@@ -102,6 +101,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         trainable_parameters=backend.trainable_parameters,
         versions=_versions(),
     )
+    events.emit(started)
     return Trainer(initial, directory, events, control, backend, progress)
 
 
@@ -122,14 +122,15 @@ def open_ray(
     require_feasible(config)
 
     def status(detail: str) -> None:
-        events.emit("phase_changed", step=0, phase="loading", detail=detail)
+        events.emit(PhaseChanged(step=0, phase="loading", detail=detail))
 
     def warn(message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
-        fields = {"rule": MACHINES, "severity": "warn", "metric": metric, "value": value}
-        events.emit("alert_raised", step=events.step, message=message, **fields)
+        events.emit(
+            AlertRaised(step=events.step, rule=MACHINES, severity="warn", message=message, metric=metric, value=value)
+        )
 
     def released(report: ReleaseReport) -> None:
-        events.emit("machines_freed", step=events.step, account=report.describe(), proven=report.confirmed)
+        events.emit(ClusterReleased(step=events.step, account=report.describe(), proven=report.confirmed))
 
     reporter = RunReporter(status=status, warn=warn, released=released, check_cancelled=control.check_cancelled)
     return RayBackend.open(config, found, directory.path.resolve(), reporter)
@@ -138,21 +139,23 @@ def open_ray(
 BACKENDS = {"local": open_local, "ray": open_ray}
 
 
-def _failure(error: BaseException) -> dict[str, str | bool]:
+def _failure(step: int, error: BaseException) -> RunFailed:
+    message, remedy = str(error) or type(error).__name__, "The traceback and engine.log say where it happened."
     if isinstance(error, StarboardError):
-        return {
-            "error": type(error).__name__,
-            "message": error.message,
-            "remedy": error.remedy,
-            "traceback": traceback.format_exc(),
-            "retryable": isinstance(error, RetryableFault),
-        }
-    return {
-        "error": type(error).__name__,
-        "message": str(error) or type(error).__name__,
-        "remedy": "The traceback and engine.log say where it happened.",
-        "traceback": traceback.format_exc(),
-    }
+        message, remedy = error.message, error.remedy
+    return RunFailed(
+        step=step,
+        error=type(error).__name__,
+        message=_encodable(message),
+        remedy=_encodable(remedy),
+        traceback=_encodable(traceback.format_exc()),
+        retryable=isinstance(error, RetryableFault),
+    )
+
+
+def _encodable(text: str) -> str:
+    """An environment's exception may hold half of a surrogate pair, which no JSON line can."""
+    return text.encode(errors="replace").decode()
 
 
 def _versions() -> dict[str, str]:

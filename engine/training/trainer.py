@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +22,16 @@ from engine.diagnostics.collapse import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.errors import ConfigError
+from engine.events import (
+    Change,
+    CheckpointReason,
+    CheckpointSaved,
+    Phase,
+    PhaseChanged,
+    RunFinished,
+    SettingsChanged,
+    StepCompleted,
+)
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
@@ -95,25 +104,26 @@ class Trainer:
                 self._train_step(self.progress.step + 1)
                 self._evaluate_if_due()
                 self._save_if_due()
-            self._finish(**self._take_ending())
+            self._finish(self._take_ending())
         except Interrupted:
             self._save("final")
             raise
         except StopRequested:
-            self._finish(outcome="stopped", reason="Stopped on request.")
+            self._finish(RunFinished(step=self.progress.step, outcome="stopped", reason="Stopped on request."))
         finally:
             self.rollouts.close()
 
     def _is_over(self) -> bool:
         return self.progress.step >= self.config.steps or bool(self.progress.ending)
 
-    def _take_ending(self) -> dict[str, Any]:
-        """The fields of the final event. They are not saved any more, so that a later attempt can continue the run."""
+    def _take_ending(self) -> RunFinished:
+        """The last event. Once taken it is no longer saved, so that a later attempt continues."""
+        step = self.progress.step
         if not self.progress.ending:
-            return {"outcome": "completed", "reason": f"All {self.config.steps} steps are done."}
+            return RunFinished(step=step, outcome="completed", reason=f"All {self.config.steps} steps are done.")
         ending, self.progress.ending = self.progress.ending, {}
         self.saved_step = -1
-        return ending
+        return RunFinished(step=step, **ending)
 
     def _train_step(self, step: int) -> None:
         """One step of StarPO, then the detectors."""
@@ -121,7 +131,7 @@ class Trainer:
         times, self.between = self.between, {}
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
-        with self._timed("rollout", times, step):
+        with self._phase("rollout", times, step):
             rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
         self.backend.score(trajectories)
@@ -129,7 +139,7 @@ class Trainer:
 
         # 2. diagnose, on everything that was sampled
         if self.config.diagnostics.every and (step - 1) % self.config.diagnostics.every == 0:
-            with self._timed("diagnostics", times, step):
+            with self._phase("diagnostics", times, step):
                 metrics |= self._diagnose(trajectories, step)
 
         # 3. filter: keep the groups whose returns vary enough to learn from
@@ -145,20 +155,20 @@ class Trainer:
         every = self.config.diagnostics.gradients_every
         if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
-            with self._timed("gradients", times, step, announce=False):
+            with self._timed("gradients", times):
                 metrics |= self.backend.gradients(batch, scale=kept.scale)
 
         # 5. credit and update
         advantages: Tensor | None = None
         skipped = "" if len(rows) else _why_skipped(batch)
-        with self._timed("update", times, step):
+        with self._phase("update", times, step):
             if len(rows):
                 advantages, updated = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
                 metrics |= updated
                 self.rollouts.policy_updated()
 
         # 6. record
-        with self._timed("capture", times, step, announce=False):
+        with self._timed("capture", times):
             credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
             recording = self.recorder.training(step, trajectories, credited)
         seconds = time.monotonic() - started
@@ -168,7 +178,7 @@ class Trainer:
         metrics |= self.backend.take_metrics()
         metrics |= {f"time/{name}": value for name, value in times.items()}
         metrics |= self._performance(seconds, times, sampled, int(batch.lengths[rows].sum()))
-        self.events.emit("groups_filtered", step=step, **group_record(trajectories, kept, self.config.filter))
+        self.events.emit(group_record(step, trajectories, kept, self.config.filter))
         self._emit_step(step, metrics, skipped)
         self.recorder.report(recording, self.events)
         self._detect(step, metrics)
@@ -195,7 +205,7 @@ class Trainer:
 
     def _heed_rules(self, step: int, verdict: Verdict) -> None:
         for draft in verdict.alerts:
-            self.events.emit("alert_raised", step=step, **draft.fields())
+            self.events.emit(draft.event(step))
         self.progress.detectors = self.detectors.state_dict()
         if verdict.stop is not None:
             self.progress.ending = {"outcome": verdict.ending, "reason": verdict.stop}
@@ -221,7 +231,7 @@ class Trainer:
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
         self.rollouts.settle()
-        with self._timed("evaluation", self.between, step):
+        with self._phase("evaluation", self.between, step):
             results = [
                 evaluate(
                     self.backend,
@@ -235,10 +245,11 @@ class Trainer:
             ]
         played = [trajectory for result in results for trajectory in result.trajectories]
         self.recorder.report(self.recorder.held_out(step, played), self.events)
-        for result in results:
-            self.events.emit("evaluation_completed", step=step, final=final, **result.fields())
+        completed = [result.event(step, final=final) for result in results]
+        for evaluation in completed:
+            self.events.emit(evaluation)
         self.progress.evaluated = step
-        found = self.detectors.observe_evaluation(step, held_out_metrics([result.fields() for result in results]))
+        found = self.detectors.observe_evaluation(step, held_out_metrics(completed))
         # once the run is over, alerts can only notify
         notices = [replace(alert, action="notify") for alert in found.alerts]
         self._heed_rules(step, Verdict(alerts=notices) if final else found)
@@ -277,11 +288,12 @@ class Trainer:
             self.detectors = self.detectors.under(after.detectors)
         if changes or refused:
             self.events.emit(
-                "settings_changed",
-                step=self.progress.step,
-                revision=requested.revision,
-                changes=changes,
-                refused=refused,
+                SettingsChanged(
+                    step=self.progress.step,
+                    revision=requested.revision,
+                    changes={field: Change(**change) for field, change in changes.items()},
+                    refused=refused,
+                )
             )
 
     def _save_if_due(self) -> None:
@@ -289,36 +301,38 @@ class Trainer:
         if every and self.progress.step % every == 0 and not self.progress.ending:
             self._save("schedule")
 
-    def _save(self, reason: str) -> None:
+    def _save(self, reason: CheckpointReason) -> None:
         if self.saved_step == self.progress.step:
             return
-        with self._timed("checkpoint", self.between, self.progress.step):
+        with self._phase("checkpoint", self.between, self.progress.step):
             path = self.backend.save(self.directory.checkpoints, self.progress)
             checkpoint.prune(
                 self.directory.checkpoints, keep=self.config.checkpoint.keep, spare_before=self.fork_before
             )
         self.saved_step = self.progress.step
         self.events.emit(
-            "checkpoint_saved",
-            step=self.progress.step,
-            path=str(path.relative_to(self.directory.path)),
-            bytes=checkpoint.size_of(path),
-            reason=reason,
+            CheckpointSaved(
+                step=self.progress.step,
+                path=str(path.relative_to(self.directory.path)),
+                bytes=checkpoint.size_of(path),
+                reason=reason,
+            )
         )
 
-    def _finish(self, **ending: Any) -> None:
+    def _finish(self, ending: RunFinished) -> None:
         self._save("final")
-        self.events.emit("run_finished", step=self.progress.step, **ending)
+        self.events.emit(ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:
         finite = {name: float(value) for name, value in metrics.items() if math.isfinite(value)}
         self.events.emit(
-            "step_completed",
-            step=step,
-            metrics=finite,
-            tokens=self.progress.tokens,
-            seconds=self.progress.seconds,
-            skipped=skipped,
+            StepCompleted(
+                step=step,
+                metrics=finite,
+                tokens=self.progress.tokens,
+                seconds=self.progress.seconds,
+                skipped=skipped,
+            )
         )
 
     def _performance(self, seconds: float, times: Metrics, sampled: int, trained: int) -> Metrics:
@@ -333,18 +347,23 @@ class Trainer:
         return self.backend.context.text([token])
 
     @contextmanager
-    def _timed(self, phase: str, times: Metrics, step: int, *, announce: bool = True) -> Iterator[None]:
-        if announce:
-            self._announce(phase, step)
+    def _phase(self, phase: Phase, times: Metrics, step: int) -> Iterator[None]:
+        """Announces the phase and measures it."""
+        self._announce(phase, step)
+        with self._timed(phase, times):
+            yield
+
+    @contextmanager
+    def _timed(self, name: str, times: Metrics) -> Iterator[None]:
         started, synced = time.monotonic(), self.rollouts.sync.seconds
-        with torch.profiler.record_function(PHASE + phase):
+        with torch.profiler.record_function(PHASE + name):
             yield
         # a weight sync within it is a phase of its own
-        times[phase] = time.monotonic() - started - (self.rollouts.sync.seconds - synced)
+        times[name] = time.monotonic() - started - (self.rollouts.sync.seconds - synced)
 
-    def _announce(self, phase: str, step: int) -> None:
+    def _announce(self, phase: Phase, step: int) -> None:
         self.phase = phase
-        self.events.emit("phase_changed", step=step, phase=phase)
+        self.events.emit(PhaseChanged(step=step, phase=phase))
 
 
 def _why_skipped(batch: Batch) -> str:

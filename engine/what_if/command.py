@@ -1,9 +1,8 @@
-"""`python -m engine what-if REQUEST.json --out DIR`: loads the policy, plays the fork, tells it as it goes on."""
+"""`python -m engine what-if REQUEST.json --out DIR`: loads the policy, plays the fork, and emits it turn by turn."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, RunConfig, problems_by_field, read_config
+from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, StarboardError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import compute_in, context_limit, stop_token_ids
@@ -20,9 +20,10 @@ from engine.rollout.agent_proxy import AgentProxy, Player
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
 from engine.rollout.records import record_of
-from engine.rollout.shards import read_record, write_shard
+from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.rollout.types import Response
 from engine.training.checkpoint import load_policy
+from engine.what_if.events import Failed, Finished, Loading, PromptBuilt, Refused, Replayed, TurnPlayed
 from engine.what_if.fork import EditedWindow, Fork, ForkSampler, check_end, check_prompt, fork_of
 from engine.what_if.output import Output
 from engine.what_if.request import TRAJECTORY, WhatIfRequest
@@ -33,19 +34,20 @@ UNFINISHED = "\ufffd"  # the first bytes of a character whose others are not sam
 
 
 class LimitReached(Exception):
-    """Says in words which limit ended the fork."""
+    """Its message is the limit that ended the fork."""
 
 
-def ask_what_if(request_path: Path, folder: Path) -> int:
-    """0 when it was played, to its end or to a limit; 1 when not, and then its last message says why."""
+def play_what_if(request_path: Path, folder: Path) -> int:
+    """0 if it was played to its end or to a limit; 1 if not: then the last event says why."""
     output = Output(folder)
     try:
         _play(_read(request_path), output)
         return EXIT_DONE
     except StarboardError as error:
-        output.tell("refused", message=error.message, remedy=error.remedy)
-    except Exception as error:  # the environment is somebody's code, and the model anything
-        output.tell("failed", message=f"{type(error).__name__}: {error}"[:1000], remedy="engine.log says where.")
+        output.emit(Refused(message=error.message, remedy=error.remedy))
+    except Exception as error:  # environments and models are code of others
+        message = f"{type(error).__name__}: {error}"[:1000]
+        output.emit(Failed(message=message, remedy="The traceback is in engine.log."))
         raise
     finally:
         output.close()
@@ -57,17 +59,17 @@ def _read(path: Path) -> WhatIfRequest:
         return WhatIfRequest.model_validate_json(path.read_bytes())
     except ValidationError as error:
         problems = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))
-        raise ConfigError(problems, remedy="Mend what is named.") from None
+        raise ConfigError(problems, remedy="Fix the fields named above.") from None
 
 
 def _play(request: WhatIfRequest, output: Output) -> None:
     run_dir = Path(request.run_dir)
     config = read_config(run_dir / "config.json", [])
-    record = read_record(run_dir / request.shard, request.offset, request.length)
+    record = read_record(run_dir / request.file, request.offset, request.length)
     environment = _environment(config, record)
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
-    output.tell("loading", device=device, checkpoint=request.checkpoint, model=config.model.path)
-    torch.set_num_threads(config.threads or os.cpu_count() or 1)
+    output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
+    torch.set_num_threads(threads_for(config.threads))
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
     context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
@@ -85,18 +87,18 @@ def _play(request: WhatIfRequest, output: Output) -> None:
         chance_seed=chance_seed(record["seed"], member),
     )
     players = proxy.players([spec])
-    telling = Telling(players[0], fork, context, output, request)
-    inner = HeardSampler(
+    follower = Follower(players[0], fork, context, output, request)
+    inner = StreamingSampler(
         model,
         rows=1,
         stop_ids=context.stop_ids,
         temperature=request.temperature,
         seeds=[request.seed, WHAT_IF_STREAM],
-        heard=telling.hear,
+        on_token=follower.follow_token,
     )
     stopped = ""
     try:
-        proxy.play(ForkSampler(inner, fork, telling.prompted), players, check_cancelled=telling.look)
+        proxy.play(ForkSampler(inner, fork, follower.check_prompt), players, check_cancelled=follower.emit_turns)
         check_end(fork, players[0])
     except LimitReached as reached:
         stopped = str(reached)
@@ -109,7 +111,7 @@ def _environment(config: RunConfig, record: dict[str, Any]) -> EnvironmentConfig
             return environment
     raise ConfigError(
         f"The run's configuration has no environment {record['environment']!r} of the kind {record['kind']!r}.",
-        remedy="Ask it of a trajectory that was recorded here.",
+        remedy="Fork a trajectory that was recorded here.",
     )
 
 
@@ -119,26 +121,27 @@ def _checkpoint(run_dir: Path, name: str) -> Path | None:
     found = run_dir / "checkpoints" / name
     if not found.is_dir():
         raise ConfigError(
-            f"The checkpoint {name} is gone: the run keeps its newest ones.", remedy="Choose one that is listed."
+            f"The checkpoint {name} no longer exists: the run keeps only the newest.",
+            remedy="Choose one that is listed.",
         )
     return found
 
 
-class HeardSampler(BatchedSampler):
-    """Says each token at once: `heard` gets the response so far and whether it is whole, and raises to break off."""
+class StreamingSampler(BatchedSampler):
+    """Calls `on_token` after each token with the response so far and whether it is complete; it raises to stop."""
 
-    def __init__(self, model: Any, *, heard: Callable[[list[int], bool], None], **options: Any) -> None:
+    def __init__(self, model: Any, *, on_token: Callable[[list[int], bool], None], **options: Any) -> None:
         super().__init__(model, **options)
-        self.heard = heard
+        self.on_token = on_token
 
     def _take(self, row: int, token: int, logprob: float, entropy: float) -> Response | None:
         response = super()._take(row, token, logprob, entropy)
-        self.heard(self.rows[row].ids, response is not None)
+        self.on_token(self.rows[row].ids, response is not None)
         return response
 
 
-class Telling:
-    """Follows the play: checks what is played again, tells what is new, and holds the limits."""
+class Follower:
+    """Checks the replayed turns against the record, emits the new ones, and enforces the limits."""
 
     def __init__(
         self, player: Player, fork: Fork, context: ContextManager, output: Output, request: WhatIfRequest
@@ -146,79 +149,81 @@ class Telling:
         self.player, self.fork, self.context, self.output, self.request = player, fork, context, output, request
         self.until = time.monotonic() + request.most_seconds
         self.tokens = 0
-        self.told = fork.turn  # turns that are told, or were recorded
-        self.said = ""
+        self.emitted = fork.turn  # turns that were emitted, or recorded
+        self.text = ""
 
-    def prompted(self, turn: int, ids: list[int]) -> None:
-        """Before anything is said to the prompt of `turn`."""
+    def check_prompt(self, turn: int, ids: list[int]) -> None:
+        """Called before a response to the prompt of `turn`."""
         check_prompt(self.fork, self.player, turn, ids)
-        self.look()
-        self.said = ""
+        self.emit_turns()
+        self.text = ""
         if turn == self.fork.turn:
-            self.output.tell("replayed", turns=turn)
+            self.output.emit(Replayed(turns=turn))
         if turn >= self.fork.turn:
-            self.output.tell("prompt", turn=turn, text=self.context.text(ids))
+            self.output.emit(PromptBuilt(turn=turn, text=self.context.text(ids)))
 
-    def hear(self, ids: list[int], whole: bool) -> None:
+    def follow_token(self, ids: list[int], complete: bool) -> None:
         self.tokens += 1
         text = self.context.response_text(ids)
         if not text.endswith(UNFINISHED):
-            self.output.say(len(self.player.trajectory.turns), text[len(self.said) :])
-            self.said = text
-        if whole:
+            self.output.add_text(len(self.player.trajectory.turns), text[len(self.text) :])
+            self.text = text
+        if complete:
             return
         if self.tokens >= self.request.most_tokens:
-            raise LimitReached(f"It was ended at its limit of {self.request.most_tokens} tokens.")
+            raise LimitReached(f"Stopped at the limit of {self.request.most_tokens} tokens.")
         if time.monotonic() > self.until:
-            raise LimitReached(f"It was ended at its limit of {self.request.most_seconds:g} seconds.")
+            raise LimitReached(f"Stopped at the limit of {self.request.most_seconds:g} seconds.")
 
-    def look(self) -> None:
-        """Tells the turns that were played since it last looked."""
+    def emit_turns(self) -> None:
+        """Emits the turns that were played since the last call."""
         turns = self.player.trajectory.turns
-        for index in range(self.told, len(turns)):
+        for index in range(self.emitted, len(turns)):
             turn = turns[index]
-            self.output.tell(
-                "turn",
-                turn=index,
-                response=turn.response,
-                parse=turn.parsed.case,
-                executed=turn.executed,
-                reward=turn.reward,
-                penalty=turn.penalty,
+            self.output.emit(
+                TurnPlayed(
+                    turn=index,
+                    response=turn.response,
+                    parse=turn.parsed.case,
+                    executed=turn.executed,
+                    reward=turn.reward,
+                    penalty=turn.penalty,
+                )
             )
-        self.told = max(self.told, len(turns))
+        self.emitted = max(self.emitted, len(turns))
 
 
 def _finish(
     request: WhatIfRequest, fork: Fork, player: Player, context: ContextManager, output: Output, stopped: str
 ) -> None:
-    """Writes the trajectory as a record like any other, with what was asked of it."""
+    """Writes the trajectory as a record like any other, with the request in it."""
     trajectory = player.trajectory
     for index, turn in enumerate(trajectory.turns[: len(fork.responses)]):
         response = slice(turn.response_start, turn.response_end)
-        trajectory.sampled[response] = _who_sampled(fork, index, turn.response_end - turn.response_start)
+        trajectory.sampled[response] = _sampled_mask(fork, index, turn.response_end - turn.response_start)
     record = record_of(
         trajectory, step=fork.record["step"], split=fork.record["split"], piece=lambda token: context.text([token])
     )
     record["stop"] = "limit" if stopped else record["stop"]
-    asked = json.loads(request.model_dump_json(exclude={"run_dir", "shard", "offset", "length", "device"}))
-    record["what_if"] = {"of": fork.record["id"], **asked}
+    request_fields = json.loads(request.model_dump_json(exclude={"run_dir", "file", "offset", "length", "device"}))
+    record["what_if"] = {"of": fork.record["id"], **request_fields}
     record["what_if"]["prompts"] = sorted(turn for turn in fork.prompts if turn < len(trajectory.turns))
     if "what_if" in fork.record:
         record["what_if"]["after"] = fork.record["what_if"]
-    write_shard(output.folder / TRAJECTORY, [record])
-    output.tell(
-        "finished",
-        turns=len(trajectory.turns),
-        success=trajectory.success,
-        episode_return=trajectory.raw_return,
-        stop=record["stop"],
-        note=stopped,
+    write_trajectory_file(output.folder / TRAJECTORY, [record])
+    output.emit(
+        Finished(
+            turns=len(trajectory.turns),
+            success=trajectory.success,
+            episode_return=trajectory.raw_return,
+            stop=record["stop"],
+            note=stopped,
+        )
     )
 
 
-def _who_sampled(fork: Fork, index: int, count: int) -> list[int]:
-    """Of the `count` tokens of a response that was played again, as it was recorded; nobody sampled an edited one."""
+def _sampled_mask(fork: Fork, index: int, count: int) -> list[int]:
+    """Which of the `count` tokens of a replayed response the model sampled; none of an edited one."""
     if index == fork.turn:
         return [0] * count
     turn = fork.record["turns"][index]

@@ -1,8 +1,7 @@
-"""A recorded trajectory played again up to a turn, and then otherwise.
+"""A recorded trajectory replayed up to a turn, then continued differently.
 
-The environment is made again from its seed and given the recorded responses. Each state and each prompt must be the one
-that was recorded: a fork of something else would be an answer to another question, and is refused. What came of a fork
-is a record like any other, and can be forked in turn.
+The environment is created again from its seed and given the recorded responses. Each state and each prompt must be the
+recorded one, or the fork is refused. The result is a record like any other, which can be forked in turn.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ Record = dict[str, Any]
 SAME = 1e-9
 
 
-class Unfaithful(StarboardError):
-    """Playing it again does not give what was recorded."""
+class ReplayMismatch(StarboardError):
+    """The replay differs from the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """What of a record is played again, and what stands in place of the rest."""
+    """What is replayed of a record, and the edit."""
 
     record: Record
     turn: int
     responses: list[Response]  # of the turns before, and the edited one if a response was edited
-    prompts: dict[int, list[int]]  # ids of those that no window wrote, by turn
+    prompts: dict[int, list[int]]  # token ids of edited prompts, by turn
 
 
 def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, room: int) -> Fork:
@@ -44,11 +43,13 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, 
     turns = record["turns"]
     if not record["tokens"]["ids"]:
         raise ConfigError(
-            "This trajectory has no tokens: it was imported, and its file has text alone.",
-            remedy="Ask it of a trajectory that was recorded here.",
+            "This trajectory has no tokens: it was imported, and its file has only text.",
+            remedy="Fork a trajectory that was recorded here.",
         )
     if request.turn >= len(turns):
-        raise ConfigError(f"It has {len(turns)} turns; there is no turn {request.turn + 1}.", remedy="Take one it has.")
+        raise ConfigError(
+            f"It has {len(turns)} turns; there is no turn {request.turn + 1}.", remedy="Choose one of its turns."
+        )
     responses = [_recorded_response(record, turn, context.stop_ids) for turn in turns[: request.turn]]
     prompts = _edited_prompts(record, request.turn)
     if request.edit in ("response", "action"):
@@ -56,12 +57,12 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, 
     elif request.edit == "prompt":
         prompts[request.turn] = list(context.encode(request.text))
         if not prompts[request.turn]:
-            raise ConfigError("The prompt is empty.", remedy="Write what the model is told.")
+            raise ConfigError("The prompt is empty.", remedy="Write a prompt.")
     return Fork(record=record, turn=request.turn, responses=responses, prompts=prompts)
 
 
 def _edited_prompts(record: Record, until: int) -> dict[int, list[int]]:
-    """What an earlier what-if was told in place of its window's prompts, by turn, as far as the turn `until`."""
+    """Prompts that an earlier what-if edited, by turn, up to turn `until`."""
     edited = [turn for turn in record.get("what_if", {}).get("prompts", []) if turn <= until]
     return {turn: _prompt_ids(record, turn) for turn in edited}
 
@@ -80,7 +81,7 @@ def _recorded_response(record: Record, turn: Record, stops: set[int]) -> Respons
 
 
 def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManager, *, room: int) -> Response:
-    """As if the model had said it and ended; nobody sampled it, so it has no log-probabilities."""
+    """As if the model had written it and ended. It was not sampled, so it has no log-probabilities."""
     text = request.text
     if request.edit == "action":
         thought = f"<think>{turn['thought']}</think>" if context.opener == "<think>" else ""
@@ -94,7 +95,7 @@ def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManag
 
 
 class EditedWindow:
-    """A window in which some turns' prompts are others; how it goes on from what was read stays the same."""
+    """A window with edited prompts in some turns; how prompts continue a context is unchanged."""
 
     def __init__(self, window: Window, fork: Fork) -> None:
         self.window, self.fork = window, fork
@@ -105,15 +106,15 @@ class EditedWindow:
 
 
 class ForkSampler:
-    """`ResponseSampler` of one row: says the fork's responses, then what `inner` samples after all that was said.
+    """`ResponseSampler` of one row: gives the fork's responses, then those that `inner` samples after them.
 
-    `watch` is called with each prompt, before anything is said to it.
+    `watch` is called with each prompt, before its response.
     """
 
     def __init__(self, inner: ResponseSampler, fork: Fork, watch: Callable[[int, list[int]], None]) -> None:
         self.inner, self.fork, self.watch = inner, fork, watch
         self.turn = 0
-        self.context: list[int] = []  # what `inner` has not read yet
+        self.context: list[int] = []  # ids that `inner` has not read yet
         self.waiting = False
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
@@ -144,41 +145,43 @@ class ForkSampler:
 
 
 def check_prompt(fork: Fork, player: Player, turn: int, ids: list[int]) -> None:
-    """`Unfaithful` where what came before this prompt, or the prompt, is not as it was recorded."""
+    """`ReplayMismatch` if the turns before this prompt, or the prompt, differ from the record."""
     if turn > fork.turn:
         return
     record = fork.record
     if turn == 0 and player.trajectory.initial_observation != record["initial"]["observation"]:
-        raise _unfaithful("The first state is another than the one that was recorded.")
+        raise _mismatch("The initial state differs from the recorded one.")
     if turn > 0:
         _check_turn(turn - 1, player.trajectory.turns[turn - 1], record["turns"][turn - 1])
     if ids != _prompt_ids(record, turn) and not (turn == fork.turn and turn in fork.prompts):
-        raise Unfaithful(
-            f"The prompt of turn {turn + 1} is written in another way than when it was recorded.",
-            remedy="The model's chat template, or the words of this version, have changed since. Take a newer run.",
+        raise ReplayMismatch(
+            f"The prompt of turn {turn + 1} differs from the recorded one.",
+            remedy="The model's chat template or the prompt texts have changed since. Choose a newer run.",
         )
 
 
 def check_end(fork: Fork, player: Player) -> None:
-    """`Unfaithful` where the episode was over before the fork was reached."""
+    """`ReplayMismatch` if the episode ended before the fork."""
     if len(player.trajectory.turns) < fork.turn:
-        raise _unfaithful(f"The episode ended after turn {len(player.trajectory.turns)}, before the fork.")
+        raise _mismatch(f"The episode ended after turn {len(player.trajectory.turns)}, before the fork.")
 
 
 def _check_turn(index: int, played: Turn, recorded: Record) -> None:
     frames = recorded["frames"]
     if played.executed != recorded["executed"] or len(played.frames) != len(frames):
-        raise _unfaithful(f"In turn {index + 1} other actions were done than were recorded.")
+        raise _mismatch(f"The actions executed in turn {index + 1} differ from the recorded ones.")
     for number, (frame, then) in enumerate(zip(played.frames, frames, strict=True), start=1):
         if frame.observation != then["observation"]:
-            raise _unfaithful(f"Action {number} of turn {index + 1} led to another state than was recorded.")
+            raise _mismatch(f"Action {number} of turn {index + 1} led to a different state than recorded.")
         if abs(frame.reward - then["reward"]) > SAME:
-            raise _unfaithful(f"Action {number} of turn {index + 1} earned {frame.reward:g}, not {then['reward']:g}.")
+            raise _mismatch(
+                f"Action {number} of turn {index + 1} had a reward of {frame.reward:g}, not {then['reward']:g}."
+            )
 
 
-def _unfaithful(message: str) -> Unfaithful:
-    return Unfaithful(
-        f"It cannot be played again: {message}",
-        remedy="The environment is of another version than the one that was recorded, or draws what no seed decides. "
-        "Take a trajectory of a newer run.",
+def _mismatch(message: str) -> ReplayMismatch:
+    return ReplayMismatch(
+        f"The trajectory cannot be replayed: {message}",
+        remedy="The environment has changed since, or is not determined by its seed. "
+        "Choose a trajectory of a newer run.",
     )

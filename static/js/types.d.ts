@@ -116,7 +116,7 @@ export type WhatIfEvent = { seq: number } & (
   | { kind: "loading"; device: string }
   | { kind: "replayed" }
   | { kind: "prompt"; turn: number; text: string }
-  | { kind: "words"; turn: number; text: string }
+  | { kind: "text"; turn: number; text: string }
   | ({ kind: "turn"; turn: number; time: number } & WhatIfTurn)
 );
 
@@ -197,7 +197,7 @@ export interface RunState {
   settings: SettingsState;
   settings_by?: Askers;
   asked?: number;
-  usage?: { words: string };
+  usage?: { text: string };
   health?: Health;
 }
 
@@ -283,7 +283,7 @@ export interface Group {
   environment: string;
   seed: number;
   returns: (number | null)[];
-  spread: number | null;
+  std: number | null;
   score: number | null;
   kept: boolean;
   trajectories: (number | null)[];

@@ -1,4 +1,4 @@
-"""How rules are judged over the catalogue's runs: which runs count as what, and what a table says of them."""
+"""Evaluation of alert rules on the runs of the catalogue: families, degraded runs, and tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from benchmarks.science.detection import (
     REVERSED,
     Family,
     elsewhere,
+    evaluate,
     family_of,
-    is_damaged,
-    judge,
+    is_degraded,
     rules_table,
     runs_table,
 )
@@ -35,7 +35,7 @@ def recording(name: str, success: list[float], kl: list[float] | None = None) ->
 
 
 @pytest.mark.parametrize(
-    ("success", "damaged"),
+    ("success", "degraded"),
     [
         ([0.5] * 5 + [0.3] * 5, False),  # 0.3 is more than half of 0.5
         ([0.5] * 5 + [0.2] * 5, True),
@@ -44,13 +44,13 @@ def recording(name: str, success: list[float], kl: list[float] | None = None) ->
         ([0.1] * 5 + [0.6] * 5, False),
     ],
 )
-def test_a_run_is_damaged_that_lost_more_than_half_of_its_success_or_never_had_any(
-    success: list[float], damaged: bool
+def test_a_run_that_lost_more_than_half_of_its_success_or_never_had_any_is_degraded(
+    success: list[float], degraded: bool
 ) -> None:
-    assert is_damaged(recording("run", success)) is damaged
+    assert is_degraded(recording("run", success)) is degraded
 
 
-def test_runs_are_of_one_family_by_what_is_done_to_them() -> None:
+def test_runs_belong_to_one_family_by_what_was_changed() -> None:
     def families(name: str) -> set[str]:
         return {family_of(EXPERIMENTS[name], arm) for arm in EXPERIMENTS[name].arms}
 
@@ -59,15 +59,15 @@ def test_runs_are_of_one_family_by_what_is_done_to_them() -> None:
     assert families("filter_mass") == {CALM}
 
 
-def test_hits_late_alerts_false_alarms_and_damaged_runs_are_told_apart() -> None:
+def test_hits_late_alerts_false_alarms_and_degraded_runs_are_counted_separately() -> None:
     gone = [0.5, 0.5, 0.5, *[0.0] * 5]  # from step 4 on
     early, late = [0.0, 0.4, *[0.0] * 6], [*[0.0] * 5, 0.4, 0.0, 0.0]
     fast = Family(
         clear=[recording("hit", gone, early), recording("late", gone, late), recording("calm", [0.5] * 8)],
-        damaged=[recording("hurt", [0.5] * 5 + [0.2] * 5, [0.4] * 10)],
+        degraded=[recording("hurt", [0.5] * 5 + [0.2] * 5, [0.4] * 10)],
     )
-    calm = Family(clear=[recording("false", [0.5] * 8, early)], damaged=[])
-    table = rules_table({"fast": judge(RULES, fast), "calm": judge(RULES, calm)}, 1)
+    calm = Family(clear=[recording("false", [0.5] * 8, early)], degraded=[])
+    table = rules_table({"fast": evaluate(RULES, fast), "calm": evaluate(RULES, calm)}, 1)
     # one of two collapses two steps ahead, one late; one of two healthy runs; Wilson's interval of 1 of 2
     assert table.splitlines()[-1] == "| fast | 1/2 | 1/2 [0.09, 0.91] | 2 | 1 | 1/2 [0.09, 0.91] | 1/1 |"
     assert runs_table({"fast": fast}).splitlines()[-1] == "| fast | 4 | 2 | 1 |"

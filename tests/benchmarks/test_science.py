@@ -1,12 +1,14 @@
-"""Experiments: every arm is a run that the engine accepts, and tables and curves say what the runs did."""
+"""Experiments: every arm is a run that the engine accepts; tables and curves show the results."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.science.__main__ import FINDINGS
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
 from benchmarks.science.plot import mean_curve, plot
@@ -16,7 +18,7 @@ from engine.config import RunConfig
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
-def test_every_arm_is_a_run_of_its_own_that_the_engine_accepts(experiment: Experiment) -> None:
+def test_every_arm_is_a_distinct_run_that_the_engine_accepts(experiment: Experiment) -> None:
     configs = [experiment.config(arm, seed) for arm in experiment.arms for seed in experiment.seeds]
     assert all(isinstance(config, RunConfig) for config in configs)
     assert len({config.model_dump_json() for config in configs}) == len(configs)
@@ -47,15 +49,30 @@ def test_the_table_has_the_mean_over_seeds_with_its_t_interval() -> None:
     assert lines[2:] == ["| a | 3 | 0.500 | 0.700 | [0.452, 0.948] | 0 of 3 |"]
 
 
-def test_means_over_steps_have_a_row_each_and_a_column_an_arm() -> None:
+def test_means_over_steps_have_one_row_per_metric_and_one_column_per_arm() -> None:
     # 1, 2, 3: mean 2, standard error 1 / sqrt(3), t(2) = 4.303: 2 +- 2.48
     lines = means_table([result(arm, seed, 6) for arm in "ab" for seed in (1, 2, 3)]).splitlines()
     assert lines[0] == "| mean over steps | a | b |"
     assert lines[2] == "| policy/entropy | 2 [-0.484, 4.48] | 2 [-0.484, 4.48] |"
 
 
-def test_one_seed_says_nothing_of_the_method() -> None:
+def test_one_seed_has_no_interval() -> None:
     assert "| one seed | 1 of 1 |" in table([result("a", 1, 0, collapsed=2)])
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_the_findings_have_the_question_and_the_table_of_the_stored_results(experiment: Experiment) -> None:
+    results = json.loads((FINDINGS / f"{experiment.name}.json").read_text())
+    findings = (FINDINGS.parent / "findings.md").read_text()
+    assert f"## {experiment.question}\n" in findings
+    assert table(results) in findings or experiment.means  # means have a table that is written by hand
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_stored_results_have_the_arms_and_curves_of_the_catalogue(experiment: Experiment) -> None:
+    results = json.loads((FINDINGS / f"{experiment.name}.json").read_text())
+    assert {result["arm"] for result in results} == {arm.label for arm in experiment.arms}
+    assert {name for result in results for name in result["curves"]} == set(experiment.curves)
 
 
 def test_the_mean_curve_is_over_the_seeds_that_have_the_step() -> None:

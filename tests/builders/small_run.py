@@ -6,13 +6,13 @@ from pathlib import Path
 
 from engine.config import RunConfig, build_config
 from engine.events import TrajectoriesRecorded
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.training.session import EXIT_DONE, train
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories.models import Trajectory
 from workers.rows import Rows
 
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 
 
 def small_config() -> RunConfig:
@@ -39,7 +39,7 @@ def add_small_run(run_dir: Path) -> Trajectory:
     run = Run.objects.create(pk=run_dir.name, name="a small run", config=config, state="finished", step=1)
     Checkpoint.objects.create(run=run, step=1, path="checkpoints/step_1", bytes=1, reason="final", time=1.0)
     rows = Rows(run)
-    count = sum(1 for _ in read_records(run.directory / SHARD))
-    rows.add(TrajectoriesRecorded(seq=1, time=1.0, attempt=1, epoch=0, step=1, split="train", path=SHARD, count=count))
-    found = Trajectory.objects.bulk_create(rows.trajectories[SHARD])
+    count = sum(1 for _ in read_records(run.directory / FILE))
+    rows.add(TrajectoriesRecorded(seq=1, time=1.0, attempt=1, epoch=0, step=1, split="train", path=FILE, count=count))
+    found = Trajectory.objects.bulk_create(rows.trajectories[FILE])
     return max(found, key=lambda row: row.turns)

@@ -18,7 +18,7 @@ from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
 from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 from engine.rollout.types import Response, Trajectory
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory as TrajectoryRow
@@ -126,12 +126,12 @@ def play_step(
 
 
 def record_steps(run: Run, config: EnvironmentConfig, *, steps: range, **options: Any) -> list[TrajectoryRow]:
-    """Plays and records `steps` of a run: shards in its directory, and the rows that the bridge makes of them."""
+    """Plays and records `steps` of a run: files in its directory, and the rows that the bridge makes of them."""
     rows = Rows(run)
     for step in steps:
         records = play_step(config, step=step, **options)
-        shard = f"trajectories/{records[0]['split']}/step_{step}.jsonl.zst"
-        write_shard(run.directory / shard, records)
+        file = f"trajectories/{records[0]['split']}/step_{step}.jsonl.zst"
+        write_trajectory_file(run.directory / file, records)
         event = TrajectoriesRecorded(
             seq=step + 1,
             time=1.0,
@@ -139,12 +139,12 @@ def record_steps(run: Run, config: EnvironmentConfig, *, steps: range, **options
             epoch=0,
             step=step,
             split=records[0]["split"],
-            path=shard,
+            path=file,
             count=len(records),
         )
         rows.add(event)
     save_trajectories(rows)
-    return list(TrajectoryRow.objects.filter(run=run, shard__in=rows.trajectories).order_by("pk"))
+    return list(TrajectoryRow.objects.filter(run=run, file__in=rows.trajectories).order_by("pk"))
 
 
 def _record(

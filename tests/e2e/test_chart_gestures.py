@@ -68,7 +68,7 @@ def test_keys_look_closer_wider_and_at_the_whole(page: Page) -> None:
     page.keyboard.press("0")
     comes_to(page, plot, ACROSS, across)
     page.keyboard.press("?")
-    expect(page.locator("#keys")).to_contain_text("closer, wider, the whole")
+    expect(page.locator("#keys")).to_contain_text("zoom in, zoom out, reset")
 
 
 def test_a_finger_that_swipes_over_a_chart_scrolls_the_page(page: Page) -> None:
@@ -159,8 +159,8 @@ def test_an_axis_that_was_turned_stays_so_in_the_address_and_in_a_layout(page: P
     assert drawn(page, chart).evaluate(kind) == "log"
     page.get_by_role("button", name="Edit layout").click()
     expect(page.get_by_role("button", name="Logarithmic axis of chart 1")).to_have_attribute("aria-pressed", "true")
-    page.get_by_label("Name, to keep it").fill("Logs")
-    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_label("Layout name").fill("Logs")
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#panel-choices [aria-pressed=true]")).to_have_text("Logs")
     expect(page).not_to_have_url(re.compile(r"log=policy"))
     page.reload()

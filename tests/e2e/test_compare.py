@@ -104,14 +104,14 @@ def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(pag
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs[:2], "&zoom=5..12&x=step")
     before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
-    page.get_by_text("Choose runs").click()
+    page.get_by_text("Select runs").click()
     page.get_by_label("shy-lynx").check()
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url(re.compile("colours="))
     plot = drawn(page, SUCCESS, 3)
     assert plot.evaluate(COLOURS)[:2] == before
     assert window(plot) == ["5.0000", "12.0000"]
-    page.get_by_role("button", name="Leave out calm-otter").click()
+    page.get_by_role("button", name="Remove calm-otter").click()
     page.wait_for_url(re.compile(rf"runs={runs[1].run.pk},{runs[2].run.pk}"))
     assert drawn(page, SUCCESS, 2).evaluate(COLOURS)[0] == before[1]
 

@@ -79,7 +79,7 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
 ) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
     rate, status = page.locator(RATE), page.locator("#live-settings-status")
-    expect(page.locator("#history")).to_contain_text("Nobody has asked anything of this run yet.")
+    expect(page.locator("#history")).to_contain_text("No actions yet.")
     rate.fill("0")
     rate.press("Enter")
     expect(page.locator("#live-settings [data-error='optimizer.learning_rate']")).to_contain_text("greater than 0")
@@ -228,9 +228,9 @@ def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
 def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: Inbox) -> None:
     page.goto("/settings/notifications/")
     page.fill("#id_url", inbox.url)
-    page.get_by_role("button", name="Add a webhook").click()
+    page.get_by_role("button", name="Add webhook").click()
     expect(page.locator("#secret")).to_contain_text("whsec_")
-    page.get_by_role("button", name="Send a test").last.click()
+    page.get_by_role("button", name="Send test").last.click()
     expect(page.locator(".deliveries")).to_contain_text("sent")
     expect(page.locator("#secret")).to_have_count(0)
     assert json.loads(inbox.got[0][2])["type"] == "test"

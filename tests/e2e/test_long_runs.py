@@ -101,7 +101,9 @@ def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: 
     field.fill("3000")
     field.press("Enter")
     expect(field).to_have_value("3001")
-    expect(page.locator("#collapse-scrubber .scrubber-note")).to_have_text("Step 3000 has no data: this is the nearest that has.")
+    expect(page.locator("#collapse-scrubber .scrubber-note")).to_have_text(
+        "Step 3000 has no data: this is the nearest that has."
+    )
     # one step in six thousand, which a mean over its bucket would have hidden
     expect(page.locator("#collapse-map .regime-now")).to_have_text("step 3001")
     expect(page.locator("#collapse-facts")).to_contain_text("MI / ln N0.05")

@@ -233,10 +233,10 @@ def test_the_question_mark_lists_the_readers_own_keys(page: Page, longest: Traje
     expect(page.locator("#keys")).to_be_hidden()
 
 
-def test_a_shard_that_is_gone_says_which_and_what_to_do(page: Page, longest: Trajectory) -> None:
-    (longest.run.directory / longest.shard).unlink()
+def test_a_file_that_is_gone_says_which_and_what_to_do(page: Page, longest: Trajectory) -> None:
+    (longest.run.directory / longest.file).unlink()
     page.goto(place(longest))
-    expect(page.locator("#reader-error")).to_contain_text("The shard step_1.jsonl.zst is gone.")
+    expect(page.locator("#reader-error")).to_contain_text("The trajectory file step_1.jsonl.zst does not exist.")
     expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
 

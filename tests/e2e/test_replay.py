@@ -1,4 +1,4 @@
-"""Finding trajectories, laying them side by side, and what a damaged shard looks like, in a browser."""
+"""Finding trajectories, laying them side by side, and what a damaged file looks like, in a browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from benchmarks.reader_opening import record_two
 from engine.events import TrajectoriesRecorded
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from tests.builders.runs import build_run
 from tests.builders.trajectories import record_steps
 from tests.e2e.open_site import needs_chromium, open_site
@@ -31,12 +31,12 @@ def run(transactional_db: None, settings: Settings, tmp_path: Path) -> Run:
     settings.RUNS_DIR = str(tmp_path / "runs")
     run = build_run()
     record_steps(run, run.parsed_config().environments[0], steps=range(1, 3), skill=0.3)
-    shard = "trajectories/train/step_2.jsonl.zst"
-    path = run.directory / shard
+    file = "trajectories/train/step_2.jsonl.zst"
+    path = run.directory / file
     offset = [offset for offset, _, _ in read_records(path)][9]
     path.write_bytes(path.read_bytes()[: offset + 9])
     rows = Rows(run)
-    rows.add(TrajectoriesRecorded(seq=9, time=1.0, attempt=1, epoch=0, step=2, split="train", path=shard, count=16))
+    rows.add(TrajectoriesRecorded(seq=9, time=1.0, attempt=1, epoch=0, step=2, split="train", path=file, count=16))
     save_trajectories(rows)
     return run
 
@@ -133,7 +133,7 @@ def test_the_reader_leads_to_its_group_side_by_side(page: Page, run: Run, member
     expect(page.locator(".side thead th").first).to_contain_text("member 1")
 
 
-def test_a_damaged_shard_names_the_lost_on_the_list_and_at_the_group(page: Page, run: Run) -> None:
+def test_a_damaged_file_names_the_lost_on_the_list_and_at_the_group(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/")
     lost = page.locator(".lost")
     expect(lost).to_contain_text("7 recorded trajectories cannot be read")

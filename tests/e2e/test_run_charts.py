@@ -106,15 +106,14 @@ def test_a_chart_is_read_by_keys_and_opens_a_step(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/trajectories/\?step=18$"))
 
 
-def test_tabs_turn_by_arrows_and_addresses_of_before_still_lead_somewhere(page: Page) -> None:
+def test_arrow_keys_change_the_tab_and_an_address_selects_a_preset(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
     page.get_by_role("tab", name="Overview").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", name="Collapse")).to_be_focused()
     expect(page.locator("#view-collapse")).to_be_visible()
-    page.goto(f"/runs/{recorded.run.pk}/#throughput")
-    page.reload()
+    page.goto(f"/runs/{recorded.run.pk}/?panels=throughput#panels")
     expect(page.locator('[data-panels="throughput"]')).to_have_attribute("aria-pressed", "true")
     drawn(page, '[data-chart="perf/sampled_tokens_per_second"]')
 
@@ -126,11 +125,11 @@ def test_a_layout_is_put_together_kept_and_shown_to_others_by_its_address(page: 
     expect(page.locator("#charts-panels .chart")).to_have_count(1)
     expect(page.locator("#charts-panels .chart-key li")).to_have_text(["Policy entropy", "Training success"])
     page.get_by_role("button", name="Edit layout").click()
-    page.get_by_label("Add a chart of").fill("optim/grad_norm")
-    page.get_by_label("Add a chart of").press("Tab")
+    page.get_by_label("Add a chart").fill("optim/grad_norm")
+    page.get_by_label("Add a chart").press("Tab")
     page.get_by_role("button", name="Move chart 2 up").click()
-    page.get_by_label("Name, to keep it").fill("Watch this")
-    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_label("Layout name").fill("Watch this")
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#panel-choices [aria-pressed=true]")).to_have_text("Watch this")
     expect(page).to_have_url(re.compile(r"panels=\d+"))
     page.reload()
@@ -149,7 +148,7 @@ def test_of_a_thousand_metrics_those_in_view_are_drawn_and_a_pattern_finds_some(
     expect(page.locator("#metric-count")).to_have_text(re.compile(r"^11 of "))
     drawn(page, '[data-chart="env/task 990/return"]')
     page.locator("#metric-filter").fill("[")
-    expect(page.locator("#metric-count")).to_contain_text("no regular expression")
+    expect(page.locator("#metric-count")).to_contain_text("not a regular expression")
     page.locator("#metric-filter").fill("")
     expect(page.locator("#metric-count")).to_have_text(re.compile(r"^(\d+) of \1 metrics$"))
     page.evaluate("scrollTo(0, document.body.scrollHeight)")

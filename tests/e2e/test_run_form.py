@@ -66,9 +66,9 @@ def test_further_environments_come_and_go_in_rows_of_their_own(page: Page) -> No
     expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is but one to choose
     rows.get_by_label("Name").fill("Second")
     expect(page.locator("[data-error=environment]")).to_be_empty()
-    rows.get_by_label("Problems a step").fill("many")
+    rows.get_by_label("Problems per step").fill("many")
     expect(rows.locator(".field-error")).not_to_be_empty()
-    rows.get_by_label("Problems a step").fill("4")
+    rows.get_by_label("Problems per step").fill("4")
     expect(page.locator("#toml")).to_contain_text('tag = "Second"')
     with page.expect_navigation():
         page.locator("[data-preset-card]").nth(1).click()

@@ -109,11 +109,11 @@ def test_a_run_is_launched_again_and_the_first_step_that_differs_is_told(page: P
     page.reload()
     page.get_by_role("tab", name="Control").click()
     twins = page.locator("#history-twins")
-    expect(twins).to_contain_text(f"The first step that differs is {PARTS_AT}, in 1 metric.")
+    expect(twins).to_contain_text(f"The first difference is at step {PARTS_AT}, in 1 metric.")
     twins.get_by_text(f"Step {PARTS_AT}, metric by metric").click()
     expect(twins.locator("tbody th")).to_have_text("rollout/success")
     twins.get_by_role("link", name="Compare").click()
-    expect(page.locator("#first-difference")).to_contain_text(f"The first step that differs is {PARTS_AT}")
+    expect(page.locator("#first-difference")).to_contain_text(f"The first difference is at step {PARTS_AT}")
     expect(page.locator('[data-chart="rollout/success"] .compare-key li')).to_have_count(2)
 
 

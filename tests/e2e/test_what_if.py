@@ -1,4 +1,4 @@
-"""Asking what if in a browser, with a real engine behind it: from the reader to the answer beside the original."""
+"""What-ifs in a browser, with a real engine: from the reader to the result beside the original."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         page.check("[name=edit][value=action]")
         page.fill("#what-if-action", "Nowhere")
         page.on("request", lambda request: asked_for.append(request.url))
-        page.click("text=Roll on from here")
+        page.click("text=Continue rollout")
         expect(page).to_have_url(re.compile(r"/what-ifs/\d+/$"))
-        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        expect(page.locator("#what-if-status")).to_have_text("Queued")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("reward")
         apart(lambda: play_what_if(WhatIf.objects.get().pk))
-        expect(page.locator("#what-if-status")).to_have_text("Done")
+        expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
-        expect(forked).to_contain_text("nothing was done")
+        expect(forked).to_contain_text("no action executed")
         expect(forked).to_contain_text("unknown action")
-        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they did")
-        expect(page.locator("#what-if-message")).to_contain_text("What if: ")
+        expect(page.locator(".what-if-row--diverges h3")).to_have_text("Turn 1: diverges here, in the actions")
+        expect(page.locator("#what-if-message")).to_contain_text("What-if: ")
         expect(page.locator("#what-if-stop")).to_have_count(0)
         page.click("#what-if-fork")
         expect(page.locator(".what-if-state .panel-title")).to_contain_text("Turn 1 of")
-        page.click("text=Roll on from here")
-        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        page.click("text=Continue rollout")
+        expect(page.locator("#what-if-status")).to_have_text("Queued")
         apart(lambda: play_what_if(WhatIf.objects.order_by("pk")[1].pk))
-        expect(page.locator("#what-if-status")).to_have_text("Done")
+        expect(page.locator("#what-if-status")).to_have_text("Finished")
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
-        expect(page.locator("#what-if-turn-0 article").first).to_contain_text("nothing was done")
-        expect(page.locator("#what-if-message")).to_contain_text("The what-if before: ")
+        expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
+        expect(page.locator("#what-if-message")).to_contain_text("Parent what-if: ")
     assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
 
 
@@ -88,12 +88,12 @@ def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
         assert words != told
         page.fill("#what-if-prompt", words)
         page.select_option("#what-if-checkpoint", "step_1")
-        page.click("text=Roll on from here")
-        expect(page.locator("#what-if-status")).to_have_text("Waiting for its turn")
+        page.click("text=Continue rollout")
+        expect(page.locator("#what-if-status")).to_have_text("Queued")
         apart(lambda: play_what_if(WhatIf.objects.get().pk))
-        expect(page.locator("#what-if-status")).to_have_text("Done")
+        expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
         forked.locator("summary").first.click()
         expect(forked).to_contain_text("Mind the holes.")
-        expect(page.locator(".what-if-row--parts h3")).to_have_text("Turn 1: here they part, by what they were told")
+        expect(page.locator(".what-if-row--diverges h3")).to_have_text("Turn 1: diverges here, in the prompt")
     assert apart(lambda: WhatIf.objects.get().summary["turns"]) >= 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.__main__ import COMMANDS, main
-from engine.cpu_threads import SPINS, limit_thread_spinning
+from engine.cpu_threads import SPINS, limit_thread_spinning, threads_for
 from tests.engine.models import save_small_model
 
 SMALL = """
@@ -94,3 +94,13 @@ def test_threads_wait_politely_unless_the_user_said_how(monkeypatch: pytest.Monk
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     limit_thread_spinning()
     assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def test_the_configuration_says_how_many_threads_then_the_environment_then_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert (threads_for(5), threads_for(0)) == (5, 3)
+    for unread in ("", "0", "2,1", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", unread)
+        assert threads_for(0) == os.cpu_count()

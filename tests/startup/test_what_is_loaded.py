@@ -46,7 +46,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.environments",
         "engine.metrics",
         "engine.play",
-        "engine.rollout.shards",
+        "engine.rollout.trajectory_files",
         "engine.rollout.chat_text",
         "engine.foreign.run_directory",
         "engine.what_if.request",

@@ -28,7 +28,7 @@ def test_every_field_of_a_run_is_in_the_form() -> None:
     assert set(fields()) == set(paths_of(RunConfig)) - ELSEWHERE
 
 
-def test_every_field_says_what_it_does() -> None:
+def test_every_field_has_help() -> None:
     assert [name for name, one in fields().items() if not one.help] == []
 
 
@@ -47,7 +47,7 @@ def as_posted(preset: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("preset", run_presets())
-def test_a_preset_goes_through_the_form_unchanged(preset: str) -> None:
+def test_a_preset_passes_through_the_form_unchanged(preset: str) -> None:
     config = run_presets()[preset].config()
     kept = config.model_dump(mode="json", include=set(ELSEWHERE))
     assert RunConfig.model_validate({**nested(as_posted(preset)), **kept}) == config

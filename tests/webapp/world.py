@@ -10,7 +10,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from engine.config import EnvironmentConfig, RunConfig
-from engine.rollout.shards import read_records, write_shard
+from engine.events import AlertRaised, RunFailed
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
@@ -22,9 +23,9 @@ from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import PLACE, State, WhatIf
+from webapp.whatif.models import TRAJECTORY_KEY, State, WhatIf
 
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
 
 ALERT_SEQ = 3
@@ -57,7 +58,7 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
 
 def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
     """A what-if that told something and left a trajectory."""
-    place = {name: getattr(original, name) for name in PLACE}
+    place = {name: getattr(original, name) for name in TRAJECTORY_KEY}
     asked = WhatIf.objects.create(
         run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
         state=State.FINISHED, message=text, remedy=text,
@@ -66,7 +67,7 @@ def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatI
     asked.folder.mkdir(parents=True)
     told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
     (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
-    write_shard(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
+    write_trajectory_file(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
     return asked
 
 
@@ -82,18 +83,13 @@ def _report(run: Run, text: str) -> None:
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100, seconds=1.0, metrics=values
         )
-    alert = {
-        "kind": "alert_raised", "seq": ALERT_SEQ, "step": 2, "time": 1.0, "attempt": 1, "epoch": 1, "message": text,
-        "rule": "entropy", "severity": "warn", "metric": "policy/entropy", "value": 0.5, "action": "notify",
-    }  # fmt: skip
-    Alert.objects.create(
-        run=run, seq=ALERT_SEQ, step=2, time=1.0, rule="entropy", severity="warn", message=text, payload=alert
-    )
-    failed = {"kind": "run_failed", "seq": 5, "step": 2, "time": 2.0, "message": text, "error": text, "remedy": text}
-    for event in (alert, failed):
-        RunEvent.objects.create(
-            run=run, seq=event["seq"], step=2, time=event["time"], kind=event["kind"], payload=event
-        )
+    alert = AlertRaised(
+        seq=ALERT_SEQ, step=2, time=1.0, attempt=1, message=text, rule="entropy", severity="warn",
+        metric="policy/entropy", value=0.5,
+    )  # fmt: skip
+    Alert.of(run, alert).save()
+    RunEvent.of(run, alert).save()
+    RunEvent.of(run, RunFailed(seq=5, step=2, time=2.0, attempt=1, error=text, message=text, remedy=text)).save()
     Evaluation.objects.create(
         run=run, step=2, time=2.0, environment=tag, episodes=10, successes=5, success=0.5, low=0.2, high=0.8,
         mean_return=0.5, first_seed=1, temperature=1.0, final=True,
@@ -136,13 +132,13 @@ def _find_templates(run: Run, text: str) -> None:
 
 
 def _record(run: Run, texts: list[str]) -> list[Trajectory]:
-    write_shard(run.directory / SHARD, [trajectory_record(member, text) for member, text in enumerate(texts)])
+    write_trajectory_file(run.directory / FILE, [trajectory_record(member, text) for member, text in enumerate(texts)])
     rows = []
-    for offset, length, found in read_records(run.directory / SHARD):
+    for offset, length, found in read_records(run.directory / FILE):
         row = Trajectory(
             run=run, step=1, split="train", environment="Bandit", kind="bandit", group=0, member=found["member"],
             seed=7, success=False, episode_return=0.0, score=0.0, advantage=0.0, group_std=0.0, kept=True, turns=1,
-            response_tokens=1, parse_failures=0, stop="terminated", shard=SHARD, offset=offset, length=length,
+            response_tokens=1, parse_failures=0, stop="terminated", file=FILE, offset=offset, length=length,
         )  # fmt: skip
         row.save()
         rows.append(row)

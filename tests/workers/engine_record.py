@@ -1,11 +1,11 @@
-"""What an engine leaves in a run directory, written by hand: its events and its shards."""
+"""What an engine leaves in a run directory, written by hand: its events and its trajectory files."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from engine.rollout.shards import write_shard
+from engine.rollout.trajectory_files import write_trajectory_file
 from webapp.runs.models import Run
 
 
@@ -73,9 +73,9 @@ class Record:
             final=final,
         )
 
-    def shard(self, run: Run, step: int, members: int = 2) -> None:
+    def file(self, run: Run, step: int, members: int = 2) -> None:
         path = f"trajectories/train/step_{step}.jsonl.zst"
-        write_shard(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])
+        write_trajectory_file(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])
         self.event("trajectories_recorded", step=step, split="train", path=path, count=members)
 
 

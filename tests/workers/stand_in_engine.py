@@ -84,7 +84,7 @@ class StandIn:
         self._checkpoint("final")
         self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
         if self.manners.get("on_cluster"):
-            self.emit("machines_freed", account="The cluster shows nothing of the run.", proven=True)
+            self.emit("cluster_released", account="The cluster shows nothing of the run.", proven=True)
         return 0
 
     def _end_for_a_fork(self) -> int:
@@ -108,7 +108,7 @@ class StandIn:
         self._misbehave()
         self._change_phase("rollout")
         path = f"trajectories/train/step_{self.step}.jsonl.zst"
-        self._write_shard(self.run_dir / path)
+        self._write_file(self.run_dir / path)
         self.emit("trajectories_recorded", split="train", path=path, count=GROUPS * MEMBERS)
         time.sleep(self.manners.get("step_seconds", 0.05))
         self._change_phase("update")
@@ -187,7 +187,7 @@ class StandIn:
         lines = path.read_bytes().splitlines() if path.exists() else []
         return json.loads(lines[-1])["seq"] if lines else 0
 
-    def _write_shard(self, path: Path) -> None:
+    def _write_file(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         records = [self._record(group, member) for group in range(GROUPS) for member in range(MEMBERS)]
         frames = [zstandard.compress(json.dumps(record).encode() + b"\n") for record in records]

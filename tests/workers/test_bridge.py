@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rollout.shards import read_record
+from engine.rollout.trajectory_files import read_record
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
 from tests.workers.workplace import seqs_in_rows
@@ -25,7 +25,7 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     record.started()
     record.step(1)
     record.step(2)
-    record.shard(run, 2)
+    record.file(run, 2)
     assert Bridge(run, 1).drain()
     run.refresh_from_db()
     assert (run.state, run.step, run.total_steps, run.tokens, run.seconds) == ("running", 2, 10, 200, 4.0)
@@ -34,15 +34,15 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert seqs_in_rows(run) == [1, 2, 3, 4]
     found = run.trajectories.get(member=1)
     assert (found.turns, found.response_tokens, found.parse_failures) == (3, 2, 1)
-    assert read_record(run.directory / found.shard, found.offset, found.length)["member"] == 1
+    assert read_record(run.directory / found.file, found.offset, found.length)["member"] == 1
 
 
-def test_rows_of_a_shard_that_was_removed_stay_and_say_so(run: Run) -> None:
+def test_rows_of_a_file_that_was_removed_stay_and_say_so(run: Run) -> None:
     record = Record(run)
     record.started()
     for step in (1, 2):
         record.step(step)
-        record.shard(run, step)
+        record.file(run, step)
     Bridge(run, 1).drain()
     record.event("trajectories_removed", step=2, paths=["trajectories/train/step_1.jsonl.zst"], bytes=10)
     Bridge(run, 1).drain()
@@ -140,7 +140,7 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
     for step in (1, 2, 3):
         record.groups(step, 0.5)
         record.step(step)
-        record.shard(run, step)
+        record.file(run, step)
         record.evaluation(step)
     record.evaluation(3, final=True)
     if not in_one_chunk:
@@ -168,11 +168,11 @@ def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
     assert (run.steps.count(), run.evaluations.count(), run.step) == (0, 0, 0)
 
 
-def test_what_came_before_a_shard_is_in_the_rows_before_the_shard_is_read(run: Run) -> None:
+def test_what_came_before_a_file_is_in_the_rows_before_the_file_is_read(run: Run) -> None:
     record = Record(run)
     record.started()
     record.step(1)
-    record.shard(run, 1)
+    record.file(run, 1)
     record.step(2)
     first = read_chunk(record.path, 0)
     assert [event.kind for event in first.events] == ["run_started", "step_completed"]
@@ -181,17 +181,17 @@ def test_what_came_before_a_shard_is_in_the_rows_before_the_shard_is_read(run: R
     assert rest.end == record.path.stat().st_size
 
 
-def test_a_shard_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
+def test_a_file_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
     record = Record(run)
     record.started()
-    record.shard(run, 1, members=3)
-    record.shard(run, 1, members=2)
+    record.file(run, 1, members=3)
+    record.file(run, 1, members=2)
     Bridge(run, 1).drain()
     assert run.trajectories.count() == 2
 
 
 @pytest.mark.parametrize("path", ["trajectories/train/gone.jsonl.zst", "../elsewhere.jsonl.zst"])
-def test_a_shard_that_is_gone_or_outside_costs_its_trajectories_only(run: Run, path: str) -> None:
+def test_a_file_that_is_gone_or_outside_costs_its_trajectories_only(run: Run, path: str) -> None:
     record = Record(run)
     record.started()
     record.event("trajectories_recorded", step=1, split="train", path=path, count=2)
@@ -292,9 +292,9 @@ def test_every_metric_is_noted_once_whichever_step_and_supervisor_brings_it(run:
 
 def test_a_glance_at_the_file_tells_whether_there_is_anything_to_read(run: Run) -> None:
     bridge = Bridge(run, 1)
-    assert not bridge.has_news()
+    assert not bridge.has_unread_events()
     record = Record(run)
     record.started()
-    assert bridge.has_news()
+    assert bridge.has_unread_events()
     bridge.drain()
-    assert not bridge.has_news()
+    assert not bridge.has_unread_events()

@@ -22,7 +22,7 @@ from workers.process import (
     host,
     identify,
     identity_from_row,
-    is_of_here,
+    is_local,
     liveness,
     processes_with_cookie,
 )
@@ -73,7 +73,7 @@ def test_a_container_that_was_started_again_under_its_name_is_another_one(run: R
     assert liveness_of(run) is Liveness.GONE
     assert is_interrupted(run)
     mine = identify(os.getpid(), "cookie")
-    assert mine is not None and is_of_here(mine)
+    assert mine is not None and is_local(mine)
 
 
 def test_nothing_can_be_told_of_an_engine_on_another_machine(run: Run) -> None:

@@ -78,8 +78,8 @@ def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
     Bridge(Run.objects.get(pk=parent.pk), parent.epoch).drain()  # a worker that takes over reads nothing twice
     assert told(parent) == [("Starboard", f"rule_{action}", "done") for action in ("checkpoint", "pause", "stop")]
     [newest, *_] = entries(parent)
-    assert (newest["words"], newest["detail"]) == (
-        "ended the run, as a rule says",
+    assert (newest["description"], newest["detail"]) == (
+        "ended the run by a rule",
         "rule broken; step 1; severity critical",
     )
 

@@ -47,13 +47,13 @@ def carrier() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_gpus_that_hold_only_processes_of_others_are_free(held: Path) -> None:
-    assert gpus_without({4711}, "mine") == {"free": True, "words": "GPU 0 and 1 hold no process of it"}
+    assert gpus_without({4711}, "mine") == {"free": True, "description": "GPU 0 and 1 hold no process of it"}
 
 
 def test_a_gpu_that_still_holds_a_killed_process_is_no_proof(held: Path) -> None:
     held.write_text("GPU-bbb, 4711\n")
     gpus = gpus_without({4711}, "mine", seconds=0.3)
-    assert gpus == {"free": False, "words": "GPU 1 still holds process 4711 of it"}
+    assert gpus == {"free": False, "description": "GPU 1 still holds process 4711 of it"}
     proof = proof_of(Sweep(killed=[4711], left=[]), how="killed", exit_status=-9, time=1.0, gpus=gpus)
     assert (proof["proven"], proof["gpus"]) == (False, "GPU 1 still holds process 4711 of it")
 

@@ -17,7 +17,7 @@ from webapp.runs.indexing import UNINDEXED
 from webapp.runs.models import Run
 from workers import lease, tasks
 from workers.indexing import index
-from workers.shard_rows import ShardRows, read_shard
+from workers.trajectory_rows import FileRows, read_trajectory_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Three steps of two trajectories each, that no worker was told of."""
     settings.RUNS_DIR = str(tmp_path)
-    monkeypatch.setattr(importing, "send_for_index", lambda run_id: True)
+    monkeypatch.setattr(importing, "enqueue_index", lambda run_id: True)
     lines = [verl(step=step, score=score) for step in (1, 2, 3) for score in (0, 1)]
     run, _ = importing.import_run([Source(name="dump.jsonl", lines=lines)], origin="dump.jsonl")
     assert run is not None
@@ -47,17 +47,17 @@ def in_a_thread(work: Any) -> None:
     thread.join()
 
 
-def while_a_shard_is_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
-    def read(*given: Any) -> ShardRows:
+def while_a_file_is_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    def read(*given: Any) -> FileRows:
         act()
-        return read_shard(*given)
+        return read_trajectory_file(*given)
 
-    monkeypatch.setattr("workers.rows.read_shard", read)
+    monkeypatch.setattr("workers.rows.read_trajectory_file", read)
 
 
 def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     other: list[bool] = []
-    while_a_shard_is_read(monkeypatch, lambda: in_a_thread(lambda: other.append(index(run.pk))))
+    while_a_file_is_read(monkeypatch, lambda: in_a_thread(lambda: other.append(index(run.pk))))
     assert index(run.pk)
     assert other == [False] * 3
     run.refresh_from_db()
@@ -78,39 +78,39 @@ def test_others_write_and_read_while_a_run_is_indexed(
         seen.append(run.trajectories.count())
         pages.append(client.get(f"/runs/{run.pk}/").content.decode())
 
-    while_a_shard_is_read(monkeypatch, lambda: in_a_thread(look))
+    while_a_file_is_read(monkeypatch, lambda: in_a_thread(look))
     assert index(run.pk)
     assert seen == [0, 2, 4]
-    assert all("Being read in" in page for page in pages)
+    assert all("<h2>Indexing</h2>" in page for page in pages)
     assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
 def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shards: list[int] = []
+    files: list[int] = []
 
     def die_at_the_third() -> None:
-        shards.append(1)
-        if len(shards) == 3:
+        files.append(1)
+        if len(files) == 3:
             raise KeyboardInterrupt
 
-    while_a_shard_is_read(monkeypatch, die_at_the_third)
+    while_a_file_is_read(monkeypatch, die_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         index(run.pk)
-    assert lease.free_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
+    assert lease.unheld_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
     Run.objects.filter(pk=run.pk).update(lease_holder=f"{lease.this_holder().split(' ')[0]} {2**22} 5 1")
-    assert lease.free_runs(UNINDEXED) == [run.pk]
+    assert lease.unheld_runs(UNINDEXED) == [run.pk]
     assert index(run.pk)
     assert run.trajectories.count() == 6
 
 
 def test_the_clock_sends_for_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(tasks, "send_for_index", sent.append)
-    tasks.tend()
+    monkeypatch.setattr(tasks, "enqueue_index", sent.append)
+    tasks.adopt_unsupervised_runs()
     assert sent == [run.pk]
     assert not run.trajectories.exists()
     index(run.pk)
-    tasks.tend()
+    tasks.adopt_unsupervised_runs()
     assert sent == [run.pk]

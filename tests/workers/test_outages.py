@@ -15,8 +15,8 @@ from webapp.runs.models import Run
 from workers import lease
 from workers.bridge import Bridge
 from workers.limits import Limits
-from workers.shard_rows import ShardRows, read_shard
 from workers.supervisor import supervise
+from workers.trajectory_rows import FileRows, read_trajectory_file
 
 pytestmark = pytest.mark.django_db
 
@@ -56,22 +56,22 @@ def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_whole(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_shard_that_takes_longer_than_the_lease_to_read_fences_nobody(
+def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
     run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.STARBOARD_LIMITS = {"lease": 1.0, "renew": 0.1}
     Run.objects.filter(pk=run.pk).update(process={"cookie": "a cookie that nobody has"}, requested="stop")
     record = Record(run)
     record.started()
-    record.shard(run, 1)
+    record.file(run, 1)
     taken: list[int | None] = []
 
-    def read_slowly(*given: Any) -> ShardRows:
+    def read_slowly(*given: Any) -> FileRows:
         time.sleep(1.5)
         taken.append(lease.take(run.pk))
-        return read_shard(*given)
+        return read_trajectory_file(*given)
 
-    monkeypatch.setattr("workers.rows.read_shard", read_slowly)
+    monkeypatch.setattr("workers.rows.read_trajectory_file", read_slowly)
     epoch = lease.take(run.pk)
     assert epoch is not None
     supervise(run.pk, epoch, threading.Event())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.config import RunConfig
-from engine.rollout.shards import read_record
+from engine.rollout.trajectory_files import read_record
 from tests.engine.models import save_small_model
 from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
 from webapp.runs import services
@@ -58,10 +58,10 @@ def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
     assert run.trajectories.filter(split="train").count() == 3 * 4 * 2
     shown = run.trajectories.filter(split="train", step=2).first()
     assert shown is not None
-    record = read_record(run.directory / shown.shard, shown.offset, shown.length)
+    record = read_record(run.directory / shown.file, shown.offset, shown.length)
     assert (record["group"], record["member"], record["step"]) == (shown.group, shown.member, 2)
     assert run.evaluations.filter(final=True).count() == 1
-    assert run.last_heard is not None
+    assert run.last_heartbeat_at is not None
     assert run.stop_proof["proven"] and run.stop_proof["exit"] == "exited with code 0"
 
 

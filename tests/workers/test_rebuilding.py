@@ -15,7 +15,7 @@ __all__ = ["run"]
 
 pytestmark = pytest.mark.django_db
 
-FIRST_SHARD = "trajectories/train/step_1.jsonl.zst"
+FIRST_FILE = "trajectories/train/step_1.jsonl.zst"
 
 
 def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,7 +25,7 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
     for step in (1, 2, 3):
         record.groups(step, 0.5, 0.0)
         record.step(step)
-        record.shard(run, step)
+        record.file(run, step)
         record.evaluation(step)
         bridge.drain()
     record.event("alert_raised", step=3, rule="flat", severity="warn", message="Flat.", metric="reward/mean", value=0.1)
@@ -45,16 +45,16 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
     assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
 
 
-def without_its_first_shard(run: Run) -> Record:
+def without_its_first_file(run: Run) -> Record:
     """Three steps, of which retention removed the first one's trajectories."""
     record = Record(run)
     record.started()
     for step in (1, 2, 3):
         record.step(step)
-        record.shard(run, step)
+        record.file(run, step)
     Bridge(run, 1).drain()
-    (run.directory / FIRST_SHARD).rename(run.directory / "a copy")
-    record.event("trajectories_removed", step=3, paths=[FIRST_SHARD], bytes=10)
+    (run.directory / FIRST_FILE).rename(run.directory / "a copy")
+    record.event("trajectories_removed", step=3, paths=[FIRST_FILE], bytes=10)
     Bridge(run, 1).drain()
     return record
 
@@ -62,7 +62,7 @@ def without_its_first_shard(run: Run) -> Record:
 def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    without_its_first_shard(run)
+    without_its_first_file(run)
     before = rows_of(run)
     of_removed = sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True))
     call_command("rebuild_run", run.pk)
@@ -74,7 +74,7 @@ def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
 def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    without_its_first_shard(run)
+    without_its_first_file(run)
     run.trajectories.filter(removed=True).delete()
     call_command("rebuild_run", run.pk)
     assert not run.trajectories.filter(step=1).exists()
@@ -82,16 +82,16 @@ def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
     assert "2 trajectories that its retention removed have no rows" in capsys.readouterr().out
 
 
-def test_a_removed_shard_that_was_brought_back_is_read_again(run: Run) -> None:
-    without_its_first_shard(run)
+def test_a_removed_file_that_was_brought_back_is_read_again(run: Run) -> None:
+    without_its_first_file(run)
     run.trajectories.filter(removed=True).update(turns=77)
-    (run.directory / "a copy").rename(run.directory / FIRST_SHARD)
+    (run.directory / "a copy").rename(run.directory / FIRST_FILE)
     call_command("rebuild_run", run.pk)
     assert [row.turns for row in run.trajectories.filter(step=1)] == [3, 3]
 
 
 def test_removed_rows_above_the_step_that_a_later_attempt_went_on_from_do_not_come_back(run: Run) -> None:
-    record = without_its_first_shard(run)
+    record = without_its_first_file(run)
     record.attempt = 2
     record.started(resumed_from=0)
     call_command("rebuild_run", run.pk)  # and nobody had read of the second attempt before

@@ -1,4 +1,4 @@
-"""Runs that go on by themselves after a fault: real workers and engines that die, and the judgement alone."""
+"""Runs that go on by themselves after a fault: real workers and engines that die, and the assessment alone."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None
     assert services.request_stop(run)
     time.sleep(10)  # past the pause and the next look of the clock
     run.refresh_from_db()
-    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started again, by Starboard.")
+    assert (run.state, run.state_reason) == ("stopped", "Stopped by Starboard before it started again.")
     assert len(starts(run)) == 1
 
 
-# --- the judgement alone ---
+# --- the assessment alone ---
 
 
 def a_run(*, restarts: int = 3, **fields: Any) -> Run:
@@ -148,7 +148,7 @@ def test_each_restart_waits_longer_up_to_the_last_pause() -> None:
         assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
     ending, fields = judged(run, progressed=True)
     assert ending.state == "crashed"
-    assert ending.reason.startswith("It was killed. It had gone on by itself 3 times")
+    assert ending.reason.startswith("It was killed. It was restarted 3 times")
     assert ending.reason.endswith("The end of its log:\nBoo")
     assert set(fields) == {"faults"}
 
@@ -198,7 +198,7 @@ def test_a_run_keeps_its_slot_while_it_waits_to_start_again(settings: Any) -> No
     )
     other = Run.objects.create(name="other", config={})
     assert turns.due() == []
-    turns.tell_waiting()
+    turns.report_queue_positions()
     other.refresh_from_db()
     fallen.refresh_from_db()
     assert other.wait_reason == "Waits for 'fallen' to finish (1 of 1 engine slots in use)"

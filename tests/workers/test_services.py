@@ -26,12 +26,12 @@ def a_run(state: str = "running", **fields: Any) -> Run:
     return Run.objects.create(name="calm-otter-12", config={}, state=state, **fields)
 
 
-def test_a_submitted_run_is_a_queued_row_with_a_memorable_name_and_its_whole_config() -> None:
+def test_a_submitted_run_is_a_queued_row_with_a_generated_name_and_its_whole_config() -> None:
     owner = get_user_model().objects.create_user("ada")
     run = services.submit_run(owner=owner, config=RunConfig(steps=7), preset="starter")
     run.refresh_from_db()
     assert (run.state, run.owner, run.preset, run.total_steps) == ("queued", owner, "starter", 7)
-    assert run.wait_reason == "Waits for a worker to take it"
+    assert run.wait_reason == "Waiting for a worker"
     assert len(run.name.split("-")) == 3
     assert run.parsed_config() == RunConfig(steps=7)
 
@@ -96,17 +96,17 @@ def test_stopping_a_queued_run_needs_no_engine() -> None:
     run = a_run("queued")
     assert services.request_stop(run, get_user_model().objects.create_user("ada"))
     run.refresh_from_db()
-    assert (run.state, run.state_reason) == ("stopped", "Stopped before it started, by ada.")
+    assert (run.state, run.state_reason) == ("stopped", "Stopped by ada before it started.")
 
 
 @pytest.mark.parametrize("state", LIVE)
 def test_stopping_a_live_run_asks_and_each_press_counts(state: str) -> None:
     run = a_run(state)
     assert services.request_stop(run)
-    asked_at = run.stop_asked_at
-    assert (run.state, run.requested, run.stops_asked) == ("stopping", "stop", 1)
+    asked_at = run.stop_requested_at
+    assert (run.state, run.requested, run.stop_requests) == ("stopping", "stop", 1)
     assert services.request_stop(run)
-    assert (run.stops_asked, run.stop_asked_at) == (2, asked_at)
+    assert (run.stop_requests, run.stop_requested_at) == (2, asked_at)
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
@@ -123,17 +123,17 @@ def test_pause_and_resume_and_checkpoints_are_wishes_in_the_row() -> None:
     assert not services.request_pause(run)
     assert services.request_resume(run) and run.requested == "run"
     assert services.request_checkpoint(run) and services.request_checkpoint(run)
-    assert run.checkpoints_asked == 2
+    assert run.checkpoint_requests == 2
     services.request_stop(run)
     assert not services.request_pause(run)
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed", "crashed"])
 def test_a_run_that_ended_early_is_queued_as_its_next_attempt(state: str) -> None:
-    run = a_run(state, requested="stop", stops_asked=2, process={"cookie": "x"}, stop_proof={"proven": True})
+    run = a_run(state, requested="stop", stop_requests=2, process={"cookie": "x"}, stop_proof={"proven": True})
     assert services.resume_ended(run)
     run.refresh_from_db()
-    assert (run.state, run.attempt, run.requested, run.stops_asked) == ("queued", 2, "run", 0)
+    assert (run.state, run.attempt, run.requested, run.stop_requests) == ("queued", 2, "run", 0)
     assert (run.process, run.stop_proof, run.finished_at, run.state_reason) == ({}, {}, None, "")
 
 

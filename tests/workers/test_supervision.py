@@ -214,7 +214,7 @@ def test_an_engine_that_says_why_it_failed_is_failed_with_its_words(workplace: W
 
 
 @pytest.mark.parametrize(("code", "state"), [(2, "failed"), (3, "crashed")])
-def test_an_engine_that_exits_without_a_word_is_explained_by_its_log(
+def test_an_engine_that_exits_without_a_report_is_explained_by_its_log(
     workplace: Workplace, code: int, state: str
 ) -> None:
     workplace.start_worker()
@@ -241,7 +241,7 @@ def test_a_configuration_that_became_invalid_fails_the_run_and_names_the_field(w
 
 
 def test_a_suspended_engine_is_stalled_never_crashed_and_a_late_beat_revives_it(workplace: Workplace) -> None:
-    workplace.limits = {"silent": 2.0, "judge": 0.5}
+    workplace.limits = {"silent": 2.0, "assess": 0.5}
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=400, step_seconds=0.05), "running")
     os.kill(run.process["pid"], signal.SIGSTOP)
@@ -253,7 +253,7 @@ def test_a_suspended_engine_is_stalled_never_crashed_and_a_late_beat_revives_it(
 
 
 def test_an_engine_that_beats_without_getting_further_is_stalled(workplace: Workplace) -> None:
-    workplace.limits = {"stalled": 2.0, "judge": 0.5}
+    workplace.limits = {"stalled": 2.0, "assess": 0.5}
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=10, hang_at=3), "stalled")
     assert "beats but has not got further" in run.state_reason

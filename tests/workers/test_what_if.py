@@ -43,7 +43,7 @@ def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[T
 
 def ask(row: Trajectory, **fields: Any) -> WhatIf:
     chosen = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1, **fields}
-    return services.ask(RecordedOrigin(row), None, chosen)
+    return services.submit(RecordedOrigin(row), None, chosen)
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
     play_what_if(first.pk)
     first.refresh_from_db()
     fields = {"turn": 1, "edit": "nothing", "text": "", "checkpoint": "step_1", "temperature": 1.0, "seed": 4}
-    second = services.ask(ForkedOrigin(first), None, fields)
+    second = services.submit(ForkedOrigin(first), None, fields)
     play_what_if(second.pk)
     second.refresh_from_db()
     assert (second.state, second.message) == ("finished", "")
@@ -81,7 +81,10 @@ def test_what_the_engine_refuses_is_in_the_row_with_its_remedy(row: Trajectory) 
     asked = ask(row, checkpoint="step_77")
     play_what_if(asked.pk)
     asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("refused", "The checkpoint step_77 is gone: the run keeps its newest ones.")
+    assert (asked.state, asked.message) == (
+        "refused",
+        "The checkpoint step_77 no longer exists: the run keeps only the newest.",
+    )
     assert asked.remedy == "Choose one that is listed."
 
 
@@ -120,7 +123,7 @@ def test_one_that_takes_too_long_is_ended(row: Trajectory, settings: Settings, m
     began = time.monotonic()
     play_what_if(asked.pk)
     asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "It took too long and was ended.")
+    assert (asked.state, asked.message) == ("failed", "It timed out.")
     assert time.monotonic() - began < 30
 
 
@@ -133,7 +136,7 @@ def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
         edit="nothing",
         temperature=1.0,
         seed=1,
-        **{name: first.place[name] for name in first.place},
+        **{name: first.trajectory_key[name] for name in first.trajectory_key},
     )
     assert not what_if.play(second.pk, threading.Event())
     second.refresh_from_db()
@@ -144,14 +147,14 @@ def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Traje
     asked = ask(row)
     folder = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
-    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", words={})
+    child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", variables={})
     holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that began at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
     WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)
-    what_if.mend()
+    what_if.fail_abandoned()
     asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "The worker that played it is gone.")
+    assert (asked.state, asked.message) == ("failed", "The worker that played it no longer exists.")
     assert child.wait(10) == -signal.SIGKILL
 
 
@@ -160,4 +163,4 @@ def test_one_whose_original_is_gone_says_so(row: Trajectory) -> None:
     Trajectory.objects.all().delete()
     play_what_if(asked.pk)
     asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "The trajectory that it forks is gone.")
+    assert (asked.state, asked.message) == ("failed", "The trajectory that it forks no longer exists.")

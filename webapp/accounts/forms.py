@@ -1,4 +1,4 @@
-"""The form of username and password. It asks the limits before it looks at the password."""
+"""The sign-in form. The limits are checked before the password."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from webapp.accounts.limits import forget, record_failure, too_many
 
 
 def limited() -> str:
-    link = ", or get a sign-in link with `make link`" if settings.STARBOARD_SIGN_IN_LINKS else ""
-    return f"Too many wrong passwords. Wait five minutes{link}."
+    link = ", or sign in with a link from `make link`" if settings.STARBOARD_SIGN_IN_LINKS else ""
+    return f"Too many failed attempts. Try again in five minutes{link}."
 
 
 class SignInForm(AuthenticationForm):

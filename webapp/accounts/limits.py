@@ -1,8 +1,8 @@
-"""How often a wrong password may be tried: of an account from one address, from an address, and of an account at all.
+"""Limits for failed sign-ins: per account and address, per address, and per account.
 
-So a stranger keeps neither others nor the owner of an account out: what is refused is their own address. Only the last
-limit is for all, and takes ten addresses to reach. An address is that of the connection, since a proxy's header can be
-forged: behind a proxy everybody has the proxy's, and all limits are for all. A sign-in link has no limit.
+An attacker therefore blocks only their own address, not the owner of an account. Only the limit per account affects
+everybody, and it takes ten addresses to reach. The address is that of the connection, since headers of a proxy can be
+forged: behind a proxy all users share its address, and so the limits. Sign-in links are not limited.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def record_failure(account: str, address: str) -> None:
 
 
 def forget(account: str, address: str) -> None:
-    """After a right password; what others tried elsewhere still counts."""
+    """Called after a successful sign-in; failures from other addresses still count."""
     FailedSignIn.objects.filter(account=_key(account), address=_network(address)).delete()
 
 
@@ -45,7 +45,7 @@ def _key(account: str) -> str:
 
 
 def _network(address: str) -> str:
-    """One machine has many IPv6 addresses, of which the first half is the same."""
+    """The address, or the /64 network of an IPv6 address, since one machine usually has a whole one."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sign-in links, kept as a hash and good for one use within ten minutes, and the count of failed sign-ins."""
+"""Sign-in links, stored as a hash and valid for one use within ten minutes, and failed sign-ins."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class SignInToken(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return f"sign-in link of {self.user}, {'used' if self.used_at else 'not used'}"
+        return f"sign-in link of {self.user}, {'used' if self.used_at else 'unused'}"
 
 
 class FailedSignIn(models.Model):
-    """One wrong password. In the database, so that the limits hold over restarts and over several servers."""
+    """One failed sign-in. Stored in the database, so that limits survive restarts and are shared by several servers."""
 
     account = models.CharField(max_length=150)
     address = models.CharField(max_length=45, default="")
@@ -27,4 +27,4 @@ class FailedSignIn(models.Model):
         indexes = [models.Index(fields=["account", "at"])]
 
     def __str__(self) -> str:
-        return f"wrong password for {self.account!r} at {self.at}"
+        return f"failed sign-in to {self.account!r} at {self.at}"

@@ -1,4 +1,4 @@
-"""Sign-in links: made, used once, and explained when they no longer work. Also the local user they sign in."""
+"""Sign-in links, valid once, and the local user that they sign in."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from django.utils import timezone
 from webapp.accounts.models import SignInToken
 
 LIFETIME = timedelta(minutes=10)
-KEPT = timedelta(days=1)  # used and expired tokens stay so long, so that a second use can be told from a wrong link
+KEPT = timedelta(days=1)  # used and expired tokens are kept, so that the page can say why a link is refused
 LOCAL_USER = "local"
 
 
 class Refused(StrEnum):
-    UNKNOWN = "This sign-in link is not one of ours"
-    USED = "This sign-in link was used already"
-    EXPIRED = "This sign-in link is older than ten minutes"
+    UNKNOWN = "This sign-in link is not valid"
+    USED = "This sign-in link has already been used"
+    EXPIRED = "This sign-in link has expired"
 
 
 def local_user() -> User:
-    """The one user of an installation on one machine. It has no password until someone sets one."""
+    """The default user of a local installation, created without a password."""
     user, made = User.objects.get_or_create(username=LOCAL_USER)
     if made:
         user.set_unusable_password()
@@ -35,7 +35,7 @@ def local_user() -> User:
 
 
 def new_link(user: User) -> str:
-    """A whole address that signs `user` in once. Only the hash of its token is kept."""
+    """A URL that signs `user` in once. Only the hash of its token is stored."""
     SignInToken.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     token = secrets.token_urlsafe(32)
     SignInToken.objects.create(user=user, digest=digest(token))
@@ -43,15 +43,15 @@ def new_link(user: User) -> str:
 
 
 def use_token(token: str) -> User | Refused:
-    """The user of a fresh token, which is spent by this call: of two calls at once only one gets the user."""
+    """Uses up a token and returns its user. Of two concurrent calls only one succeeds."""
     now = timezone.now()
     tokens = SignInToken.objects.filter(digest=digest(token))
     if tokens.filter(used_at=None, created_at__gt=now - LIFETIME, user__is_active=True).update(used_at=now):
         return tokens.select_related("user").get().user
-    kept = tokens.first()
-    if kept is None:
+    known = tokens.first()
+    if known is None:
         return Refused.UNKNOWN
-    return Refused.USED if kept.used_at else Refused.EXPIRED
+    return Refused.USED if known.used_at else Refused.EXPIRED
 
 
 def digest(token: str) -> str:

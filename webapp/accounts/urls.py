@@ -1,4 +1,4 @@
-"""Addresses under /accounts/."""
+"""URLs under /accounts/."""
 
 from __future__ import annotations
 

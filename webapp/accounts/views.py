@@ -1,4 +1,4 @@
-"""Signing in, by link or by password, and signing out. The only pages for strangers."""
+"""Signing in, by link or by password, and signing out. The only pages that need no sign-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 @login_not_required
 @require_GET
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Spends the link's token. The redirect takes the token out of the address bar and of the history."""
+    """Uses up the link's token. The redirect removes the token from the address bar and the history."""
     if not settings.STARBOARD_SIGN_IN_LINKS:
         raise PermissionDenied
     found = use_token(request.GET.get("token", ""))

@@ -28,8 +28,8 @@ RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with what came 
 def record_actions(run: Run, alerts: Iterable[Alert]) -> None:
     """One entry for each alert that did more than tell."""
     for alert in alerts:
-        if (action := alert.payload.get("action")) in RECORDED:
-            record(run, None, BY_RULE + action, rule=alert.rule, step=alert.step, severity=alert.severity)
+        if alert.action in RECORDED:
+            record(run, None, BY_RULE + alert.action, rule=alert.rule, step=alert.step, severity=alert.severity)
 
 
 def launch_fork(run: Run, *, before: int) -> str:
@@ -67,7 +67,7 @@ def _launched(run: Run, step: int, why: dict[str, Any]) -> Run:
             environment_version=run.environment_version,
             cloned_from=run,
             action=LAUNCHED,
-            by_itself=why,
+            launched_because=why,
         )
     except IntegrityError:  # another worker was faster
         return Run.objects.get(pk=fork_id_of(run))
@@ -92,8 +92,8 @@ def generation_of(run: Run) -> int:
 
 def _rule_that_asked(run: Run) -> str:
     """The one whose trouble began first, of those that asked at the newest step: as the engine chose it."""
-    asking = [alert for alert in run.alerts.order_by("-seq")[:100] if alert.payload.get("action") == "fork"]
-    chosen = min(asking, key=lambda alert: (-alert.step, alert.payload.get("since") or 0), default=None)
+    asking = run.alerts.filter(action="fork").order_by("-seq")[:100]
+    chosen = min(asking, key=lambda alert: (-alert.step, alert.since or 0), default=None)
     return chosen.rule if chosen is not None else ""
 
 

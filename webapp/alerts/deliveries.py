@@ -23,10 +23,12 @@ from django.db.models import F, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from engine.events import AlertRaised
 from webapp.alerts.mail import send_mail_of
 from webapp.alerts.models import SEVERITIES, Delivery, DeliveryAttempt, NotificationSettings, Scope, State, Webhook
 from webapp.alerts.webhooks import GONE, Answer, secret_of, send
 from webapp.runs.models import Alert, Run
+from webapp.runs.recorded_events import events_of, newest_of
 from workers.app import DELIVER, app
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,7 @@ log = logging.getLogger(__name__)
 RETRIES = (30, 120, 600, 3600, 6 * 3600, 24 * 3600)  # seconds after the first, second … attempt
 JITTER = 0.2
 CLAIM = 120.0  # seconds that one attempt may take before another worker tries
+SENT_FIELDS = {"seq", "step", "rule", "severity", "message", "metric", "value", "baseline", "action"}
 ROUND = 20.0  # seconds after which a task leaves the rest to the next
 _one_at_a_time = threading.Lock()
 
@@ -47,7 +50,7 @@ def plan(run: Run, alerts: Sequence[Alert]) -> None:
     rows = [row for alert in alerts if (alert.step, alert.rule) not in told for row in _rows(run, alert)]
     if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)
-        transaction.on_commit(call_sender)
+        transaction.on_commit(dispatch_deliveries)
 
 
 def _told_of_forgotten(run: Run) -> set[tuple[int, str]]:
@@ -55,8 +58,7 @@ def _told_of_forgotten(run: Run) -> set[tuple[int, str]]:
     that a run waits for, is news each time."""
     counting = run.alerts.values("seq")
     forgotten = run.deliveries.exclude(seq=None).exclude(seq__in=counting).values("seq")
-    told = run.events.filter(kind="alert_raised", step__gt=0, seq__in=forgotten)
-    return {(payload["step"], payload["rule"]) for payload in told.values_list("payload", flat=True)}
+    return {(alert.step, alert.rule) for alert in events_of(run, AlertRaised, step__gt=0, seq__in=forgotten)}
 
 
 def _rows(run: Run, alert: Alert) -> list[Delivery]:
@@ -92,7 +94,7 @@ def trial_message(user: User, channel: str, target: str) -> Delivery:
     return row
 
 
-def call_sender() -> None:
+def dispatch_deliveries() -> None:
     """With no broker the rows wait for the clock of the next worker."""
     try:
         app.signature(DELIVER).apply_async(retry=False)
@@ -170,16 +172,15 @@ def message_of(delivery: Delivery) -> dict[str, Any]:
     run, seq = delivery.run, delivery.seq
     if run is None or seq is None:
         return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}
-    raised = run.events.filter(kind="alert_raised", seq=seq).first()  # which stays, though the alert may count no more
-    told = raised.payload if raised is not None else {}
-    keys = ("seq", "step", "rule", "severity", "message", "metric", "value", "baseline", "action")
+    raised = newest_of(run, AlertRaised, seq=seq)  # the event remains when the alert no longer counts
+    alert = raised.model_dump(include=SENT_FIELDS) if raised is not None else dict.fromkeys(SENT_FIELDS)
     place = f"{site_address()}/runs/{run.pk}/"
     return {
         "type": "alert.raised",
         "timestamp": delivery.created_at.isoformat(),
         "data": {
             "run": {"id": run.pk, "name": run.name, "url": place, "step": run.step, "total_steps": run.total_steps},
-            "alert": {key: told.get(key) for key in keys},
+            "alert": alert,
             "url": f"{place}alerts/{seq}/",
         },
     }

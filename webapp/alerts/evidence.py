@@ -14,10 +14,12 @@ from engine.diagnostics.alerts import Metrics
 from engine.diagnostics.held_out import AREA as HELD_OUT
 from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
+from engine.events import SettingsChanged
 from engine.metrics import describe
 from webapp.alerts.rules import held_out_of
 from webapp.runs.forks import last_before
 from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
+from webapp.runs.recorded_events import events_of
 from webapp.trajectories.models import Trajectory
 
 BEFORE, AFTER = 60, 15  # steps that the curve shows
@@ -82,9 +84,8 @@ def evidence_of(alert: Alert) -> Evidence:
     run = alert.run
     config = config_at(run, alert.seq)
     rule = next((one for one in config.detectors.rules if one.name == alert.rule), None)
-    attempt = alert.payload.get("attempt", 1)
-    retaken = alert.step > 0 and not run.steps.filter(step=alert.step, attempt=attempt).exists()
-    steps = run.steps.filter(attempt__lte=attempt) if retaken else run.steps.all()
+    retaken = alert.step > 0 and not run.steps.filter(step=alert.step, attempt=alert.attempt).exists()
+    steps = run.steps.filter(attempt__lte=alert.attempt) if retaken else run.steps.all()
     worst = run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST]
     compared = [] if retaken else _compared(steps, alert.step)
     return Evidence(
@@ -102,16 +103,14 @@ def evidence_of(alert: Alert) -> Evidence:
 
 def begun_at(alert: Alert) -> int:
     """The step at which its trouble began: a checkpoint from before is a good one."""
-    since = alert.payload.get("since")
-    return alert.step if since is None else int(since)
+    return alert.step if alert.since is None else alert.since
 
 
 def config_at(run: Run, seq: int) -> RunConfig:
     """The configuration that held when the event `seq` was written."""
     changes: dict[str, Any] = {}
-    events = run.events.filter(kind="settings_changed", seq__lt=seq).order_by("seq")
-    for payload in events.values_list("payload", flat=True):
-        changes |= {field: one["new"] for field, one in payload["changes"].items()}
+    for event in events_of(run, SettingsChanged, seq__lt=seq):
+        changes |= {field: change.new for field, change in event.changes.items()}
     try:
         return with_changes(run.parsed_config(), changes)
     except ConfigError:
@@ -135,16 +134,16 @@ def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
 
 def _recorded(steps: QuerySet[StepMetrics], alert: Alert, near: range) -> list[tuple[int, Metrics]]:
     """What the metric of the alert comes with, by step: training steps, or held-out evaluations."""
-    if alert.payload.get("metric", "").startswith(HELD_OUT):
+    if alert.metric.startswith(HELD_OUT):
         return [(step, metrics) for step, metrics in dict(held_out_of(alert.run)).items() if step in near]
     rows = steps.filter(step__gte=near.start, step__lt=near.stop).order_by("step")
     return list(rows.values_list("step", "metrics"))
 
 
 def _curve(steps: QuerySet[StepMetrics], alert: Alert, rule: RuleConfig | None) -> Curve | None:
-    metric = alert.payload.get("metric", "")
     near = range(alert.step - BEFORE, alert.step + AFTER + 1)
-    points = [(step, metrics[metric]) for step, metrics in _recorded(steps, alert, near) if metric in metrics]
+    recorded = _recorded(steps, alert, near)
+    points = [(step, metrics[alert.metric]) for step, metrics in recorded if alert.metric in metrics]
     if len(points) < 2:
         return None
     lines = _lines(alert, rule)
@@ -185,7 +184,7 @@ THRESHOLDS = {
 
 
 def _lines(alert: Alert, rule: RuleConfig | None) -> list[tuple[float, str, str]]:
-    reference = alert.payload.get("baseline")
+    reference = alert.baseline
     if reference is None:
         return []
     fixed = rule is not None and rule.kind in ("below", "above")

@@ -1,4 +1,4 @@
-"""Alerts as e-mail, in plain text, by the server that the environment names."""
+"""Alert e-mails in plain text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.core.mail import EmailMessage
 from webapp.alerts.webhooks import Answer
 
 
-def mail_is_set_up() -> bool:
+def mail_is_configured() -> bool:
     return bool(settings.EMAIL_HOST)
 
 
 def send_mail_of(address: str, message: dict[str, Any]) -> Answer:
-    if not mail_is_set_up():
-        return Answer(error="No mail server is set up: EMAIL_HOST is empty.")
-    subject, body = in_words(message)
+    if not mail_is_configured():
+        return Answer(error="No mail server is configured: EMAIL_HOST is empty.")
+    subject, body = as_text(message)
     try:
         EmailMessage(subject, body, to=[address]).send()
     except (OSError, smtplib.SMTPException, ValueError) as error:
@@ -26,10 +26,10 @@ def send_mail_of(address: str, message: dict[str, Any]) -> Answer:
     return Answer()
 
 
-def in_words(message: dict[str, Any]) -> tuple[str, str]:
-    """Subject and text. A name with line breaks must not become a header."""
+def as_text(message: dict[str, Any]) -> tuple[str, str]:
+    """Subject and body. Line breaks in a name must not reach the headers."""
     if message["type"] == "test":
-        return "Starboard: a test", "This is a test of Starboard's notifications. Nothing is wrong.\n"
+        return "Starboard: test", "This is a test of Starboard's notifications.\n"
     data = message["data"]
     run, alert = data["run"], data["alert"]
     subject = " ".join(f"{alert['severity']}: {run['name']} at step {alert['step']}".split())
@@ -38,9 +38,9 @@ def in_words(message: dict[str, Any]) -> tuple[str, str]:
         "",
         f"Run: {run['name']} (step {alert['step']} of {run['total_steps']})",
         f"Rule: {alert['rule']}, on {alert['metric']}",
-        f"What followed: {alert['action']}",
+        f"Action: {alert['action']}",
         f"Evidence: {data['url']}",
         "",
-        "You get this by your settings under Notifications in Starboard.",
+        "To change these e-mails, go to Notifications in Starboard.",
     ]
     return f"Starboard: {subject}"[:200], "\n".join(lines) + "\n"

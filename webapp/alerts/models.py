@@ -1,4 +1,4 @@
-"""Who is told of alerts, how, and every message that was sent or tried."""
+"""Who is notified of alerts and how, and every delivery with its attempts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEVERITIES = ("watch", "warn", "critical", "dead")
 
 
 class Scope(models.TextChoices):
-    MINE = "mine", "runs of mine, and of nobody"
+    MINE = "mine", "my runs and runs without an owner"
     ALL = "all", "all runs"
 
 
@@ -40,7 +40,7 @@ def new_nonce() -> str:
 
 
 class Webhook(models.Model):
-    """`nonce` makes its secret, with the site's own: the database alone has no usable one."""
+    """Its signing secret is derived from `nonce` and the site's key: the database alone does not reveal it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
@@ -57,16 +57,16 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One message to one place: of an alert (`seq` of its event), or a test (no run).
+    """One message to one target: about an alert (`seq` of its event), or a test (no run).
 
-    `channel` is `email:<user>` or `webhook:<id>`; an alert has at most one row a channel, whoever reads it how often.
+    `channel` is `email:<user>` or `webhook:<id>`; an alert has at most one row per channel.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deliveries")
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="deliveries")
     seq = models.BigIntegerField(null=True)
     channel = models.CharField(max_length=40)
-    target = models.CharField(max_length=500)  # where it goes, as it was then
+    target = models.CharField(max_length=500)  # the address at the time
     message_id = models.CharField(max_length=40, unique=True)
     state = models.CharField(max_length=7, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
@@ -83,7 +83,7 @@ class Delivery(models.Model):
 
 
 class DeliveryAttempt(models.Model):
-    """`status` is the receiver's HTTP status, where there was one; `error` is empty where it went well."""
+    """`status` is the HTTP status of the receiver, if any; `error` is empty if the delivery succeeded."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries")
     number = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""The page where a user says how to be told of alerts, tries it, and sees what was sent."""
+"""The Notifications page: a user's channels for alerts, tests of them, and recent deliveries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from webapp.alerts.deliveries import attempt, trial_message
-from webapp.alerts.mail import mail_is_set_up
+from webapp.alerts.mail import mail_is_configured
 from webapp.alerts.models import Delivery, NotificationSettings, Webhook, new_nonce
 from webapp.alerts.webhooks import secret_of, why_no_address
 
@@ -28,7 +28,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class WebhookForm(forms.Form):
-    url = forms.CharField(max_length=500, error_messages={"required": "Give an address."})
+    url = forms.CharField(max_length=500, error_messages={"required": "Enter a URL."})
 
     def clean_url(self) -> str:
         url = str(self.cleaned_data["url"])
@@ -39,14 +39,14 @@ class WebhookForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
-    """GET shows the page; POST does one `action` of `DOES`."""
-    user = cast(User, request.user)  # others are sent to sign in
+    """GET shows the page; POST performs one of `ACTIONS`."""
+    user = cast(User, request.user)  # anonymous users are redirected to sign in
     if request.method != "POST":
         return _page(request, user)
     action = request.POST.get("action", "")
-    if action not in DOES:
-        return HttpResponse(f"There is no action {action[:40]!r}.", status=400, content_type="text/plain")
-    return DOES[action](request, user)
+    if action not in ACTIONS:
+        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
+    return ACTIONS[action](request, user)
 
 
 def _page(request: HttpRequest, user: User, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -55,22 +55,22 @@ def _page(request: HttpRequest, user: User, *, status: int = 200, **more: Any) -
         "webhook_form": WebhookForm(),
         "webhooks": Webhook.objects.filter(user=user),
         "most_webhooks": MOST_WEBHOOKS,
-        "mail": mail_is_set_up(),
+        "mail": mail_is_configured(),
         "deliveries": _deliveries(user),
     }
     return render(request, "alerts/notifications.html", context | more, status=status)
 
 
 def _settings_of(user: User) -> NotificationSettings:
-    """The user's row, or one with the defaults that is not saved yet."""
+    """The user's settings, or unsaved defaults."""
     return NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user, email=user.email)
 
 
-def _kept_settings_of(user: User) -> NotificationSettings:
-    chosen = _settings_of(user)
-    if chosen.pk is None:
-        chosen.save()
-    return chosen
+def _saved_settings_of(user: User) -> NotificationSettings:
+    found = _settings_of(user)
+    if found.pk is None:
+        found.save()
+    return found
 
 
 def _deliveries(user: User) -> list[Delivery]:
@@ -82,21 +82,21 @@ def _save(request: HttpRequest, user: User) -> HttpResponse:
     if not form.is_valid():
         return _page(request, user, status=422, form=form)
     if form.cleaned_data["email_on"] and not form.cleaned_data["email"]:
-        form.add_error("email", "Give an address, or turn e-mail off.")
+        form.add_error("email", "Enter an address, or turn e-mail off.")
         return _page(request, user, status=422, form=form)
     form.save()
-    messages.info(request, "Saved.")
+    messages.info(request, "Settings saved.")
     return _back()
 
 
 def _add(request: HttpRequest, user: User) -> HttpResponse:
-    """The page that follows shows the new secret, this once."""
+    """The response shows the new secret, which cannot be shown again."""
     form = WebhookForm(request.POST)
     if Webhook.objects.filter(user=user).count() >= MOST_WEBHOOKS:
-        form.add_error(None, f"There are {MOST_WEBHOOKS} already. Remove one first.")
+        form.add_error(None, f"The limit is {MOST_WEBHOOKS} webhooks. Remove one first.")
     if not form.is_valid():
         return _page(request, user, status=422, webhook_form=form)
-    _kept_settings_of(user)
+    _saved_settings_of(user)
     webhook = Webhook.objects.create(user=user, url=form.cleaned_data["url"])
     return _page(request, user, fresh=webhook, secret=secret_of(webhook))
 
@@ -115,7 +115,7 @@ def _switch(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
 
 def _remove(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
     webhook.delete()
-    messages.info(request, "The webhook was removed.")
+    messages.info(request, "Webhook removed.")
     return _back("webhooks")
 
 
@@ -126,7 +126,7 @@ def _test_webhook(request: HttpRequest, user: User, webhook: Webhook) -> HttpRes
 def _test_email(request: HttpRequest, user: User) -> HttpResponse:
     address = _settings_of(user).email
     if not address:
-        messages.warning(request, "Save an address first.")
+        messages.warning(request, "Save an e-mail address first.")
         return _back()
     return _try(request, user, f"email:{user.pk}", address)
 
@@ -134,37 +134,37 @@ def _test_email(request: HttpRequest, user: User) -> HttpResponse:
 def _try(request: HttpRequest, user: User, channel: str, target: str) -> HttpResponse:
     answer = attempt(trial_message(user, channel, target), retry=False)
     if answer.error:
-        messages.warning(request, f"The test did not arrive. {answer.error}")
+        messages.warning(request, f"The test could not be delivered. {answer.error}")
     else:
-        messages.info(request, f"The test was taken by {target}.")
+        messages.info(request, f"Test delivered to {target}.")
     return _back("deliveries")
 
 
-def _back(place: str = "") -> HttpResponse:
+def _back(fragment: str = "") -> HttpResponse:
     answer = redirect("alerts:notifications")
-    answer["Location"] += f"#{place}" if place else ""
+    answer["Location"] += f"#{fragment}" if fragment else ""
     return answer
 
 
-Do = Callable[[HttpRequest, User], HttpResponse]
+Handler = Callable[[HttpRequest, User], HttpResponse]
 
 
-def _with_webhook(do: Callable[[HttpRequest, User, Webhook], HttpResponse]) -> Do:
-    """Of the user's own webhooks alone."""
+def _with_webhook(handle: Callable[[HttpRequest, User, Webhook], HttpResponse]) -> Handler:
+    """Looks the webhook up among the user's own."""
 
     def found(request: HttpRequest, user: User) -> HttpResponse:
         key = request.POST.get("webhook", "")
         known = key.isascii() and key.isdecimal() and len(key) < 18
         webhook = Webhook.objects.filter(user=user, pk=int(key)).first() if known else None
         if webhook is None:
-            messages.warning(request, "There is no such webhook.")
+            messages.warning(request, "This webhook does not exist.")
             return _back("webhooks")
-        return do(request, user, webhook)
+        return handle(request, user, webhook)
 
     return found
 
 
-DOES: dict[str, Do] = {
+ACTIONS: dict[str, Handler] = {
     "save": _save,
     "add": _add,
     "renew": _with_webhook(_renew),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, problems_by_field
 from engine.diagnostics.alerts import Metrics
-from engine.diagnostics.held_out import held_out_metrics
+from engine.diagnostics.held_out import HeldOutResult, held_out_metrics
 from engine.diagnostics.recordings import Recording, replay
 from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
@@ -23,7 +23,7 @@ from webapp.runs.models import Run
 
 LONGEST = 256 * 1024
 MOST_FIRINGS = 500
-RESULT = ("step", "final", "environment", "episodes", "successes", "success", "low", "high", "mean_return")
+FIRING_FIELDS = {"rule", "severity", "message", "metric", "value", "baseline", "since", "action"}
 ACTIONS = ("watch_action", "warn_action", "critical_action", "dead_action")
 BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "reward_std_collapsed", "template_collapse")
 # fields that only some kinds read; all others have a meaning for every kind
@@ -139,9 +139,9 @@ def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str
 
 def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
     """The metrics of each held-out evaluation, in order, as the engine gave them to the rules."""
-    results: dict[tuple[int, bool], list[dict[str, Any]]] = defaultdict(list)
-    for row in run.evaluations.order_by("step", "final", "pk").values(*RESULT):
-        results[row["step"], row["final"]].append(row)
+    results: dict[tuple[int, bool], list[HeldOutResult]] = defaultdict(list)
+    for row in run.evaluations.order_by("step", "final", "pk"):
+        results[row.step, row.final].append(row)
     return [(step, held_out_metrics(rows)) for (step, _), rows in results.items()]
 
 
@@ -154,7 +154,7 @@ def trial(run: Run, detectors: DetectorsConfig) -> dict[str, Any]:
         {
             "step": firing.step,
             "raised": (firing.step, firing.alert.rule) in raised,
-            **firing.alert.fields(),
+            **firing.alert.event(firing.step).model_dump(include=FIRING_FIELDS),
         }
         for firing in found[:MOST_FIRINGS]
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
+from engine.events import AlertRaised
 from webapp.alerts.evidence import evidence_of
 from webapp.alerts.rules import ACTIONS, checked, parsed, trial
 from webapp.runs.models import Alert, Run
-
-ALERT_FIELDS = ("seq", "step", "time", "rule", "severity", "message")
+from webapp.runs.recorded_events import newest_of
 
 
 @require_safe
@@ -20,8 +20,10 @@ def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
     alert = run.alerts.filter(seq=seq).first()
     counts = alert is not None
     if alert is None:
-        payload = get_object_or_404(run.events, kind="alert_raised", seq=seq).payload
-        alert = Alert(run=run, payload=payload, **{name: payload[name] for name in ALERT_FIELDS})
+        raised = newest_of(run, AlertRaised, seq=seq)
+        if raised is None:
+            raise Http404("The run has no such alert.")
+        alert = Alert.of(run, raised)
     context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts}
     return render(request, "alerts/evidence.html", context)
 

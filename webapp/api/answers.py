@@ -1,4 +1,4 @@
-"""What the views of the API share: methods, errors as JSON, and the shape of a run."""
+"""Shared by the views of the API: allowed methods, errors as JSON, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ View = Callable[..., HttpResponse]
 
 
 def api(*methods: str) -> Callable[[View], View]:
-    """Only these methods; a bad query is a 400 that says what is allowed."""
+    """Allows only these methods, and answers an invalid query with status 400 and the allowed values."""
 
     def wrap(view: View) -> View:
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.method not in methods:
-                refused = problem(405, f"{request.method} is not possible here", f"Use {' or '.join(methods)}.")
+                refused = problem(405, f"Method {request.method} is not allowed", f"Use {' or '.join(methods)}.")
                 refused["Allow"] = ", ".join(methods)
                 return refused
             try:
                 return view(request, *args, **kwargs)
             except BadQuery as error:
-                return problem(400, "The query is not valid", str(error))
+                return problem(400, "Invalid query", str(error))
 
         return answer
 
@@ -39,7 +39,7 @@ def problem(status: int, error: str, remedy: str) -> JsonResponse:
 
 
 def run_summary(run: Run) -> dict[str, Any]:
-    """The run's live state, and the facts of its row that never change."""
+    """The run's live state and the columns that never change."""
     return {
         **run.live_state(),
         "preset": run.preset,

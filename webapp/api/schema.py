@@ -1,4 +1,4 @@
-"""The description of the API for programs, as OpenAPI 3.1. Events are described by the engine's own types."""
+"""The OpenAPI 3.1 schema of the API. Events and configurations are described by the engine's own types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def openapi() -> Schema:
         "info": {
             "title": "Starboard",
             "version": "1",
-            "description": "Runs, their events and metrics. Send the cookie of a sign-in; POST needs X-CSRFToken too.",
+            "description": "Access runs, their events and their metrics. Authenticate with the session cookie; POST "
+            "requests also need the CSRF token in the header `X-CSRFToken`. Errors have a message in `error` and "
+            "a fix in `remedy`.",
         },
         "paths": _paths(),
         "components": {"schemas": _schemas(), "securitySchemes": {"session": _cookie()}},
@@ -36,43 +38,82 @@ def openapi() -> Schema:
 
 
 def _paths() -> Schema:
-    run = {"name": "run_id", "in": "path", "required": True, "schema": TEXT, "description": "as in /runs/<id>/"}
+    run = {
+        "name": "run_id",
+        "in": "path",
+        "required": True,
+        "schema": TEXT,
+        "description": "The ID of the run, as in the URL of its page.",
+    }
     states = {"type": "string", "enum": RunState.values}
-    listed = [_query("state", states), _query("after", TEXT), _query("limit", INTEGER), _query("archived", TEXT)]
-    window = [_query("from", INTEGER), _query("to", INTEGER)]
+    listed = [
+        _query("state", states, "Return only runs in this state."),
+        _query("after", TEXT, "A cursor for pagination: the ID of the last run of the previous page."),
+        _query("limit", INTEGER, "The maximum number of runs to return, from 1 to 500. Defaults to 50."),
+        _query("archived", TEXT, "Pass `1` to return archived runs instead of active ones."),
+    ]
+    window = [
+        _query("from", INTEGER, "The first step to return. Defaults to 0."),
+        _query("to", INTEGER, "The last step to return. Defaults to the latest step."),
+    ]
+    keys = _query("keys", TEXT, "The names of up to 100 metrics, separated by commas.")
     return {
-        "/api/v1/runs/": {"get": _operation("list_runs", "Runs, newest first", "RunPage", listed)},
-        "/api/v1/runs/{run_id}/": {"get": _operation("get_run", "One run with its configuration", "RunDetail", [run])},
+        "/api/v1/runs/": {"get": _operation("list_runs", "List runs, most recent first", "RunPage", listed)},
+        "/api/v1/runs/{run_id}/": {
+            "get": _operation("get_run", "Retrieve a run with its configuration", "RunDetail", [run])
+        },
         "/api/v1/runs/{run_id}/events": {
             "get": _operation(
                 "list_events",
-                "Events with a greater seq than `after`, exactly as the engine wrote them",
+                "List the events of a run in order, exactly as the engine wrote them. To page through them, pass the "
+                "`last_seq` of a response as the next `after`",
                 "EventPage",
-                [run, _query("after", INTEGER), _query("limit", INTEGER)],
+                [
+                    run,
+                    _query("after", INTEGER, "Return events whose `seq` is greater than this. Defaults to 0."),
+                    _query("limit", INTEGER, "The maximum number of events, from 1 to 5,000. Defaults to 500."),
+                ],
             )
         },
         "/api/v1/runs/{run_id}/metrics": {
             "get": _operation(
                 "get_metrics",
-                "Columns of the metrics `keys`, thinned to about `points` steps; extremes are kept",
+                "Retrieve metrics as columns aligned with `steps`, downsampled to about `points` steps. Minima and "
+                "maxima are preserved",
                 "MetricSeries",
-                [run, _query("keys", TEXT), _query("points", INTEGER), *window],
+                [
+                    run,
+                    keys,
+                    _query("points", INTEGER, "The approximate number of steps, up to 20,000. Defaults to 1,000."),
+                    *window,
+                ],
             )
         },
         "/api/v1/runs/{run_id}/bands": {
             "get": _operation(
                 "get_bands",
-                "Columns of the metrics `keys` in at most `buckets` stretches of steps: mean, extremes and their steps",
+                "Retrieve metrics aggregated over ranges of consecutive steps: the mean, minimum and maximum, and "
+                "the steps of the extremes",
                 "MetricBands",
-                [run, _query("keys", TEXT), _query("having", TEXT), _query("buckets", INTEGER), *window],
+                [
+                    run,
+                    keys,
+                    _query(
+                        "having",
+                        TEXT,
+                        "Only include steps with at least one of these metrics (comma-separated).",
+                    ),
+                    _query("buckets", INTEGER, "The maximum number of ranges, up to 5,000. Defaults to 600."),
+                    *window,
+                ],
             )
         },
         "/api/v1/runs/{run_id}/outline": {
-            "get": _operation("get_outline", "What a page starts from, whatever the run's length", "Outline", [run])
+            "get": _operation("get_outline", "Retrieve lifecycle events, times and metric names", "Outline", [run])
         },
         "/api/v1/runs/{run_id}/control": {"post": _control(run)},
         "/api/v1/runs/{run_id}/settings": {"post": _settings(run)},
-        "/api/v1/openapi.json": {"get": _operation("get_openapi", "This document", "OpenApi", [])},
+        "/api/v1/openapi.json": {"get": _operation("get_openapi", "Retrieve this schema", "OpenApi", [])},
     }
 
 
@@ -81,12 +122,12 @@ def _operation(name: str, summary: str, answer: str, parameters: list[Schema]) -
         "operationId": name,
         "summary": summary,
         "parameters": parameters,
-        "responses": {"200": _json(answer, "The answer"), **_problems("400", "401", "404")},
+        "responses": {"200": _json(answer, "The request succeeded."), **_problems("400", "401", "404")},
     }
 
 
 def _control(run: Schema) -> Schema:
-    operation = _operation("control_run", "Asks something of a run", "Run", [run])
+    operation = _operation("control_run", "Stop, pause, resume, checkpoint or archive a run", "Run", [run])
     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("Control")}}}
     operation["responses"] |= _problems("403", "409")
     return operation
@@ -94,11 +135,12 @@ def _control(run: Schema) -> Schema:
 
 def _settings(run: Schema) -> Schema:
     summary = (
-        "Changes settings of a run that goes on, from its next step; a revision that is no longer the run's is 409"
+        "Change settings of a live run from its next step on. If `revision` is given and is no longer the run's "
+        "current revision, nothing changes and the status is 409"
     )
     operation = _operation("change_settings", summary, "ChangedSettings", [run])
     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("SettingsChange")}}}
-    refused = _json("RefusedSettings", "What is wrong, by field, and what to do")
+    refused = _json("RefusedSettings", "The settings were not changed. `errors` has the reasons by field.")
     operation["responses"] |= _problems("403") | {"409": refused, "422": refused}
     return operation
 
@@ -171,7 +213,7 @@ def _run() -> Schema:
         dict.fromkeys(texts, TEXT)
         | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "restarts", "restart_budget", "last_seq"), INTEGER)
         | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from"), maybe_text)
-        | dict.fromkeys(("eta_seconds", "last_heard"), maybe_number)
+        | dict.fromkeys(("eta_seconds", "last_heartbeat_at"), maybe_number)
         | {
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},
@@ -188,8 +230,8 @@ def _object(properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": sorted(properties)}
 
 
-def _query(name: str, schema: Schema) -> Schema:
-    return {"name": name, "in": "query", "required": False, "schema": schema}
+def _query(name: str, schema: Schema, description: str) -> Schema:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
 
 
 def _json(model: str, description: str) -> Schema:
@@ -197,7 +239,10 @@ def _json(model: str, description: str) -> Schema:
 
 
 def _problems(*statuses: str) -> Schema:
-    return {status: _json("Problem", "What is wrong and what to do") for status in statuses}
+    return {
+        status: _json("Problem", "The request failed. `error` says why and `remedy` how to fix it.")
+        for status in statuses
+    }
 
 
 def _ref(model: str) -> Schema:

@@ -1,4 +1,4 @@
-"""Addresses under /api/v1/. All but the first two work with and without a slash at the end."""
+"""URLs under /api/v1/. All but the first two work with and without a trailing slash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The REST API: runs, their events after a cursor, their metrics, and requests to them."""
+"""The REST API: runs, their events and metrics, and actions on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONGEST_BODY = 256 * 1024
 
 @api("GET", "HEAD")
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Newest first. `after` is the id of the last run of the page before."""
+    """Newest first. `after` is the ID of the last run of the previous page."""
     query = Query(request, ("state", "after", "limit", "archived"))
     limit = query.integer("limit", 50, low=1, high=500)
     state = query.choice("state", RunState.values)
@@ -46,7 +46,9 @@ def run_list(request: HttpRequest) -> HttpResponse:
     if after := query.values.get("after"):
         last = Run.objects.filter(pk=after).first()
         if last is None:
-            raise BadQuery(f"after is {after[:60]!r}, which is no run. Send the id of the last run you have.")
+            raise BadQuery(
+                f"after is {after[:60]!r}, which is not a run. Send the ID of the last run of the previous page."
+            )
         runs = runs.filter(created_at__lt=last.created_at)
     found = list(runs[: limit + 1])
     return JsonResponse({"runs": [run_summary(run) for run in found[:limit]], "more": len(found) > limit})
@@ -74,7 +76,7 @@ def run_events(request: HttpRequest, run_id: str) -> HttpResponse:
 @api("GET", "HEAD")
 def run_metrics(request: HttpRequest, run_id: str) -> HttpResponse:
     query = Query(request, ("keys", "points", "from", "to"))
-    keys = query.words("keys", most=MOST_KEYS)
+    keys = query.comma_separated("keys", most=MOST_KEYS)
     points = query.integer("points", 1000, low=1, high=MOST_POINTS)
     first, last = query.window()
     return JsonResponse(metric_series(get_object_or_404(Run, pk=run_id), keys, points, first=first, last=last))
@@ -82,9 +84,9 @@ def run_metrics(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @api("GET", "HEAD")
 def run_bands(request: HttpRequest, run_id: str) -> HttpResponse:
-    """Metrics in buckets of steps, as charts draw them; `having` names metrics of which a step must have one."""
+    """Metrics in buckets of steps, as charts draw them; only steps that have one of the metrics `having`, if given."""
     query = Query(request, ("keys", "buckets", "from", "to", "having"))
-    keys, having = query.words("keys", most=MOST_KEYS), query.words("having", most=MOST_KEYS)
+    keys, having = query.comma_separated("keys", most=MOST_KEYS), query.comma_separated("having", most=MOST_KEYS)
     buckets = query.integer("buckets", 600, low=1, high=MOST_BUCKETS)
     first, last = query.window()
     run = get_object_or_404(Run, pk=run_id)
@@ -93,46 +95,50 @@ def run_bands(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @api("GET", "HEAD")
 def run_outline(request: HttpRequest, run_id: str) -> HttpResponse:
-    """What a page starts from: what happened, the newest steps' times, and the names of all metrics."""
+    """Lifecycle events, the times of the newest steps, and the names of all metrics."""
     Query(request, ())
     return JsonResponse(outline(get_object_or_404(Run, pk=run_id)))
 
 
 @api("POST")
 def run_control(request: HttpRequest, run_id: str) -> HttpResponse:
-    """`{"action": "pause"}`; 409 if the run is in a state that does not allow it."""
+    """Takes `{"action": "pause"}`; answers 409 if the state of the run does not allow the action."""
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
     action = _action(request)
     if action not in ACTIONS:
-        return problem(400, f"There is no action {action!r}", f"Send one of {', '.join(ACTIONS)}.")
+        return problem(400, f"Unknown action {action!r}", f"Send one of {', '.join(ACTIONS)}.")
     if not ACTIONS[action](run, request.user if request.user.is_authenticated else None):
         label = RunState(run.state).label.lower()
-        return problem(409, f"A run that is {label} cannot do this: {action}", "Read the run's state, then choose.")
+        return problem(409, f"Cannot {action} a run that is {label}", "Retrieve the run and check its state.")
     run.refresh_from_db()
     return JsonResponse(run_summary(run))
 
 
 @api("POST")
 def run_settings(request: HttpRequest, run_id: str) -> HttpResponse:
-    """`{"changes": {"optimizer.learning_rate": 1e-5}, "revision": 2}`: from the next step on, as the page's form does.
+    """Takes `{"changes": {"optimizer.learning_rate": 1e-5}, "revision": 2}`; changes apply from the next step on.
 
-    `revision`, if sent, is that of the settings which the asker saw. 409: not in this state, or others changed them
-    meanwhile. 422: by field, why not.
+    `revision`, if sent, is the revision that the client read. Answers 409 if the run's state or revision does not allow
+    the changes, and 422 with errors by field if they are invalid.
     """
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
-    asked = _body(request)
-    wanted, revision = asked.get("changes"), asked.get("revision")
+    body = _body(request)
+    wanted, revision = body.get("changes"), body.get("revision")
     if not isinstance(wanted, dict) or not (revision is None or type(revision) is int):
         example = '{"changes": {"optimizer.learning_rate": 1e-5}, "revision": 0}'
-        return problem(400, "The body asks for no changes", f"Send a JSON object like {example}.")
+        return problem(400, "The body has no valid `changes`", f"Send a JSON object such as {example}.")
     try:
         changes = live_settings.change(run, wanted, request.user, revision=revision)
     except live_settings.Refused as refusal:
-        remedy = "Read the run, then ask again." if refusal.late else "Mend what `errors` names. Nothing was changed."
+        remedy = (
+            "Retrieve the run and try again."
+            if refusal.conflict
+            else "Fix the fields in `errors`. Nothing was changed."
+        )
         answer = {"error": str(refusal), "remedy": remedy, "errors": refusal.errors}
-        return JsonResponse(answer, status=409 if refusal.late else 422)
+        return JsonResponse(answer, status=409 if refusal.conflict else 422)
     run.refresh_from_db()
     return JsonResponse({"changes": changes, "run": run_summary(run)})
 
@@ -151,7 +157,7 @@ def _action(request: HttpRequest) -> str:
 
 
 def _body(request: HttpRequest) -> dict[str, Any]:
-    """A JSON object; an empty one where the body is none."""
+    """The JSON object of the body; an empty one if the body is not a JSON object."""
     try:
         body: Any = json.loads(request.body) if len(request.body) <= LONGEST_BODY else {}
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Who asked what of which run, and when. Rows are added and never changed."""
+"""Who requested what of which run, and when. Rows are added and never changed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ DONE, REFUSED = "done", "refused"
 
 class AppendOnly(models.QuerySet["AuditEntry"]):
     def update(self, **_: Any) -> int:
-        raise TypeError("Audit entries are never changed. Add another.")
+        raise TypeError("Audit entries cannot be changed. Add another.")
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        raise TypeError("Audit entries are never deleted.")
+        raise TypeError("Audit entries cannot be deleted.")
 
 
 class AuditEntry(models.Model):
-    """`who` is the user's name at the time, which stays when the account goes; `detail` is what was asked, as JSON."""
+    """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the
+    request as JSON."""
 
     run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -41,8 +42,8 @@ class AuditEntry(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
-            raise TypeError("Audit entries are never changed. Add another.")
+            raise TypeError("Audit entries cannot be changed. Add another.")
         super().save(*args, **kwargs)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise TypeError("Audit entries are never deleted.")
+        raise TypeError("Audit entries cannot be deleted.")

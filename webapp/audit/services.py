@@ -1,4 +1,4 @@
-"""Writing the record of who asked what, and reading it as a page shows it."""
+"""Writing the audit log, and reading it as pages show it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 Actor = User | AnonymousUser | None
 ITSELF = "Starboard"
-UNTOLD = ("changes", "revision", "of", "fork")  # the first has words of its own, the last two are links
-WORDS = {
+NOT_LISTED = ("changes", "revision", "of", "fork")  # changes are described on their own, the last two are links
+DESCRIPTIONS = {
     "launch": "launched the run",
     "fork": "launched the run as a fork",
     "again": "launched the run again",
     "import": "imported the run",
-    "what_if": "asked what if of a trajectory",
-    "what_if_again": "asked what if of a what-if",
-    "stop": "asked to stop",
-    "pause": "asked to pause",
-    "resume": "asked to go on",
-    "checkpoint": "asked for a checkpoint",
+    "what_if": "submitted a what-if of a trajectory",
+    "what_if_again": "submitted a what-if of a what-if",
+    "stop": "requested a stop",
+    "pause": "requested a pause",
+    "resume": "resumed the run",
+    "checkpoint": "requested a checkpoint",
     "settings": "changed settings",
     "rules": "changed alert rules",
     "rename": "renamed the run",
     "archive": "archived the run",
-    "rule_checkpoint": "saved a checkpoint, as a rule says",
-    "rule_pause": "paused the run, as a rule says",
-    "rule_stop": "ended the run, as a rule says",
-    "rule_fork": "ended the run and launched a fork, as a rule says",
-    "rule_launch": "launched the run as a fork, as a rule of the other says",
-    "unarchive": "took the run out of the archive",
+    "rule_checkpoint": "saved a checkpoint by a rule",
+    "rule_pause": "paused the run by a rule",
+    "rule_stop": "ended the run by a rule",
+    "rule_fork": "ended the run and launched a fork by a rule",
+    "rule_launch": "launched the run as a fork by a rule of the original",
+    "unarchive": "restored the run from the archive",
 }
 
 
@@ -45,7 +45,7 @@ def who(user: Actor) -> str:
 
 
 def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
-    """One entry, which open pages of the run are told of; returns `done`, so that a request can end with it."""
+    """Adds an entry and notifies open pages of the run; returns `done`, so that a caller can return it."""
     AuditEntry.objects.create(
         run=run,
         user=user if isinstance(user, User) else None,
@@ -59,7 +59,7 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
 
 
 def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
-    """Newest first, in words."""
+    """Newest first, each with a description."""
     found = list(AuditEntry.objects.filter(run=run)[:limit])
     others = {entry.pk: entry.detail.get("fork") or entry.detail.get("of") for entry in found}
     known = type(run).objects.in_bulk({pk for pk in others.values() if pk})
@@ -67,32 +67,32 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
         {
             "time": entry.time,
             "who": entry.who,
-            "words": WORDS.get(entry.action, entry.action),
-            "detail": in_words(entry.detail),
+            "description": DESCRIPTIONS.get(entry.action, entry.action),
+            "detail": describe(entry.detail),
             "refused": entry.outcome == REFUSED,
-            "other": known.get(others[entry.pk] or ""),  # the run that it is about as well
+            "other": known.get(others[entry.pk] or ""),  # the other run it concerns
         }
         for entry in found
     ]
 
 
-def askers(run: Run) -> dict[str, str]:
-    """Who asked for each revision of the run's settings."""
+def settings_authors(run: Run) -> dict[str, str]:
+    """Who requested each revision of the run's settings."""
     changed = AuditEntry.objects.filter(run=run, action__in=("settings", "rules"), outcome=DONE)
     pairs = changed.values_list("detail__revision", "who")
     return {str(revision): who for revision, who in pairs if revision is not None}
 
 
-def in_words(detail: dict[str, Any]) -> str:
+def describe(detail: dict[str, Any]) -> str:
     """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
     changes = detail.get("changes", {})
-    told = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
-    told += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key not in UNTOLD]
-    return "; ".join(told)
+    parts = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
+    parts += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key not in NOT_LISTED]
+    return "; ".join(parts)
 
 
 def _change(old: Any, new: Any) -> str:
-    """Of rules, which came, which went and which are others now."""
+    """Of rules: which were added, removed or changed."""
     if not (isinstance(old, list) and isinstance(new, list)):
         return f"{_short(old)} → {_short(new)}"
     before, after = ({rule["name"]: rule for rule in rules} for rules in (old, new))
@@ -101,7 +101,7 @@ def _change(old: Any, new: Any) -> str:
         "removed": [name for name in before if name not in after],
         "changed": [name for name in after if name in before and after[name] != before[name]],
     }
-    return ", ".join(f"{word} {' '.join(names)}" for word, names in parts.items() if names) or "in another order"
+    return ", ".join(f"{word} {' '.join(names)}" for word, names in parts.items() if names) or "reordered"
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Runs side by side: which, in which colours, with which metrics; how their configurations and final results differ."""
+"""The comparison of runs: which runs, in which colours, with which metrics; differences of settings and results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.statistics.proportions import newcombe
 from webapp.environments.differences import Differences
 from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
-from webapp.evaluations.sameness import LABELS, same_but_seed
+from webapp.evaluations.same_config import LABELS, same_but_seed
 from webapp.live.outline import metric_names as names_of
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number
@@ -21,12 +21,12 @@ MOST_RUNS = 10
 COLOURS = 10
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
-SHORT = 3  # settings shown beside a run's name
+MOST_DIFFERENCES = 3  # shown next to a run's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL asks for, with what is invalid left out or replaced. How curves are drawn is read by the browser."""
+    """What the URL selects, with invalid parts dropped. Display options of the charts are read by the browser."""
 
     runs: list[Run]
     colours: list[int]
@@ -36,7 +36,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One environment's newest evaluation of each run; for two runs that can be compared, the difference."""
+    """The newest evaluation of each run on an environment; for two comparable runs also their difference."""
 
     environment: str
     cells: list[Evaluation | None]
@@ -49,7 +49,7 @@ class Result:
         return [_shown(cell) if cell else None for cell in self.cells]
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The difference in percentage points with its 95% interval; empty where there is none."""
         if self.difference is None or self.interval is None:
             return ""
@@ -71,28 +71,28 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
 
 
 def read_view(query: Mapping[str, str]) -> View:
-    asked = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))[:MOST_RUNS]
-    found = Run.objects.in_bulk(asked)
-    runs = [found[pk] for pk in asked if pk in found]
+    requested = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))[:MOST_RUNS]
+    found = Run.objects.in_bulk(requested)
+    runs = [found[pk] for pk in requested if pk in found]
     metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
     return View(
         runs=runs,
         colours=colours(runs, _whole_numbers(query.get("colours", ""))),
-        missing=[pk for pk in asked if pk not in found],
+        missing=[pk for pk in requested if pk not in found],
         metrics=list(dict.fromkeys(metrics))[:MOST_METRICS],
     )
 
 
 def first_metrics(runs: list[Run]) -> list[str]:
-    """What is shown where the URL names none: training and, once there is any, held-out success first."""
+    """Metrics to show if the URL names none: training success and held-out success first."""
     tags = Evaluation.objects.filter(run__in=runs).order_by("environment").values_list("environment", flat=True)
     held_out = [f"eval/{tag}/success" for tag in tags.distinct()[:1]]
     return [FIRST_METRICS[0], *held_out, *FIRST_METRICS[1:]]
 
 
 def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
-    """A series colour, 1 to 10, per run: `kept` for the first ones, so that they stay when others come and go; then the
-    one that a run's id gives, or the next that no run before it has."""
+    """A series colour, 1 to 10, per run: first those in `kept`, so that colours stay when runs come and go, then the
+    colour derived from the run's ID, or the next free one."""
     taken = [colour for colour in dict.fromkeys(kept) if 1 <= colour <= COLOURS][: len(runs)]
     for run in runs[len(taken) :]:
         wanted = zlib.crc32(run.pk.encode()) % COLOURS
@@ -102,17 +102,17 @@ def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
 
 
 def seed_groups(runs: list[Run]) -> list[int | None]:
-    """Per run the index of the first that differs from it by nothing but the seed; None for one that stands alone.
+    """Per run the index of the first run that differs from it only in the seed; None for a run without such a group.
 
-    A seed counts once: another run of the same configuration and seed is the same run again. Settings that were changed
-    while a run trained make it another.
+    Each seed counts once, since another run with the same seed is a repetition. Runs whose settings were changed during
+    training belong to no group.
     """
     groups: dict[int, list[Run]] = {}
     for index, run in enumerate(runs):
         if run.imported_from or run.settings_revision:
             continue
-        like = (first for first, others in groups.items() if same_but_seed(others[0], run))
-        others = groups.setdefault(next(like, index), [])
+        similar = (first for first, others in groups.items() if same_but_seed(others[0], run))
+        others = groups.setdefault(next(similar, index), [])
         if seed_of(run) not in {seed_of(other) for other in others}:
             others.append(run)
     firsts = {run.pk: first for first, others in groups.items() if len(others) > 1 for run in others}
@@ -123,26 +123,28 @@ def seed_of(run: Run) -> int | None:
     return None if run.imported_from else run.parsed_config().seed
 
 
-def what_differs(differences: Differences | None, count: int) -> list[str]:
-    """For each of `count` runs the first few settings by which they differ, as one line."""
+def short_differences(differences: Differences | None, count: int) -> list[str]:
+    """For each of `count` runs the first few settings that differ, as one line."""
     rows = differences.differing if differences else []
     shown = [row for row in rows if row.key not in LABELS]
     return [
         " · ".join(
-            f"{row.key.rpartition('.')[2]} {row.values[i]}" for row in shown[:SHORT] if row.values[i] is not None
+            f"{row.key.rpartition('.')[2]} {row.values[i]}"
+            for row in shown[:MOST_DIFFERENCES]
+            if row.values[i] is not None
         )
         for i in range(count)
     ]
 
 
 def metric_names(runs: list[Run]) -> list[str]:
-    """Every metric that a step of any of the runs has had, and their held-out success."""
+    """All metrics of the runs, and their held-out success."""
     tags = Evaluation.objects.filter(run__in=runs).values_list("environment", flat=True).distinct()
     return sorted({name for run in runs for name in names_of(run)} | {f"eval/{tag}/success" for tag in tags})
 
 
 def results(runs: list[Run]) -> list[Result]:
-    """A row per environment that any of the runs was evaluated on."""
+    """One row per environment on which any of the runs was evaluated."""
     newest: dict[str, dict[str, Evaluation]] = {}
     for row in Evaluation.objects.filter(run__in=runs).order_by("final", "step"):
         newest.setdefault(row.environment, {})[row.run_id] = row
@@ -168,9 +170,9 @@ def _why_not_comparable(first: Evaluation, other: Evaluation) -> str:
     if mine != its:
         keys = sorted(key for key in {*mine, *its} if mine.get(key) != its.get(key))
         return f"Not comparable: the environments differ in {', '.join(keys)}."
-    for name, words in (("first_seed", "first seed"), ("temperature", "temperature")):
+    for name, label in (("first_seed", "first seed"), ("temperature", "temperature")):
         if getattr(first, name) != getattr(other, name):
-            return f"Not comparable: {words} {getattr(first, name)} and {getattr(other, name)}."
+            return f"Not comparable: {label} {getattr(first, name)} and {getattr(other, name)}."
     return ""
 
 

@@ -1,6 +1,6 @@
-"""The curves that a comparison asks for first, as addresses: a browser that is told them need not load scripts to ask.
+"""URLs of the curves that a comparison loads first, for `<link rel="preload">`.
 
-`static/js/compare/compared_runs.js` asks for these again; another address would be asked for beside it.
+`static/js/compare/compared_runs.js` must request exactly the same URLs, or the browser loads both.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from webapp.runs.models import Run
 
-SHORT = 2000  # steps of a run that is sent whole
-BUCKETS, FEWER_BUCKETS = 600, 300  # of a longer one
-FEW = 4  # runs; of more, each is drawn with fewer
+SHORT = 2000  # steps; shorter runs are sent without aggregation
+BUCKETS, FEWER_BUCKETS = 600, 300  # for longer runs
+FEW = 4  # with more runs, each has fewer buckets
 AS_IN_A_SCRIPT = "!~*'()"  # what `encodeURIComponent` leaves as it is
 
 
 def first_curves(runs: list[Run], metrics: list[str], hidden: Collection[str]) -> list[str]:
-    """Of the runs that are over and not `hidden`; one that lives is asked after its outline."""
+    """URLs for the ended runs that are not `hidden`; a live run is requested after its outline."""
     keys = ",".join(quote(metric, safe=AS_IN_A_SCRIPT) for metric in metrics)
     thinned = FEWER_BUCKETS if len(runs) > FEW else BUCKETS
     return [

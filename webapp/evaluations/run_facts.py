@@ -1,5 +1,5 @@
-"""What the leaderboard reads of runs' configurations. A run keeps the one that it was launched with, and to take it
-apart costs more than all the rest of a row, so each process does it once."""
+"""The parts of runs' configurations that the leaderboard shows, cached per process: the configuration of a run never
+changes, and parsing it costs more than everything else in a row."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from webapp.runs.models import Run
 
-MOST = 100_000  # runs that are remembered; those that come after them are read every time
-AT_ONCE = 500
+MOST = 100_000  # cached runs; further ones are read every time
+BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """`environments` as JSON; `think` and `context`, in tokens, as pages write them."""
+    """`environments` is JSON; `think` and `context` (in tokens) are texts for pages."""
 
     environments: str
     model: str
@@ -29,11 +29,11 @@ _known: dict[str, RunFacts] = {}
 
 
 def facts_of(run_ids: Collection[str]) -> Mapping[str, RunFacts]:
-    """For each of `run_ids`, all of which are rows."""
+    """The facts of each run; all `run_ids` must exist."""
     found = {pk: _known[pk] for pk in run_ids if pk in _known}
     missing = [pk for pk in run_ids if pk not in found]
-    for start in range(0, len(missing), AT_ONCE):
-        read = _read(missing[start : start + AT_ONCE])
+    for start in range(0, len(missing), BATCH):
+        read = _read(missing[start : start + BATCH])
         found.update(read)
         if len(_known) + len(read) <= MOST:
             _known.update(read)
@@ -52,8 +52,8 @@ def _read(run_ids: list[str]) -> dict[str, RunFacts]:
         pk: RunFacts(
             environments=sys.intern(environments or "[]"),  # many runs, few environments
             model=sys.intern(model or ""),
-            think="on" if str(think).lower() in {"true", "1"} else "off",  # databases give it in more than one way
-            context=str(context),  # likewise
+            think="on" if str(think).lower() in {"true", "1"} else "off",  # databases return it in different forms
+            context=str(context),
         )
         for pk, environments, model, think, context in rows
     }

@@ -13,10 +13,10 @@ from engine.metrics import GLOSSARY
 from engine.statistics.means import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
-from webapp.evaluations import sameness
+from webapp.evaluations import same_config
 from webapp.evaluations.first_curves import first_curves
 from webapp.evaluations.leaderboard import tables
-from webapp.evaluations.sameness import Pair
+from webapp.evaluations.same_config import Pair
 from webapp.runs.models import Run
 
 CHOICES = 60
@@ -39,7 +39,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 def compare(request: HttpRequest) -> HttpResponse:
     view = comparison.read_view(request.GET)
     found = differences([run.config for run in view.runs]) if len(view.runs) > 1 else None
-    settings_shown = comparison.what_differs(found, len(view.runs))
+    differing = comparison.short_differences(found, len(view.runs))
     return render(
         request,
         "evaluations/compare.html",
@@ -47,7 +47,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "view": view,
             "first_curves": first_curves(view.runs, view.metrics, request.GET.get("hidden", "").split(",")),
             "runs": list(zip(view.runs, view.colours, strict=True)),
-            "legend": list(zip(view.runs, view.colours, settings_shown, strict=True)),
+            "legend": list(zip(view.runs, view.colours, differing, strict=True)),
             "metric_names": comparison.metric_names(view.runs),
             "settings": {
                 "runs": _series_sources(view),
@@ -65,8 +65,8 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 def _pairs(runs: list[Run]) -> list[Pair]:
-    """Each run of the same configuration beside the first one."""
-    return [sameness.compare(runs[0], other) for other in runs[1:] if sameness.same_config(runs[0], other)]
+    """The first run with each run of the same configuration."""
+    return [same_config.compare(runs[0], other) for other in runs[1:] if same_config.same_config(runs[0], other)]
 
 
 def _series_sources(view: comparison.View) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A run before it is launched: what the form says, checked by the engine's own rules, and what it would cost."""
+"""A run before launch: its form validated by the engine's own rules, with warnings and estimates."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from webapp.runs.models import Run
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """`config` is None while there are `errors` (by dotted field; `environment` is the choice of environment).
+    """`config` is None if a field is invalid. `errors` are by dotted field; `environment` is the environment's select.
 
-    `memory` says in sentences what a run on a cluster needs of it; nothing for one on this machine.
+    `memory` describes the GPU memory that a run on a cluster needs; it is empty for a run on this machine.
     """
 
     config: RunConfig | None
@@ -35,7 +35,7 @@ class Draft:
     memory: list[str] = field(default_factory=list)
 
     @property
-    def good(self) -> bool:
+    def valid(self) -> bool:
         return self.config is not None and not self.errors
 
 
@@ -48,11 +48,10 @@ def draft(
     more: Sequence[Row] = (),
     source: Run | None = None,
 ) -> Draft:
-    """Checks what a form posted: the engine's rules, the model's directory, and whether the budget can do.
+    """Validates a posted form: the engine's rules, the model's directory, and whether problems fit the action budget.
 
-    `more` are environments beyond the first, of which some may be those of `source`, the run that is cloned.
-
-    `rules` are its alert rules, as the editor sent them or of what the run is made from; None: a new run's.
+    `more` are the environments after the first; some may be those of `source`, the cloned run. `rules` are the alert
+    rules from the editor or from the run or preset that the form started from; None means the default rules.
     """
     if version is None:
         return Draft(config=None, errors={"environment": "Choose an environment."})
@@ -80,41 +79,41 @@ def draft(
         made.errors["model.start_from.step"] = reason
     _check_budget(made, config)
     if config.backend == "ray":
-        _look_at_cluster(made, config)
+        _check_cluster(made, config)
     _warn(made, config)
     return made
 
 
-def _look_at_cluster(made: Draft, config: RunConfig) -> None:
+def _check_cluster(made: Draft, config: RunConfig) -> None:
     found = check_cluster(config, this_machine())
     made.errors = {**found.problems, **made.errors}
     made.warnings += found.warnings
-    made.memory = found.memory.sentences() if found.memory else [f"Memory cannot be estimated. {found.unknown}"]
+    made.memory = found.memory.sentences() if found.memory else [f"Memory could not be estimated. {found.unknown}"]
 
 
 def _errors(error: ValidationError) -> dict[str, str]:
-    """One reason per field; problems inside an environment belong to its choice."""
+    """One error per field; errors inside an environment are shown at its select."""
     return {_field(name): why for name, why in problems_by_field(error)}
 
 
 def _field(name: str) -> str:
     section, _, rest = name.partition(".")
-    place = rest.partition(".")[0]
+    index = rest.partition(".")[0]
     if section != "environments":
         return name
-    return f"environments.{place}" if place.isdecimal() and int(place) else "environment"
+    return f"environments.{index}" if index.isdecimal() and int(index) else "environment"
 
 
 def _check_budget(made: Draft, config: RunConfig) -> None:
-    for place, environment in enumerate(config.environments):
+    for index, environment in enumerate(config.environments):
         parameters = json.dumps(environment.parameters, sort_keys=True)
         found = _measure(environment.kind, parameters, action_budget(environment))
         if found.impossible:
-            made.errors[_field(f"environments.{place}")] = (
-                f"No problem can be solved within the budget. {found.explain()}"
+            made.errors[_field(f"environments.{index}")] = (
+                f"No problem can be solved within the action budget. {found.explain()}"
             )
         elif found.unlikely:
-            made.warnings.append(f"Many problems do not fit the budget: {found.explain()}")
+            made.warnings.append(f"Many problems cannot be solved within the action budget. {found.explain()}")
 
 
 @lru_cache(maxsize=256)
@@ -124,15 +123,13 @@ def _measure(kind: str, parameters: str, budget: int) -> Feasibility:
 
 def _warn(made: Draft, config: RunConfig) -> None:
     if config.optimizer.learning_rate >= 1e-3 and config.model.path == "tiny":
-        made.warnings.append("At learning rates of 0.001 and above about half of the small model's runs collapse.")
+        made.warnings.append("About half of all runs of the small model collapse at learning rates of 0.001 and above.")
     if config.algorithm.estimator == "gae" and config.optimizer.critic_warmup_steps == 0:
-        made.warnings.append(
-            "The critic starts untrained; a few critic_warmup_steps spare the policy its first guesses."
-        )
+        made.warnings.append("The critic starts untrained. Set critic_warmup_steps to train it before the policy.")
 
 
 def summary(config: RunConfig) -> list[tuple[str, str]]:
-    """What a step is made of, and how long it took in past runs."""
+    """The size of a step, and its duration in earlier runs of the same kind."""
     trajectories = config.rollout.groups * config.rollout.group_size
     updates = config.optimizer.updates_per_step * config.optimizer.epochs
     turns = max(environment.max_turns for environment in config.environments)
@@ -141,19 +138,19 @@ def summary(config: RunConfig) -> list[tuple[str, str]]:
     found = [
         ("Trajectories per step", f"{trajectories:,} ({config.rollout.groups} problems × {config.rollout.group_size})"),
         ("Updates per step", f"{updates}"),
-        ("Sampled tokens per step", f"at most {sampled:,}"),
+        ("Sampled tokens per step", f"up to {sampled:,}"),
         ("Held-out episodes", f"{config.evaluation.episodes:,} ({config.evaluation.final_episodes:,} at the end)"),
     ]
     if seconds is not None:
         found += [
-            ("Time per step", f"about {seconds:.1f} s by past runs"),
-            ("Whole run", f"about {seconds * config.steps / 60:.0f} min"),
+            ("Time per step", f"about {seconds:.1f} s, from earlier runs"),
+            ("Total time", f"about {seconds * config.steps / 60:.0f} min"),
         ]
     return found
 
 
 def _seconds_per_step(config: RunConfig) -> float | None:
-    """Mean over recent runs with the same model and as many trajectories a step."""
+    """Mean over recent runs with the same model and the same number of trajectories per step."""
     recent = Run.objects.filter(
         step__gt=4,
         config__model__path=config.model.path,

@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from engine.foreign.run_directory import Report, Source, Split
+from engine.events import Split
+from engine.foreign.run_directory import Report, Source
 from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, import_run
 
 SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}
@@ -19,7 +20,7 @@ ERRORS_SHOWN = 20
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_form(request: HttpRequest) -> HttpResponse:
-    """GET shows the form. POST makes a run of the files and leads to it, or says why no line could be read."""
+    """GET shows the form. POST imports the files and redirects to the new run, or shows why no line could be read."""
     if request.method != "POST":
         return _form(request)
     files = request.FILES.getlist("file")
@@ -33,9 +34,9 @@ def import_form(request: HttpRequest) -> HttpResponse:
         split=SPLITS.get(request.POST.get("split", "")),
     )
     if run is None:
-        return _form(request, problem="No line holds a rollout, so there is no run.", report=report)
+        return _form(request, problem="The files contain no rollouts, so no run was created.", report=report)
     if report.failed:
-        messages.warning(request, f"{report.failed} of the lines could not be read. This page lists them.")
+        messages.warning(request, f"{report.failed} lines could not be read. They are listed in the import log below.")
     return redirect("runs:detail", run.pk)
 
 
@@ -43,12 +44,12 @@ def _problem(files: list[UploadedFile[bytes]]) -> str:
     if not files:
         return "Choose at least one file."
     if len(files) > MOST_FILES:
-        return f"These are {len(files)} files, and {MOST_FILES} go at once. Put several into one."
+        return f"{len(files)} files selected; the limit is {MOST_FILES}. Concatenate some of them."
     size = sum(file.size or 0 for file in files)
     if size > MOST_MEGABYTES * 1_000_000:
         return (
-            f"The files have {size / 1_000_000:.0f} MB, and a form takes {MOST_MEGABYTES}. "
-            "Use `python manage.py import_rollouts`, which takes any size."
+            f"The files have {size / 1_000_000:.0f} MB; the limit of this form is {MOST_MEGABYTES} MB. "
+            "Use `python manage.py import_rollouts`, which has no limit."
         )
     return ""
 

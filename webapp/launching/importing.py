@@ -1,4 +1,4 @@
-"""Runs made of rollouts that other trainers wrote. The files become a run directory; a worker brings it into rows."""
+"""Imports rollouts of other trainers as a run: writes a run directory, which a worker then indexes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
 
-from engine.foreign.run_directory import UNNAMED, Report, Source, Split, as_log, import_rollouts
+from engine.events import Split
+from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
-from webapp.runs.indexing import send_for_index
+from webapp.runs.indexing import enqueue_index
 from webapp.runs.models import Run
-from webapp.runs.names import memorable_name
+from webapp.runs.names import generated_name
 from webapp.runs.states import RunState
 
 PRESET = "imported"
@@ -30,12 +31,12 @@ def import_run(
     owner: User | AnonymousUser | None = None,
     split: Split | None = None,
 ) -> tuple[Run | None, Report]:
-    """A finished run of what can be read in `sources`, and what became of the lines; no run where none could be.
+    """Creates a finished run from the readable lines of `sources`; returns it with a report, or None if there are none.
 
-    `origin` says where they are from. Its rows of steps and trajectories come when a worker has indexed it.
+    `origin` names the files. The run's steps and trajectories appear when a worker has indexed it.
     """
     run = Run(
-        name=name.strip()[:80] or memorable_name(),
+        name=name.strip()[:80] or generated_name(),
         preset=PRESET,
         imported_from=origin[:200],
         owner=owner if isinstance(owner, User) else None,
@@ -55,12 +56,12 @@ def import_run(
     except BaseException:
         shutil.rmtree(run.directory, ignore_errors=True)
         raise
-    transaction.on_commit(lambda: send_for_index(run.pk))
+    transaction.on_commit(lambda: enqueue_index(run.pk))
     return run, report
 
 
 def _config(report: Report) -> dict[str, Any]:
-    """What lists ask of a run's configuration; how it was really configured, its files do not say."""
+    """The part of a configuration that lists of runs read; the files do not contain the real one."""
     names = report.environments or [UNNAMED]
     environments = [{"tag": name, "kind": UNNAMED} for name in names]
     return {"preset": PRESET, "steps": max(report.steps), "environments": environments, "model": {"path": ""}}

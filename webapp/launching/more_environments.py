@@ -1,4 +1,4 @@
-"""The environments of a run beyond its first, as its form has them: a row each, with a name and groups of their own."""
+"""The environments of a run after its first, as rows of its form, each with a name and a number of groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number
 
-MOST = 15  # beside the first
-KEPT = "kept-"  # an environment that the run has which is cloned, by its place there
+MOST = 15  # in addition to the first
+KEPT = "kept-"  # followed by the index of an environment of the cloned run
 
 
 @dataclass(slots=True, kw_only=True)
 class Row:
-    """As text; `choice` is a version's number in the database or names what a cloned run has. An empty `tag` is the
-    environment's own; empty `groups` are an even share."""
+    """Form values as text. `choice` is the key of a version, or an environment of the cloned run. An empty `tag` means
+    the environment's own name; empty `groups` mean an even share."""
 
     choice: str
     tag: str = ""
@@ -28,7 +28,7 @@ class Row:
 
 
 def posted(data: QueryDict) -> list[Row]:
-    """The rows of a form, or of an address that fills one."""
+    """The rows of a posted form, or of a URL that fills in the form."""
     columns = [data.getlist(f"more-{name}") for name in ("environment", "tag", "groups")]
     return [Row(choice=choice, tag=tag, groups=groups) for choice, tag, groups in zip_longest(*columns, fillvalue="")][
         :MOST
@@ -36,11 +36,11 @@ def posted(data: QueryDict) -> list[Row]:
 
 
 def of_run(source: Run) -> list[Row]:
-    """Those of a run that is cloned, as they are there."""
+    """The rows for the environments of a cloned run."""
     further = source.config.get("environments", [])[1:]
     return [
-        Row(choice=f"{KEPT}{place}", tag=one.get("tag", ""), groups=groups_of(one))
-        for place, one in enumerate(further, 1)
+        Row(choice=f"{KEPT}{index}", tag=one.get("tag", ""), groups=groups_of(one))
+        for index, one in enumerate(further, 1)
     ]
 
 
@@ -49,18 +49,18 @@ def groups_of(environment: dict[str, Any]) -> str:
 
 
 def kept_choices(source: Run | None) -> list[tuple[str, str]]:
-    """What a clone's rows may choose beside versions: value and words."""
+    """Options for the environments of the cloned run: value and label."""
     return [(row.choice, f"{row.tag}, as in {source.name}") for row in of_run(source)] if source else []
 
 
 def configs(rows: list[Row], source: Run | None) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """What `RunConfig` has of each, texts left for pydantic to read; and errors by `environments.<place>`."""
+    """The configuration of each row, with texts left for pydantic to parse; and errors by `environments.<index>`."""
     found: list[dict[str, Any]] = []
     errors: dict[str, str] = {}
-    for place, row in enumerate(rows, 1):
+    for index, row in enumerate(rows, 1):
         config = _config(row.choice, source)
         if config is None:
-            errors[f"environments.{place}"] = "Choose an environment, or remove this one."
+            errors[f"environments.{index}"] = "Select an environment, or remove this row."
             continue
         own_name = {"tag": row.tag.strip()} if row.tag.strip() else {}
         found.append({**config, **own_name, "groups": row.groups.strip() or "0"})
@@ -71,6 +71,6 @@ def _config(choice: str, source: Run | None) -> dict[str, Any] | None:
     if (key := whole_number(choice)) is not None:
         version = EnvironmentVersion.objects.filter(pk=key).first()
         return dict(version.config) if version else None
-    place = whole_number(choice.removeprefix(KEPT))
+    index = whole_number(choice.removeprefix(KEPT))
     environments = source.config.get("environments", []) if source else []
-    return dict(environments[place]) if place is not None and place < len(environments) else None
+    return dict(environments[index]) if index is not None and index < len(environments) else None

@@ -1,4 +1,4 @@
-"""The run presets that ship: one TOML file each, read by name."""
+"""The presets of runs, one TOML file each in `engine/configs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a new run: begun from a preset, a run to clone or a checkpoint to fork, checked while it is filled in."""
+"""The form of a new run, which starts from a preset, a cloned run or a checkpoint, and is validated as it is edited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from webapp.whole_numbers import whole_number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """What the form holds. `step` is that of the checkpoint of `source` which the run shall start from."""
+    """The content of the form. `step` is the checkpoint of `source` to start from."""
 
     preset: RunPreset
     source: Run | None
@@ -41,7 +41,7 @@ class Filled:
 
 
 def new(request: HttpRequest) -> HttpResponse:
-    """GET shows the form; POST launches, or shows what is wrong."""
+    """GET shows the form; POST launches the run or shows the errors."""
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
     filled = _posted(request) if request.method == "POST" else _begun(request)
@@ -53,8 +53,8 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run | None:
-    """None where the draft has errors; the run that a fork starts from may drop the checkpoint after the check."""
-    if not made.good or made.config is None:
+    """The launched run; None if the draft has errors, or if the checkpoint of a fork was deleted after the check."""
+    if not made.valid or made.config is None:
         return None
     try:
         return services.submit_run(
@@ -66,14 +66,14 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run |
             cloned_from=filled.source,
         )
     except CheckpointError as error:
-        why = f"The checkpoint cannot be taken, so nothing was launched. {error.remedy}"
+        why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
         return None
 
 
 @require_POST
 def check(request: HttpRequest) -> HttpResponse:
-    """What the form would launch, as it stands: errors by field, warnings, sums, TOML and the command."""
+    """What the form would launch: errors by field, warnings, a summary, the TOML file and the command."""
     made = _posted(request).draft()
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
@@ -87,17 +87,17 @@ def check(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def quick_start(request: HttpRequest) -> HttpResponse:
-    """Launches a preset as it is."""
+    """Launches a preset without changes."""
     presets = run_presets()
     key = request.POST.get("preset", "")
     if key not in presets:
-        return HttpResponse(f"There is no preset {key[:40]!r}.", status=400, content_type="text/plain")
+        return HttpResponse(f"Unknown preset {key[:40]!r}.", status=400, content_type="text/plain")
     run = services.submit_run(owner=request.user, config=presets[key].config(), preset=presets[key].title)
     return redirect("runs:detail", run.pk)
 
 
 def _begun(request: HttpRequest) -> Filled:
-    """What the address asks for: a preset, or a run to clone, or one to fork at a step."""
+    """The form as the URL requests it: from a preset, a run to clone, or a run to fork at a step."""
     source = _source(request.GET)
     preset = _preset(request.GET, source)
     step = _step(request.GET.get("step", ""))
@@ -150,17 +150,17 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
 
 
 def _preset(data: QueryDict, source: Run | None) -> RunPreset:
-    """The one that is asked for; else that of the run that is cloned, or that run itself where its label is its own."""
+    """The requested preset, or that of the cloned run, or the cloned run itself if its preset does not exist."""
     presets = run_presets()
-    asked = presets.get(data.get("preset") or "")
-    if asked is not None or source is None:
-        return asked or presets["starter"]
+    requested = presets.get(data.get("preset") or "")
+    if requested is not None or source is None:
+        return requested or presets["starter"]
     same = next((one for one in presets.values() if one.title == source.preset), None)
     return same or RunPreset(key="", title=source.preset, description="", data=source.config)
 
 
 def _source(data: QueryDict) -> Run | None:
-    """The run that is cloned or forked; one that was imported has no configuration to clone."""
+    """The run to clone or fork; imported runs have no configuration to clone."""
     return Run.objects.filter(pk=data.get("clone") or "", imported_from="").first()
 
 
@@ -179,7 +179,7 @@ def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
 
 
 def _rules_of(source: Run | None, preset: RunPreset) -> Any:
-    """The alert rules of the run that is cloned, as they are now, or else of the preset."""
+    """The current alert rules of the cloned run, or those of the preset."""
     if source is None:
         return preset.config().model_dump(mode="json")["detectors"]["rules"]
     launched_with = source.config.get("detectors", {}).get("rules")
@@ -187,13 +187,13 @@ def _rules_of(source: Run | None, preset: RunPreset) -> Any:
 
 
 def _first_groups(source: Run | None) -> str:
-    """Problems of the first environment, which are asked for only where there are others."""
+    """Groups of the first environment, a field that is shown only if there are others."""
     return more_environments.groups_of(source.config["environments"][0]) if source else ""
 
 
 def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:
-    for place, row in enumerate(more, 1):
-        row.error = errors.get(f"environments.{place}", "")
+    for index, row in enumerate(more, 1):
+        row.error = errors.get(f"environments.{index}", "")
     return more
 
 
@@ -208,7 +208,7 @@ def _fork_name(source: Run | None, step: int | None) -> str:
 
 
 def _versions() -> list[EnvironmentVersion]:
-    """The newest version of each environment in use."""
+    """The newest version of each environment that is not archived."""
     current = EnvironmentVersion.objects.select_related("definition").filter(definition__archived_at=None)
     newest: dict[int, EnvironmentVersion] = {}
     for version in current.order_by("definition__name", "-number"):
@@ -217,10 +217,10 @@ def _versions() -> list[EnvironmentVersion]:
 
 
 def _version(data: QueryDict, source: Run | None) -> EnvironmentVersion | None:
-    """The chosen one; else that of the source, else FrozenLake's, else any."""
-    asked = whole_number(data.get("environment") or "")
-    if asked is not None:
-        return EnvironmentVersion.objects.select_related("definition").filter(pk=asked).first()
+    """The selected version; else that of the source, else of FrozenLake, else any."""
+    selected = whole_number(data.get("environment") or "")
+    if selected is not None:
+        return EnvironmentVersion.objects.select_related("definition").filter(pk=selected).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
     versions = _versions()

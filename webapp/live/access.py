@@ -1,4 +1,4 @@
-"""Who may hold a socket open. The session is read again and again, since a socket outlives a sign-out."""
+"""Who may hold a socket open. The session is read repeatedly, since a socket outlives a sign-out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_FOUND = 4404
 
 @database_sync_to_async
 def is_signed_in(scope: dict[str, Any]) -> bool:
-    """From the database, not from the scope: that one is as old as the socket."""
+    """By the database, not the scope, which is as old as the socket."""
     session = scope.get("session")
     if session is None or not session.session_key:
         return False

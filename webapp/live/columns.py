@@ -1,4 +1,4 @@
-"""A run's steps read by column: the places on the axes of charts, and metrics."""
+"""A run's steps read by column: the axes of charts, and metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webapp.runs.models import Run
 Column = NDArray[np.float64]  # NaN where a step has no value
 
 
-class Places(NamedTuple):
+class Axes(NamedTuple):
     """Of steps in order; each is an array of as many numbers."""
 
     step: NDArray[np.int64]
@@ -30,24 +30,24 @@ class Places(NamedTuple):
     attempt: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Places:
+    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Axes:
         """Of rows that begin with these columns."""
         step, tokens, seconds, time, seq, attempt = list(zip(*rows, strict=True))[: len(cls._fields)] or [()] * 6
         return cls(_whole(step), _whole(tokens), _real(seconds), _real(time), _whole(seq), _whole(attempt))
 
 
 class Columns(NamedTuple):
-    places: Places
+    axes: Axes
     metrics: dict[str, Column]
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(column.nbytes for column in (*self.places, *self.metrics.values()))
+        return sum(column.nbytes for column in (*self.axes, *self.metrics.values()))
 
 
 def read_columns(run: Run, keys: Sequence[str], having: Sequence[str] = ()) -> Columns:
-    """Of all steps, or of those that have one of the metrics `having`. One query, so that a step that comes meanwhile
+    """Of all steps, or of those that have one of the metrics `having`. One query, so that a step added meanwhile
     is in every column or in none."""
     names = [key for key in keys if can_be_a_name(key)]
     steps = run.steps.order_by("step")
@@ -55,18 +55,18 @@ def read_columns(run: Run, keys: Sequence[str], having: Sequence[str] = ()) -> C
         sought = [key for key in having if can_be_a_name(key)]
         steps = steps.filter(metrics__has_any_keys=sought) if sought else steps.none()
     if len(names) <= KEYS_TO_PICK:
-        rows = list(steps.values_list(*Places._fields, *(KeyTransform(name, "metrics") for name in names)))
-        picked = list(zip(*rows, strict=True))[len(Places._fields) :]
+        rows = list(steps.values_list(*Axes._fields, *(KeyTransform(name, "metrics") for name in names)))
+        picked = list(zip(*rows, strict=True))[len(Axes._fields) :]
         columns = dict(zip(names, map(_real, picked), strict=False))  # without rows there are no columns
     else:
-        rows = list(steps.values_list(*Places._fields, Cast("metrics", TextField())))
+        rows = list(steps.values_list(*Axes._fields, Cast("metrics", TextField())))
         columns = _parsed([from_json(row[-1], cache_strings="keys") for row in rows], names)
     nothing = np.full(len(rows), np.nan)
-    return Columns(Places.of(rows), {key: columns.get(key, nothing) for key in keys})
+    return Columns(Axes.of(rows), {key: columns.get(key, nothing) for key in keys})
 
 
 def _parsed(metrics: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Column]:
-    """Mostly every step has every metric, and they are picked at once."""
+    """Usually every step has every metric, and they are selected at once."""
     try:
         rows = list(map(itemgetter(*names), metrics))
     except KeyError:

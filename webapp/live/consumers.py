@@ -1,4 +1,4 @@
-"""The sockets' servers. News only wakes them: what they send they read from the rows after their cursor."""
+"""The base of the WebSocket consumers. Updates only wake them: what they send is read from rows after their cursor."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from urllib.parse import parse_qs
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
-from webapp.live.listen import News, listen
+from webapp.live.listen import Update, listen
 from webapp.whole_numbers import whole_number
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
-COALESCE_SECONDS = 0.05  # between two readings; the first news after a silence waits for nothing
+COALESCE_SECONDS = 0.05  # between two readings; the first update after a pause is sent at once
 LEAVING_SECONDS = 2.0
 LONGEST_MESSAGE = 1024
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """What both sockets share: signing in, beating, answering pings, and waking up for news.
+    """Authentication, heartbeats, pings and updates, common to all sockets.
 
-    1. `connect` refuses strangers, then starts an ear for the group's news and a pump.
-    2. The pump says hello, then waits for news or for the next heartbeat, and lets the subclass send what is new.
-    3. Every heartbeat reads too, so that lost news is made good, and closes the socket of a session that ended.
+    1. `connect` refuses users who are not signed in, then starts a listener for the group's updates and a sender.
+    2. The sender sends hello, then waits for an update or the next heartbeat, and has the subclass send what is new.
+    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session.
     """
 
-    channel_layer_alias = "none"  # `listen` does it: this base would end the socket with the layer
+    channel_layer_alias = "none"  # `listen` does it: the base class would close the socket when the layer fails
     heartbeat_seconds = HEARTBEAT_SECONDS
     group = ""
 
     async def connect(self) -> None:
-        self.news = asyncio.Event()
+        self.updated = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.closed = False
         self.read_at = 0.0
@@ -48,7 +48,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._refuse(NOT_FOUND)
             return
         await self.accept()
-        self.tasks = [asyncio.create_task(listen(self.group, self.hear)), asyncio.create_task(self._pump())]
+        self.tasks = [
+            asyncio.create_task(listen(self.group, self.receive_update)),
+            asyncio.create_task(self._send_updates()),
+        ]
 
     async def disconnect(self, code: int) -> None:
         self.closed = True
@@ -65,12 +68,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def say(self, message: dict[str, Any]) -> None:
         await self.send(text_data=as_text(message))
 
-    def hear(self, news: News | None) -> None:
-        """News is never read for its content, only for its coming."""
-        self.news.set()
+    def receive_update(self, update: Update | None) -> None:
+        """An update only wakes the sender; its content is not read."""
+        self.updated.set()
 
     async def prepare(self) -> bool:
-        """Reads what the socket is about and names its group; False if there is no such thing."""
+        """Reads the object of the socket and sets its group; False if there is none."""
         raise NotImplementedError
 
     async def hello(self) -> None:
@@ -91,14 +94,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.accept()  # a close code reaches a browser only on an open socket
         await self.close(code=code)
 
-    async def _pump(self) -> None:
+    async def _send_updates(self) -> None:
         try:
             await self.hello()
             await self.catch_up()
             beat_at = time.monotonic() + self.heartbeat_seconds
             while not self.closed:
-                await self._wait_for_news(beat_at - time.monotonic())
-                if self.closed:  # a cancellation that came together with news is swallowed
+                await self._wait_for_update(beat_at - time.monotonic())
+                if self.closed:  # a cancellation that came together with an update is swallowed
                     return
                 await self.catch_up()
                 if time.monotonic() >= beat_at:
@@ -109,12 +112,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
             with contextlib.suppress(Exception):  # it may be closed already
                 await self.close(code=1011)
 
-    async def _wait_for_news(self, seconds: float) -> None:
+    async def _wait_for_update(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.news.wait(), max(0.0, seconds))
+            await asyncio.wait_for(self.updated.wait(), max(0.0, seconds))
             await asyncio.sleep(max(0.0, self.read_at + COALESCE_SECONDS - time.monotonic()))
         self.read_at = time.monotonic()
-        self.news.clear()
+        self.updated.clear()
 
     async def _heartbeat(self) -> None:
         if not await is_signed_in(self.scope):
@@ -128,7 +131,7 @@ def as_text(message: dict[str, Any]) -> str:
 
 
 def _parsed(text: str | None) -> dict[str, Any]:
-    """A small JSON object of the browser's, or an empty one: nothing else is ever listened to."""
+    """A small JSON object from the browser; empty for anything else."""
     try:
         message = json.loads(text or "") if len(text or "") <= LONGEST_MESSAGE else {}
     except (ValueError, RecursionError):
@@ -137,6 +140,6 @@ def _parsed(text: str | None) -> dict[str, Any]:
 
 
 def cursor_of(query: bytes) -> int:
-    """What `?after=` says; 0 where it says nothing that can be a cursor."""
+    """The cursor in `?after=`; 0 if it is absent or invalid."""
     text = parse_qs(query.decode("latin-1")).get("after", ["0"])[0]
     return whole_number(text) or 0

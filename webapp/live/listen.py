@@ -1,6 +1,6 @@
-"""Hears the news of one group for as long as its socket lives, and outlives a Redis that goes and comes back.
+"""Receives the updates of one group for the lifetime of its socket, across outages of Redis.
 
-Channels' own way ends a consumer when the layer raises; here the socket stays open and lives on its heartbeats.
+Channels closes a consumer when the layer raises; here the socket stays open and continues on its heartbeats.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from channels.layers import get_channel_layer
 
 log = logging.getLogger(__name__)
 
-News = dict[str, Any]
+Update = dict[str, Any]
+Receive = Callable[[Update | None], None]
 REJOIN_SECONDS = 3600.0  # a group forgets its members after a day
 RETRY_SECONDS = 2.0
 CANCEL_SECONDS = 0.5
 
 
-async def listen(group: str, hear: Callable[[News | None], None], *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
-    """Until it is cancelled. `hear(None)` says that news may have been missed: at first, and after each outage."""
+async def listen(group: str, receive: Receive, *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
+    """Until cancelled. `receive(None)` means that updates may have been missed: at first, and after each outage."""
     while True:
         try:
-            await _listen_while_it_lasts(group, hear, rejoin_seconds)
-        except Exception as error:  # whatever a layer raises: the rows are right without it
-            log.info("No news of %s for now: %s", group, error)
+            await _listen_while_it_lasts(group, receive, rejoin_seconds)
+        except Exception as error:  # whatever a layer raises: the rows do not depend on it
+            log.info("No updates of %s for now: %s", group, error)
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _listen_while_it_lasts(group: str, hear: Callable[[News | None], None], rejoin_seconds: float) -> None:
+async def _listen_while_it_lasts(group: str, receive: Receive, rejoin_seconds: float) -> None:
     layer: Any = get_channel_layer()
     if layer is None:
         return
@@ -41,20 +42,20 @@ async def _listen_while_it_lasts(group: str, hear: Callable[[News | None], None]
         while True:
             await layer.group_add(group, channel)
             _leave_if_cancelled()
-            hear(None)
-            await _hear_until(time.monotonic() + rejoin_seconds, layer, channel, hear)
+            receive(None)
+            await _receive_until(time.monotonic() + rejoin_seconds, layer, channel, receive)
     finally:
         with contextlib.suppress(Exception):
             await layer.group_discard(group, channel)
 
 
-async def _hear_until(deadline: float, layer: Any, channel: str, hear: Callable[[News | None], None]) -> None:
+async def _receive_until(deadline: float, layer: Any, channel: str, receive: Receive) -> None:
     while (left := deadline - time.monotonic()) > 0:
         receiving = asyncio.ensure_future(layer.receive(channel))
         try:
             await asyncio.wait({receiving}, timeout=left)
             if receiving.done():
-                hear(receiving.result())
+                receive(receiving.result())
         finally:
             await _end(receiving)
 

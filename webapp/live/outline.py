@@ -1,6 +1,6 @@
-"""What a run's page starts from: what happened, where the newest steps spent their time, and which metrics there are.
+"""What a run's page starts from: events, the phase times of the newest steps, and the names of metrics.
 
-It is as small for ten thousand steps as for ten: curves are asked for as they come into view (`webapp.live.bands`).
+Its size does not grow with the number of steps: curves are requested as they come into view (`webapp.live.bands`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,30 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
+from engine.events import (
+    AlertRaised,
+    CheckpointSaved,
+    EvaluationCompleted,
+    PhaseChanged,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    SettingsChanged,
+    StepCompleted,
+    TrajectoriesRecorded,
+    kind_of,
+)
 from webapp.live.reading import STEP_FIELDS, EventDict
 from webapp.runs.models import Run
 
 RECENT_STEPS = 60
-TOLD = (
-    "run_started", "evaluation_completed", "alert_raised", "checkpoint_saved", "settings_changed", "run_finished",
-    "run_failed",
-)  # fmt: skip
-NEWEST_ONLY = ("phase_changed", "trajectories_recorded")
+SHOWN = [
+    kind_of(event)
+    for event in (
+        RunStarted, EvaluationCompleted, AlertRaised, CheckpointSaved, SettingsChanged, RunFinished, RunFailed,
+    )
+]  # fmt: skip
+NEWEST_ONLY = [kind_of(PhaseChanged), kind_of(TrajectoriesRecorded)]
 
 
 class Outline(TypedDict):
@@ -31,13 +46,13 @@ class Outline(TypedDict):
 
 
 def outline(run: Run) -> Outline:
-    """Rows are written with the run's `last_seq`: what is read up to that is whole."""
+    """Rows are written together with the run's `last_seq`: up to that they are complete."""
     upto = run.last_seq
-    events = list(run.events.filter(seq__lte=upto, kind__in=TOLD).order_by("seq").values_list("payload", flat=True))
+    events = list(run.events.filter(seq__lte=upto, kind__in=SHOWN).order_by("seq").values_list("payload", flat=True))
     for kind in NEWEST_ONLY:
         events += run.events.filter(seq__lte=upto, kind=kind).order_by("-seq").values_list("payload", flat=True)[:1]
-    told = sorted([*events, *_recent_steps(run, upto)], key=lambda event: int(event["seq"]))
-    return {"events": told, "keys": metric_names(run), "last_seq": upto}
+    events = sorted([*events, *_recent_steps(run, upto)], key=lambda event: int(event["seq"]))
+    return {"events": events, "keys": metric_names(run), "last_seq": upto}
 
 
 def metric_names(run: Run) -> list[str]:
@@ -49,7 +64,7 @@ def _recent_steps(run: Run, upto: int) -> list[EventDict]:
     fields = [name for name in STEP_FIELDS if name != "metrics"]
     newest: Any = run.steps.filter(seq__lte=upto).order_by("-step")
     rows = newest.annotate(text=Cast("metrics", TextField())).values(*fields, "text")[:RECENT_STEPS]
-    return [{"kind": "step_completed", "metrics": _times(row.pop("text")), **row} for row in rows]
+    return [{"kind": kind_of(StepCompleted), "metrics": _times(row.pop("text")), **row} for row in rows]
 
 
 def _times(text: str) -> dict[str, float]:

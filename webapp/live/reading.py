@@ -11,6 +11,7 @@ from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
+from engine.events import StepCompleted, kind_of
 from webapp.runs.models import Run, StepMetrics
 
 EventDict = dict[str, Any]
@@ -19,7 +20,7 @@ STEP_FIELDS = ("seq", "time", "attempt", "epoch", "step", "metrics", "tokens", "
 
 
 class MetricSeries(TypedDict):
-    """Columns of equal length, one place per step shown; `series` holds None where a step has no such metric."""
+    """Columns of equal length, one entry per step shown; `series` holds None where a step lacks the metric."""
 
     steps: list[int]
     tokens: list[int]
@@ -32,16 +33,18 @@ class MetricSeries(TypedDict):
 def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
     """At most `limit` events with a greater `seq`, in order, each exactly as the engine wrote it.
 
-    Steps that a resumed attempt took again are missing: the `run_started` that says so is there. `groups_filtered` is
-    left out: what a step's groups were is asked for by step, since few look and it is as large as all the rest.
+    Steps that a resumed attempt took again are missing; its `run_started` is there. `groups_filtered` is left out: the
+    groups of a step are requested by step, since they are seldom shown and as large as everything else.
 
-    Rows are written with the run's `last_seq`: up to that they are whole, whatever is committed between two queries.
+    Rows are written together with the run's `last_seq`: up to that they are complete, whatever is committed between two
+    queries.
     """
     upto = Run.objects.filter(pk=run.pk).values_list("last_seq", flat=True).first() or 0
     new = {"seq__gt": seq, "seq__lte": upto}
     events = run.events.filter(**new).order_by("seq").values_list("seq", "payload")[:limit]
     steps = run.steps.filter(**new).order_by("seq").values(*STEP_FIELDS)[:limit]
-    merged = heapq.merge(events, ((row["seq"], {"kind": "step_completed", **row}) for row in steps), key=_seq)
+    kind = kind_of(StepCompleted)
+    merged = heapq.merge(events, ((row["seq"], {"kind": kind, **row}) for row in steps), key=_seq)
     return [payload for _, payload in merged][:limit]
 
 
@@ -52,10 +55,10 @@ def _seq(pair: tuple[int, EventDict]) -> int:
 def metric_series(
     run: Run, keys: Sequence[str], points: int = 1000, *, first: int = 0, last: int | None = None
 ) -> MetricSeries:
-    """The metrics `keys` from step `first` to `last`, both included, thinned to about `points` places.
+    """The metrics `keys` from step `first` to `last`, both included, downsampled to about `points` steps.
 
-    Thinning keeps, of each stretch of steps, the place of the smallest and of the largest value of every key, so that
-    a spike of one step is never lost; values are the real ones, never means.
+    Downsampling keeps, of each interval of steps, the smallest and the largest value of every key, so that a spike of
+    one step is never lost. Values are never means.
     """
     steps = StepMetrics.objects.filter(run=run, step__gte=first).order_by("step")
     if last is not None:
@@ -63,7 +66,7 @@ def metric_series(
     rows = list(steps.values_list("step", "tokens", "seconds", "time", "seq"))
     nowhere: dict[str, list[float | None]] = {key: [None] * len(rows) for key in keys if not can_be_a_name(key)}
     columns = _columns(steps, [key for key in keys if key not in nowhere]) | nowhere
-    kept = _places_to_show(len(rows), list(columns.values()), points)
+    kept = _indices_to_show(len(rows), list(columns.values()), points)
     return {
         "steps": [rows[i][0] for i in kept],
         "tokens": [rows[i][1] for i in kept],
@@ -75,32 +78,32 @@ def metric_series(
 
 
 def can_be_a_name(key: str) -> bool:
-    """Whether a row may hold it: PostgreSQL refuses a NUL, and half of a surrogate pair is no text."""
+    """Whether a row may hold it: PostgreSQL refuses NUL, and half of a surrogate pair is not text."""
     return "\0" not in key and not any("\ud800" <= letter <= "\udfff" for letter in key)
 
 
 def _columns(steps: QuerySet[StepMetrics], keys: Sequence[str]) -> dict[str, list[float | None]]:
-    """Few keys are picked out by the database; of many, each row's text is parsed once, past Django's slow reader."""
+    """The database selects few keys; for many, each row's text is parsed once, without Django's slow decoder."""
     if len(keys) <= KEYS_TO_PICK:
         picked = steps.values_list(*(KeyTransform(key, "metrics") for key in keys)) if keys else []
-        return {key: [row[place] for row in picked] for place, key in enumerate(keys)}
+        return {key: [row[index] for row in picked] for index, key in enumerate(keys)}
     texts = steps.values_list(Cast("metrics", TextField()), flat=True)
     parsed = [from_json(text, cache_strings="keys") for text in texts]
     return {key: [metrics.get(key) for metrics in parsed] for key in keys}
 
 
-def _places_to_show(count: int, columns: list[list[float | None]], points: int) -> list[int]:
+def _indices_to_show(count: int, columns: list[list[float | None]], points: int) -> list[int]:
     if count <= max(2, points) or not columns:
         return list(range(count)) if columns or count <= points else list(range(0, count, -(-count // points)))
-    stretches = max(1, points // (2 * len(columns)))
+    intervals = max(1, points // (2 * len(columns)))
     kept = {0, count - 1}
-    for stretch in range(stretches):
-        places = range(count * stretch // stretches, count * (stretch + 1) // stretches)
+    for interval in range(intervals):
+        indices = range(count * interval // intervals, count * (interval + 1) // intervals)
         for column in columns:
-            kept.update(_extremes(column, places))
+            kept.update(_extremes(column, indices))
     return sorted(kept)
 
 
-def _extremes(column: list[float | None], places: range) -> tuple[int, ...]:
-    present = [(value, place) for place in places if (value := column[place]) is not None]
+def _extremes(column: list[float | None], indices: range) -> tuple[int, ...]:
+    present = [(value, index) for index in indices if (value := column[index]) is not None]
     return (min(present)[1], max(present)[1]) if present else ()

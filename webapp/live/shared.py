@@ -1,4 +1,4 @@
-"""One reading for all who ask at the same time: two hundred pages of a run cost the database what one does."""
+"""One read for all concurrent requests: two hundred pages of a run cost the database as much as one."""
 
 from __future__ import annotations
 
@@ -12,36 +12,35 @@ Value = TypeVar("Value")
 
 
 class Shared(Generic[Key, Value]):
-    """`fresh(key)` gives what `read(key)` finds, by a reading that begins after the call.
+    """`fresh(key)` returns the result of a `read(key)` that starts after the call.
 
-    Who asks while a reading is under way may know of something newer than it: the next one, shared by all of them,
-    begins when it ends.
+    A call during a read may know of something newer, so it waits for the next read, which is shared by all such calls.
     """
 
     def __init__(self, read: Callable[[Key], Awaitable[Value]]) -> None:
         self.read = read
-        self._desks: WeakKeyDictionary[asyncio.AbstractEventLoop, _Desk[Key, Value]] = WeakKeyDictionary()
+        self._reads: WeakKeyDictionary[asyncio.AbstractEventLoop, _Reads[Key, Value]] = WeakKeyDictionary()
 
     async def fresh(self, key: Key) -> Value:
-        desk = self._desks.setdefault(asyncio.get_running_loop(), _Desk())
-        next_one = desk.waiting.get(key)
+        reads = self._reads.setdefault(asyncio.get_running_loop(), _Reads())
+        next_one = reads.waiting.get(key)
         if next_one is None:
-            next_one = asyncio.ensure_future(self._read_after(desk, desk.reading.get(key), key))
-            desk.waiting[key] = next_one
-        return await asyncio.shield(next_one)  # one page that leaves takes it from no other
+            next_one = asyncio.ensure_future(self._read_after(reads, reads.reading.get(key), key))
+            reads.waiting[key] = next_one
+        return await asyncio.shield(next_one)  # a page that disconnects does not cancel it for others
 
-    async def _read_after(self, desk: _Desk[Key, Value], before: asyncio.Future[Value] | None, key: Key) -> Value:
-        await (asyncio.wait({before}) if before is not None else asyncio.sleep(0))  # others of this turn may join
-        mine = desk.reading[key] = desk.waiting.pop(key)
+    async def _read_after(self, reads: _Reads[Key, Value], before: asyncio.Future[Value] | None, key: Key) -> Value:
+        await (asyncio.wait({before}) if before is not None else asyncio.sleep(0))  # calls in the same tick may join
+        mine = reads.reading[key] = reads.waiting.pop(key)
         try:
             return await self.read(key)
         finally:
-            if desk.reading.get(key) is mine:
-                del desk.reading[key]
+            if reads.reading.get(key) is mine:
+                del reads.reading[key]
 
 
-class _Desk(Generic[Key, Value]):
-    """Of one event loop: what is being read, and what is to be read next."""
+class _Reads(Generic[Key, Value]):
+    """Of one event loop: reads in progress, and reads to start next."""
 
     def __init__(self) -> None:
         self.reading: dict[Key, asyncio.Future[Value]] = {}

@@ -1,4 +1,4 @@
-"""What may be kept as a layout, and how a page is told of one."""
+"""Validation of posted layouts, and their JSON."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from webapp.panels.models import PanelLayout
 MOST_CHARTS = 60
 MOST_OVERLAID = 8
 LONGEST_BODY = 64 * 1024
-MOST_LAYOUTS = 100  # of one user
+MOST_LAYOUTS = 100  # per user
 
 
 def _storable(name: str) -> str:
     if not can_be_a_name(name):
-        raise ValueError("a name of a metric holds no NUL and no half of a surrogate pair")
+        raise ValueError("names of metrics must not contain NUL or lone surrogates")
     return name
 
 
@@ -30,7 +30,7 @@ LayoutName = Annotated[
 
 
 class BadLayout(Exception):
-    """What is wrong with what was sent, in words for its sender."""
+    """The message tells the sender what is wrong."""
 
 
 class LayoutForm(BaseModel):
@@ -44,20 +44,20 @@ class LayoutForm(BaseModel):
 
 
 def read_form(body: bytes) -> LayoutForm:
-    """From JSON; `BadLayout` for anything else."""
+    """Parses JSON; raises `BadLayout` for anything else."""
     if len(body) > LONGEST_BODY:
-        raise BadLayout(f"A layout has at most {LONGEST_BODY} bytes.")
+        raise BadLayout(f"A layout must not exceed {LONGEST_BODY} bytes.")
     try:
         return LayoutForm.model_validate(json.loads(body))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadLayout(f"{place}: {first['msg']}. A layout has a name and 1 to {MOST_CHARTS} charts.") from error
+        location = ".".join(str(part) for part in first["loc"])
+        raise BadLayout(f"{location}: {first['msg']}. A layout needs a name and 1 to {MOST_CHARTS} charts.") from error
     except (ValueError, RecursionError) as error:
-        raise BadLayout('This is no JSON. Send {"name": "…", "charts": [["area/metric"]]}.') from error
+        raise BadLayout('The body is not JSON. Send {"name": "…", "charts": [["area/metric"]]}.') from error
 
 
 def as_json(layout: PanelLayout, user: AbstractBaseUser | Any) -> dict[str, Any]:
     mine = layout.owner_id == user.pk
-    looks = {"charts": layout.charts, "log": layout.log}
-    return {"id": layout.pk, "name": layout.name, **looks, "mine": mine, "owner": str(layout.owner)}
+    content = {"charts": layout.charts, "log": layout.log}
+    return {"id": layout.pk, "name": layout.name, **content, "mine": mine, "owner": str(layout.owner)}

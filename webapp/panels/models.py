@@ -1,4 +1,4 @@
-"""Layouts of charts that users keep: which metrics, in which order, which over one another."""
+"""Chart layouts saved by users: which metrics, in which order, which of them in the same chart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db import models
 
 
 class PanelLayout(models.Model):
-    """`charts` is a list of lists of metrics: one chart each, its metrics over one another. `log` says of each whether
-    its axis is logarithmic, None where that is as its metrics have it; charts at its end that it lacks have None.
+    """`charts` has a list of metrics per chart. `log` has an entry per chart: whether its axis is logarithmic, or None
+    for the default of its metrics; missing entries are None.
 
-    Every user may look through it, by its address; only its owner changes it.
+    Every user can view a layout by its URL; only its owner can change it.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="panel_layouts")

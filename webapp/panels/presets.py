@@ -1,4 +1,4 @@
-"""Sets of charts that answer one question each, as data. A name that ends with `*` stands for every metric like it."""
+"""Predefined chart sets, each for one question. A name that ends with `*` matches every metric with that prefix."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engine.metrics import OVERVIEW, Chart
 class PanelPreset:
     key: str
     title: str
-    answers: str  # the question that a reader comes with
+    answers: str  # the question that the set answers
     charts: tuple[Chart, ...]
 
 
 def _each(*names: str) -> tuple[Chart, ...]:
-    """One chart a metric, with the metric's own title."""
+    """One chart per metric, with the metric's own title."""
     return tuple(Chart("", (name,)) for name in names)
 
 
@@ -25,10 +25,10 @@ PRESETS: tuple[PanelPreset, ...] = (
     PanelPreset(
         key="stability",
         title="Stability",
-        answers="Is it about to break?",
+        answers="Is training stable?",
         charts=(
             Chart("Success", ("rollout/success",)),
-            Chart("In-group reward spread", ("reward/within_group_std",)),
+            Chart("Within-group reward std", ("reward/within_group_std",)),
             Chart("Policy entropy", ("policy/entropy",)),
             Chart("Gradient norm", ("optim/grad_norm", "optim/critic_grad_norm")),
             Chart("KL", ("policy/kl", "policy/kl_to_reference", "policy/sampler_kl")),
@@ -41,7 +41,7 @@ PRESETS: tuple[PanelPreset, ...] = (
     PanelPreset(
         key="collapse",
         title="Collapse",
-        answers="Does it still reason about what it sees?",
+        answers="Does the reasoning still depend on the input?",
         charts=(
             Chart("Mutual information", ("collapse/mi_ratio", "collapse/retrieval_above_chance")),
             Chart("Entropy of thoughts", ("collapse/conditional_entropy", "collapse/reasoning_entropy")),
@@ -53,17 +53,17 @@ PRESETS: tuple[PanelPreset, ...] = (
     PanelPreset(
         key="filter",
         title="Filter",
-        answers="What does the filter leave to learn from?",
+        answers="How much data does the filter keep?",
         charts=(
             *_each("filter/kept_ratio", "filter/kept_groups", "filter/threshold"),
-            Chart("Groups without spread", ("filter/zero_groups", "filter/refilled_groups")),
+            Chart("Groups with zero variance", ("filter/zero_groups", "filter/refilled_groups")),
             *_each("reward/within_group_std", "rollout/zero_variance_share", "filter/*"),
         ),
     ),
     PanelPreset(
         key="optimisation",
         title="Optimisation",
-        answers="How large are its steps, and in which direction?",
+        answers="How large are the policy updates?",
         charts=(
             Chart("Loss", ("policy/loss", "value/loss")),
             Chart("Gradient norm", ("optim/grad_norm", "optim/critic_grad_norm")),
@@ -76,14 +76,14 @@ PRESETS: tuple[PanelPreset, ...] = (
         answers="Where does the time go?",
         charts=(
             Chart("Speed", ("perf/sampled_tokens_per_second", "perf/trained_tokens_per_second")),
-            Chart("Time of a step", ("time/step", "time/rollout", "time/update", "time/diagnostics")),
+            Chart("Time per step", ("time/step", "time/rollout", "time/update", "time/diagnostics")),
             *_each("perf/*", "time/*", "cluster/*"),
         ),
     ),
     PanelPreset(
         key="environment",
         title="Environment",
-        answers="How does it fare in each environment, and how does it response?",
+        answers="How do reward, success and responses develop in each environment?",
         charts=_each("env/*", "reward/*", "rollout/*"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Addresses of layouts."""
+"""URLs of layouts."""
 
 from __future__ import annotations
 

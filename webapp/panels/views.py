@@ -1,4 +1,4 @@
-"""Layouts as JSON: one's own, one by its id, and keeping, changing and deleting them."""
+"""Layouts as JSON: the user's own, one by its ID, and saving, changing and deleting them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from webapp.panels.models import PanelLayout
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def layouts(request: HttpRequest) -> HttpResponse:
-    """One's own layouts; POST keeps a new one."""
+    """The user's layouts; POST saves a new one."""
     user: Any = request.user
     mine = PanelLayout.objects.filter(owner=user).select_related("owner")
     if request.method != "POST":
         return JsonResponse({"layouts": [as_json(layout, user) for layout in mine]})
     if mine.count() >= MOST_LAYOUTS:
-        return _refused(f"You keep {MOST_LAYOUTS} layouts, which is the most. Delete one first.")
+        return _refused(f"You have {MOST_LAYOUTS} layouts, which is the limit. Delete one first.")
     try:
         form = read_form(request.body)
     except BadLayout as error:
@@ -31,13 +31,13 @@ def layouts(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "PUT", "DELETE"])
 def layout(request: HttpRequest, pk: int) -> HttpResponse:
-    """Anybody's to look through; its owner's to change."""
+    """Every user can view a layout; only its owner can change it."""
     user: Any = request.user
     found = get_object_or_404(PanelLayout.objects.select_related("owner"), pk=pk)
     if request.method in ("GET", "HEAD"):
         return JsonResponse(as_json(found, user))
     if found.owner_id != user.pk:
-        return JsonResponse({"error": "This layout is somebody else's. Keep a copy under your own name."}, status=403)
+        return JsonResponse({"error": "This layout belongs to another user. Save a copy of it."}, status=403)
     if request.method == "DELETE":
         found.delete()
         return HttpResponse(status=204)

@@ -10,10 +10,10 @@ from channels.db import database_sync_to_async
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, as_text, cursor_of
-from webapp.live.listen import News
+from webapp.live.listen import Update
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group
@@ -34,14 +34,14 @@ class RunConsumer(LiveConsumer):
         return run is not None
 
     async def hello(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        self.state = told.state if told else {}
+        snapshot = await STATES.fresh(self.run_id)
+        self.state = snapshot.state if snapshot else {}
         last_seq = self.state.get("last_seq", 0)
         self.cursor = min(self.cursor, last_seq)
         await self.say({"kind": "hello", "last_seq": last_seq, "state": self.state})
 
     async def catch_up(self) -> None:
-        """Events first: a curve does not wait for the run's health to be judged."""
+        """Sends events first, so that curves do not wait for the state."""
         while (events := await EVENTS.fresh((self.run_id, self.cursor))).count:
             self.cursor = events.last_seq
             await self.send(text_data=events.message)
@@ -53,17 +53,17 @@ class RunConsumer(LiveConsumer):
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
     async def _send_state(self) -> None:
-        told = await STATES.fresh(self.run_id)
-        if told is None:
+        snapshot = await STATES.fresh(self.run_id)
+        if snapshot is None:
             await self.close(code=NOT_FOUND)
-        elif told.state != self.state:
-            self.state = told.state
-            await self.send(text_data=told.message)
+        elif snapshot.state != self.state:
+            self.state = snapshot.state
+            await self.send(text_data=snapshot.message)
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The message that a page gets, written once for all of them."""
+    """One message, serialised once for all pages."""
 
     count: int
     last_seq: int
@@ -89,7 +89,7 @@ def _state(run_id: str) -> State | None:
     run = Run.objects.filter(pk=run_id).first()
     if run is None:
         return None
-    state = told_state(run)
+    state = run_snapshot(run)
     return State(state, as_text({"kind": "state", "state": state}))
 
 
@@ -98,7 +98,7 @@ STATES = Shared(_state)
 
 
 class RunsConsumer(LiveConsumer):
-    """The list of runs: the state of each run that changed, as `{"kind": "state", "state": {...}}`."""
+    """The list of runs: the state of each changed run, as `{"kind": "state", "state": {...}}`."""
 
     group = RUNS_GROUP
 
@@ -116,14 +116,14 @@ class RunsConsumer(LiveConsumer):
             await self.say({"kind": "state", "state": state})
 
     async def beat(self) -> None:
-        """Looks at every live run too, for the news that was lost."""
+        """Re-reads every live run as well, in case an update was lost."""
         self.changed |= set(self.states)
         await self.catch_up()
         await self.say({"kind": "heartbeat", "time": time.time()})
 
-    def hear(self, news: News | None) -> None:
-        self.changed |= {news["run"]} if news else set(self.states)
-        self.news.set()
+    def receive_update(self, update: Update | None) -> None:
+        self.changed |= {update["run"]} if update else set(self.states)
+        self.updated.set()
 
     @database_sync_to_async
     def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the Control view of a run's page asks: other settings, another run of the same, and who asked what."""
+"""The Control tab of a run's page: live settings, launching the run again, and the audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine.errors import StarboardError
 from webapp.audit.services import entries
-from webapp.evaluations.sameness import compare, twins
+from webapp.evaluations.same_config import compare, runs_with_same_config
 from webapp.runs import live_settings, services
 from webapp.runs.live_settings import Refused
 from webapp.runs.models import Run
@@ -23,9 +23,9 @@ LONGEST = 256 * 1024
 
 @require_POST
 def change_settings(request: HttpRequest, run_id: str) -> HttpResponse:
-    """`changes` is a JSON object of dotted fields, `revision` that of the settings the asker saw.
+    """Requests new settings. `changes` is a JSON object by dotted field, `revision` is the revision that the user saw.
 
-    200: asked for, with what differs. 409: not in this state, or others changed them meanwhile. 422: by field, why not.
+    Answers 200 with the changes, 409 if the run's state or revision does not allow them, 422 with errors by field.
     """
     run = get_object_or_404(Run, pk=run_id)
     try:
@@ -33,7 +33,7 @@ def change_settings(request: HttpRequest, run_id: str) -> HttpResponse:
         revision = whole_number(request.POST.get("revision", ""))
         changes = live_settings.change(run, wanted, request.user, revision=revision)
     except Refused as refusal:
-        return JsonResponse({"errors": refusal.errors}, status=409 if refusal.late else 422)
+        return JsonResponse({"errors": refusal.errors}, status=409 if refusal.conflict else 422)
     run.refresh_from_db()
     return JsonResponse({"errors": {}, "changes": changes, "state": run.live_state()})
 
@@ -45,26 +45,28 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
     except (ValueError, RecursionError):
         wanted = None
     if not isinstance(wanted, dict):
-        raise Refused({"": "Send changes as a JSON object of dotted fields."})
+        raise Refused({"": "Send `changes` as a JSON object of dotted fields."})
     return wanted
 
 
 @require_POST
 def again(request: HttpRequest, run_id: str) -> HttpResponse:
-    """Launches the same configuration and seed once more."""
+    """Launches a new run with the same configuration and seed."""
     run = get_object_or_404(Run, pk=run_id)
     try:
         launched = services.run_again(run, request.user)
     except StarboardError as error:
         messages.warning(request, str(error))
         return redirect("runs:detail", run.pk)
-    messages.info(request, f"This is {run.name} again: its steps are compared under Control once both have some.")
+    messages.info(
+        request, f"Launched with the configuration and seed of {run.name}. The Control tab compares their steps."
+    )
     return redirect("runs:detail", launched.pk)
 
 
 @require_safe
 def history(request: HttpRequest, run_id: str) -> HttpResponse:
-    """Who asked what, and runs of the same configuration: a part of the page, asked for when it is looked at."""
+    """The audit log and runs with the same configuration: a fragment that is loaded when the tab is opened."""
     run = get_object_or_404(Run, pk=run_id)
-    pairs = [compare(run, other) for other in twins(run)]
+    pairs = [compare(run, other) for other in runs_with_same_config(run)]
     return render(request, "run_pages/_history.html", {"run": run, "entries": entries(run), "pairs": pairs})

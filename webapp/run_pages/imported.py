@@ -14,7 +14,7 @@ STEPS_SHOWN = 200
 
 
 def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
-    """What there is of an imported run: where it is from, its steps, and which lines could not be read."""
+    """Shows the source of an imported run, its steps, and the lines that could not be read."""
     rows = run.trajectories.order_by().values("step", "split")
     steps = rows.annotate(
         count=Count("pk"),

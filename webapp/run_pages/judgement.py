@@ -8,7 +8,8 @@ from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
-from webapp.audit.services import askers
+from engine.events import RunStarted, kind_of
+from webapp.audit.services import settings_authors
 from webapp.run_pages.health import ALERT_STEPS, JUDGED_BY, RECENT, Course, HeldOut, Metrics, best_means, health_of
 from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
@@ -31,12 +32,12 @@ _judged: OrderedDict[str, tuple[object, dict[str, Any]]] = OrderedDict()
 _pasts: OrderedDict[str, Past] = OrderedDict()
 
 
-def told_state(run: Run) -> dict[str, Any]:
+def run_snapshot(run: Run) -> dict[str, Any]:
     """What a run's page is told whenever it changes: the live state, its health, what it used, and what was asked.
 
     `asked` counts the entries of its record, refused ones too; `settings_by` says who asked for which settings.
     """
-    asked = {"asked": run.audit.count(), "settings_by": askers(run) if run.settings_revision else {}}
+    asked = {"asked": run.audit.count(), "settings_by": settings_authors(run) if run.settings_revision else {}}
     return {**run.live_state(), "health": health(run), "usage": usage(run), **asked}
 
 
@@ -70,13 +71,13 @@ def open_severities(run: Run) -> list[str]:
     """Of the alerts in the newest steps, without those whose step a later attempt took again."""
     since = {"step__gt": run.step - ALERT_STEPS}
     attempts = dict(run.steps.filter(**since).values_list("step", "attempt"))
-    alerts = run.alerts.filter(**since).values_list("severity", "step", KeyTransform("attempt", "payload"))
+    alerts = run.alerts.filter(**since).values_list("severity", "step", "attempt")
     return [severity for severity, step, attempt in alerts if attempts.get(step) == attempt]
 
 
 def course(run: Run) -> Course:
     """The start and the best of the whole run beside its newest steps; older steps are read once in a process."""
-    starts = run.events.filter(kind="run_started").count()
+    starts = run.events.filter(kind=kind_of(RunStarted)).count()
     past = _pasts.get(run.pk)
     if past is None or past.starts != starts:
         past = Past(starts=starts, step=0, first=[], best={})

@@ -1,4 +1,4 @@
-"""The rows of the runs page: filters from the address, one page of runs, and what each row shows."""
+"""The rows of the list of runs: filters from the URL, one page of runs, and the columns of each row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunRow:
 
 
 def find_runs(query: Mapping[str, str]) -> QuerySet[Run]:
-    """Runs as the address asks: `show`, `q` in names, `archived`, and `before` for older pages."""
+    """Runs selected by the query: `show`, `q` in names, `archived`, and `before` for older pages."""
     runs = Run.objects.select_related("owner", "environment_version__definition")
     runs = runs.filter(archived_at__isnull=query.get("archived") != "1")
     states = FILTERS.get(query.get("show", "all"), FILTERS["all"])[1]
@@ -47,7 +47,7 @@ def find_runs(query: Mapping[str, str]) -> QuerySet[Run]:
 
 
 def rows_of(runs: Iterable[Run]) -> list[RunRow]:
-    """Everything the table shows, with two queries for all rows."""
+    """The rows of the table, with two queries for all of them."""
     shown = list(runs)
     evaluations = _latest_evaluations(shown)
     curves = _success_curves(shown)
@@ -65,7 +65,7 @@ def rows_of(runs: Iterable[Run]) -> list[RunRow]:
 
 
 def spark_path(values: list[float], *, width: int = 84, height: int = 22) -> str:
-    """Success from 0 to 1 as an SVG path; empty below two points."""
+    """Success from 0 to 1 as an SVG path; empty for fewer than two points."""
     if len(values) < 2:
         return ""
     across = width / (len(values) - 1)
@@ -81,7 +81,7 @@ def _latest_evaluations(runs: list[Run]) -> dict[str, Evaluation]:
 
 
 def _success_curves(runs: list[Run]) -> dict[str, list[float]]:
-    """At most forty points of training success for each run, evenly picked, the newest always among them."""
+    """Up to forty evenly spaced points of training success per run, including the newest."""
     wanted = Q(pk__in=[])
     for run in runs:
         every = max(1, run.step // SPARK_POINTS)

@@ -11,8 +11,8 @@ MOST = 64 * 1024
 def tail(path: Path, after: int | None) -> tuple[str, int]:
     """`(text, next offset)`: at most 64 KiB after `after`, or the last 64 KiB. Broken characters are replaced.
 
-    An offset beyond the file, as after a truncation, starts again at its end. A link is not followed: what runs in an
-    environment may write one into the run's folder.
+    An offset beyond the end of the file, as after a truncation, is treated as None. Links are not followed, since code
+    in an environment can create one in the run's directory.
     """
     try:
         with open(path, "rb", opener=_without_links) as file:

@@ -1,4 +1,4 @@
-"""Everything the run page is first drawn with. What comes later comes over the socket."""
+"""The data of a run's page as it is first rendered. Later updates arrive over the socket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from engine.metrics import GLOSSARY, SECTIONS
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
-from webapp.run_pages.judgement import health, told_state
+from webapp.run_pages.chart_previews import chart_previews
+from webapp.run_pages.judgement import health, run_snapshot
 from webapp.run_pages.settings_form import fields_with_values
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
@@ -21,10 +22,10 @@ from webapp.trajectories.models import Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A view of the run page: its key in the address, its word, and the template of what it holds."""
+    """A tab of the run's page: its key in the URL, its label, and its template."""
 
     key: str
-    word: str
+    label: str
     template: str
 
 
@@ -47,7 +48,7 @@ def run_page(run: Run) -> dict[str, Any]:
     config = run.parsed_config()
     return {
         "run": run,
-        "live": told_state(run),
+        "live": run_snapshot(run),
         "health": health(run),
         "config": config,
         "toml": as_toml(config),
@@ -61,6 +62,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],
         "sections": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
+        "previews": chart_previews(run),
         "watching": watching_facts(config),
         "tags": [environment.tag for environment in config.environments],
     }

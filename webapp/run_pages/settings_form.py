@@ -11,7 +11,7 @@ from webapp.runs.models import Run
 
 
 def fields_with_values(run: Run) -> list[dict[str, Any]]:
-    """The scalar live fields as a form shows them: `original` is what the run was launched with."""
+    """The scalar live settings as form fields; `original` is the value at launch."""
     known = {one.name: (section.title, one) for section in sections() for one in section.fields}
     now, first = current(run), run.parsed_config()
     found = []

@@ -1,4 +1,4 @@
-"""The groups of one step, and what another filter would have kept of them and of all steps."""
+"""The groups of a step, and a preview of what another filter would have kept of them and of all steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from engine.algorithms.group_choice import choose_groups, threshold_of
 from engine.config import FilterConfig
 from webapp.runs.models import Run, StepGroups
 
-MOST_STEPS = 400  # for which a choice is made again; of longer runs every so manieth
+MOST_STEPS = 400  # previewed; longer runs are sampled evenly
 
 
 class Choice(TypedDict):
-    """A filter's settings, as `choose_groups` takes them."""
+    """The arguments of `choose_groups`."""
 
     strategy: Any
     value: float
@@ -25,13 +25,13 @@ class Choice(TypedDict):
 
 
 def filter_of(run: Run, row: StepGroups | None) -> dict[str, Any]:
-    """The filter's settings at a step, which a run may change while it goes on; with no step, those it began with."""
+    """The filter's settings at a step, since they can change during a run; without a step, those at launch."""
     known: dict[str, Any] = row.detail.get("filter", {}) if row else {}
     return known or {**FilterConfig().model_dump(mode="json"), **run.config.get("filter", {})}
 
 
 def own_choice(run: Run, row: StepGroups | None) -> Choice:
-    """The part of `filter_of` that says what is kept of given scores."""
+    """The settings from `filter_of` that decide which scores are kept."""
     found = filter_of(run, row)
     return Choice(
         strategy=found["strategy"],
@@ -43,22 +43,22 @@ def own_choice(run: Run, row: StepGroups | None) -> Choice:
     )
 
 
-def choose_again(row: StepGroups, choice: Choice) -> tuple[list[int], float]:
-    """Places of the groups that `choice` keeps of a step, and its threshold.
+def apply_choice(row: StepGroups, choice: Choice) -> tuple[list[int], float]:
+    """Indices of the groups of a step that `choice` keeps, and its threshold.
 
-    The scores are those the engine's filter saw, float32, so that the run's own settings lead to its own choice. A
-    group without a score was no candidate then, and is none now.
+    Scores are rounded to float32, as in the engine, so that the run's own settings reproduce its own choice. Groups
+    without a score were not candidates and are not considered.
     """
-    places = [place for place, score in enumerate(row.scores) if score is not None]
-    scores = [float(np.float32(row.scores[place])) for place in places]
+    candidates = [index for index, score in enumerate(row.scores) if score is not None]
+    scores = [float(np.float32(row.scores[index])) for index in candidates]
     kept = choose_groups(scores, **choice)
-    return [places[index] for index in kept], threshold_of(scores, kept, largest=choice["largest"])
+    return [candidates[index] for index in kept], threshold_of(scores, kept, largest=choice["largest"])
 
 
 def groups_of(row: StepGroups) -> list[dict[str, Any]]:
-    """Each group of a step: its problem, its members' returns, its score, whether it trained.
+    """Each group of a step: its problem, the returns of its members, its score, and whether it was kept.
 
-    `trajectories` holds the key of each member's recorded trajectory, None where none was recorded.
+    `trajectories` has the key of each member's recorded trajectory, or None.
     """
     detail, kept = row.detail, set(row.kept)
     recorded = {
@@ -70,20 +70,20 @@ def groups_of(row: StepGroups) -> list[dict[str, Any]]:
     return [
         {
             "group": number,
-            "environment": detail["tags"][detail["environments"][place]],
-            "seed": detail["seeds"][place],
-            "returns": detail["returns"][place],
-            "spread": detail["stds"][place],
-            "score": row.scores[place],
-            "kept": place in kept,
-            "trajectories": [recorded.get((number, member)) for member in range(len(detail["returns"][place]))],
+            "environment": detail["tags"][detail["environments"][index]],
+            "seed": detail["seeds"][index],
+            "returns": detail["returns"][index],
+            "std": detail["stds"][index],
+            "score": row.scores[index],
+            "kept": index in kept,
+            "trajectories": [recorded.get((number, member)) for member in range(len(detail["returns"][index]))],
         }
-        for place, number in enumerate(detail["groups"])
+        for index, number in enumerate(detail["groups"])
     ]
 
 
 class Shares(TypedDict):
-    """Columns of equal length, a place for each step shown: share of groups kept in fact and by the choice."""
+    """Columns with one entry per step: the share of groups that the run kept and that the choice would keep."""
 
     steps: list[int]
     kept: list[float]
@@ -92,7 +92,7 @@ class Shares(TypedDict):
 
 
 def shares(run: Run, choice: Choice) -> Shares:
-    """Of at most 400 steps, evenly taken, the newest always among them."""
+    """The shares for at most 400 evenly spaced steps, including the newest."""
     steps = list(run.groups.order_by("step").values_list("step", flat=True))
     every = max(1, -(-len(steps) // MOST_STEPS))
     wanted = steps[::-1][::every][::-1]
@@ -102,5 +102,5 @@ def shares(run: Run, choice: Choice) -> Shares:
         count = max(1, sum(score is not None for score in row.scores))
         found["steps"].append(row.step)
         found["kept"].append(len(row.kept) / count)
-        found["chosen"].append(len(choose_again(row, choice)[0]) / count)
+        found["chosen"].append(len(apply_choice(row, choice)[0]) / count)
     return found

@@ -1,7 +1,7 @@
-"""What the engine found of reasoning templates, step by step, out of the run directory's `templates` folder.
+"""The reasoning templates that the engine found at each step, from the `templates` folder of the run directory.
 
-What stands there was written by the engine of text by a model and an environment: it is read as data of a known form,
-within limits, and nothing else in the folder is touched.
+The files contain text from a model and an environment, so they are untrusted: they are parsed with a schema, within
+size limits, and no other file of the folder is read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Cluster(BaseModel):
 
 
 class StepTemplates(BaseModel):
-    """One step's file; those of before prompts were kept have none."""
+    """The file of one step."""
 
     step: int
     thoughts: int
@@ -56,10 +56,10 @@ class StepTemplates(BaseModel):
 
 
 def templates_of(run: Run, step: int) -> StepTemplates | None:
-    """The templates of a step, None where there is no such file, or none that can be read."""
+    """The templates of a step; None if there is no such file or it cannot be read."""
     path = run.directory / "templates" / f"step_{step}.json"
     if path.resolve() != run.directory.resolve() / "templates" / path.name:
-        return None  # a link: what runs in an environment may write one into the run's folder
+        return None  # a link, which code in an environment can create in the run's directory
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -69,7 +69,7 @@ def templates_of(run: Run, step: int) -> StepTemplates | None:
         log.warning("Run %s: %s is larger than %d bytes and is not read", run.pk, path.name, LARGEST_FILE)
         return None
     try:
-        text = json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace")  # of halves of surrogate pairs
+        text = json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace")  # lone surrogates
         return StepTemplates.model_validate_json(text)
     except (ValueError, ValidationError, RecursionError) as error:
         log.warning("Run %s: %s cannot be read: %s", run.pk, path.name, error)
@@ -77,7 +77,7 @@ def templates_of(run: Run, step: int) -> StepTemplates | None:
 
 
 def counts_of(run: Run, steps: list[int]) -> list[dict[str, Any]]:
-    """Of each step that the run's rows know of templates, how often each was thought; no texts."""
+    """How often each template was used, for each of `steps` that has templates; without texts."""
     known = run.steps.filter(step__in=steps, metrics__has_key=NAMED_SHARE).order_by("step")
     found = [templates_of(run, step) for step in known.values_list("step", flat=True)]
     return [
@@ -92,7 +92,7 @@ def counts_of(run: Run, steps: list[int]) -> list[dict[str, Any]]:
 
 
 def detail_of(run: Run, step: int) -> dict[str, Any] | None:
-    """One step's templates, with the words, the prompts, and the recorded trajectories that lead to them."""
+    """The templates of a step with their texts, prompts and recorded trajectories."""
     found = templates_of(run, step) if run.steps.filter(step=step, metrics__has_key=NAMED_SHARE).exists() else None
     if found is None:
         return None

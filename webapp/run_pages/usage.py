@@ -1,4 +1,4 @@
-"""What a run has used: hours of devices that it held, and what they cost where prices are set."""
+"""The device hours of a run, and their cost if prices are configured."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from typing import TypedDict
 
 from django.conf import settings
 
+from engine.events import RunStarted
 from webapp.runs.models import Run
+from webapp.runs.recorded_events import events_of
 
 
 class Usage(TypedDict):
-    """`device_hours` of `devices` GPUs, or of one machine's CPU; `words` is how a page says it."""
+    """`device_hours` on `devices` GPUs or on the CPU of one machine; `text` is the summary that pages show."""
 
     devices: int
     unit: str
     device_hours: float
     cost: float | None
-    words: str
+    text: str
 
 
 def usage(run: Run) -> Usage:
-    """A device is held from an attempt's start to its last word: loading, pauses and evaluations count."""
-    attempts = list(run.events.filter(kind="run_started").order_by("seq").values_list("seq", "payload"))
-    on_gpu = bool(attempts) and str(attempts[-1][1].get("device", "")).startswith(("cuda", "gpu"))
+    """Devices count from the start of an attempt to its last event, including loading, pauses and evaluations."""
+    attempts = events_of(run, RunStarted)
+    on_gpu = bool(attempts) and attempts[-1].device.startswith(("cuda", "gpu"))
     devices = _gpus(run) if on_gpu else 1
-    hours = devices * held_seconds(run, [(seq, payload["time"]) for seq, payload in attempts]) / 3600
+    hours = devices * held_seconds(run, [(started.seq, started.time) for started in attempts]) / 3600
     price = settings.GPU_HOUR_PRICE if on_gpu else settings.CPU_HOUR_PRICE
     unit = "GPU hours" if on_gpu else "CPU hours"
     cost = None if price is None else hours * price
-    told = f"{hours:.2f} {unit}" + ("" if cost is None else f", {cost:.2f} {settings.CURRENCY}")
-    return {"devices": devices, "unit": unit, "device_hours": round(hours, 4), "cost": cost, "words": told}
+    text = f"{hours:.2f} {unit}" + ("" if cost is None else f", {cost:.2f} {settings.CURRENCY}")
+    return {"devices": devices, "unit": unit, "device_hours": round(hours, 4), "cost": cost, "text": text}
 
 
 def held_seconds(run: Run, starts: list[tuple[int, float]]) -> float:
-    """Over all attempts, given as the `seq` and time of their starts."""
+    """The sum over all attempts, given as the `seq` and time of their starts."""
     if not starts:
         return 0.0
     total = 0.0
@@ -46,7 +48,7 @@ def held_seconds(run: Run, starts: list[tuple[int, float]]) -> float:
 
 
 def _gpus(run: Run) -> int:
-    """Learners, and the samplers that do not share their devices."""
+    """GPUs of the learners, and of samplers that do not share them."""
     if run.config.get("backend") != "ray":
         return 1
     cluster = run.config.get("cluster", {})

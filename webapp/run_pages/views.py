@@ -1,4 +1,4 @@
-"""The pages of runs: the list, the run itself, and what can be asked of it."""
+"""The list of runs, the page of a run, and the actions on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.run_pages.imported import imported_page
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.run_pages.log_tail import tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
@@ -27,7 +27,7 @@ ACTIONS = {
     "archive": services.archive,
     "unarchive": services.unarchive,
 }
-LEADS_TO = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="}  # with ids of runs
+REDIRECTS = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="}  # followed by the IDs of runs
 
 
 @require_safe
@@ -47,22 +47,22 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def run_rows(request: HttpRequest) -> HttpResponse:
-    """The table's rows alone, for a page that heard news."""
+    """Only the rows of the table, for a page that received an update."""
     return render(request, "run_pages/_rows.html", {"rows": rows_of(find_runs(request.GET.dict())[:PAGE])})
 
 
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
-    """Stop, archive or compare the ticked runs, or list their trajectories."""
+    """Stops, archives or compares the selected runs, or lists their trajectories."""
     picked = request.POST.getlist("run")[:PAGE]
     action = request.POST.get("action", "")
     if not picked:
-        messages.warning(request, "Tick the runs first.")
+        messages.warning(request, "Select at least one run.")
         return redirect("runs:list")
-    if action in LEADS_TO:
-        return redirect(LEADS_TO[action] + ",".join(picked))
+    if action in REDIRECTS:
+        return redirect(REDIRECTS[action] + ",".join(picked))
     if action not in ACTIONS:
-        return HttpResponse(f"There is no action {action[:40]!r}.", status=400, content_type="text/plain")
+        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
     done = sum(ACTIONS[action](run, _user(request)) for run in Run.objects.filter(pk__in=picked))
     messages.info(request, f"{action.capitalize()}: {done} of {len(picked)} runs.")
     return redirect("runs:list")
@@ -78,28 +78,28 @@ def detail(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_safe
 def latest(request: HttpRequest, run_id: str) -> HttpResponse:
-    """The newest trajectories alone, for a page that heard of some."""
+    """Only the newest trajectories, for a page that received an update."""
     run = get_object_or_404(Run, pk=run_id)
     return render(request, "run_pages/_latest.html", {"run": run, "latest": latest_trajectories(run)})
 
 
 @require_POST
 def control(request: HttpRequest, run_id: str) -> HttpResponse:
-    """One request to a run. A script gets JSON, a form goes back to the page."""
+    """One action on a run. Scripts receive JSON, forms are redirected to the page."""
     run = get_object_or_404(Run, pk=run_id)
     action = request.POST.get("action", "")
     if action == "rename":
         done = services.rename(run, request.POST.get("name", ""), _user(request))
-        problem = "" if done else "A name has at least one character."
+        problem = "" if done else "The name must not be empty."
     elif action in ACTIONS:
         done = ACTIONS[action](run, _user(request))
-        problem = "" if done else f"The run is {run.get_state_display().lower()}: it cannot {action}."
+        problem = "" if done else f"Cannot {action} a run that is {run.get_state_display().lower()}."
     else:
         allowed = ", ".join([*ACTIONS, "rename"])
-        return JsonResponse({"error": f"There is no action {action[:40]!r}. Use one of: {allowed}."}, status=400)
+        return JsonResponse({"error": f"Unknown action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":
-        return JsonResponse({"error": problem, "state": told_state(run)}, status=200 if done else 409)
+        return JsonResponse({"error": problem, "state": run_snapshot(run)}, status=200 if done else 409)
     if problem:
         messages.warning(request, problem)
     target = request.POST.get("next", "")
@@ -109,18 +109,18 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_GET
 def log(request: HttpRequest, run_id: str) -> HttpResponse:
-    """The engine's log after a byte; without `after`, its last 64 KiB."""
+    """The engine's log from the byte offset `after`; without it, the last 64 KiB."""
     run = get_object_or_404(Run, pk=run_id)
     given = request.GET.get("after", "")
     after = whole_number(given)
     if given and after is None:
-        return JsonResponse({"error": "after is a number of bytes."}, status=400)
+        return JsonResponse({"error": "`after` must be a byte offset."}, status=400)
     text, following = tail(run.directory / "engine.log", after)
     return JsonResponse({"text": text, "next": following})
 
 
 def _with(query: QueryDict, **changes: str | None) -> str:
-    """This address with some of its query changed."""
+    """The query string with some parameters replaced."""
     copy = query.copy()
     for key, value in changes.items():
         copy.pop(key, None)

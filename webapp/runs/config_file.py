@@ -11,7 +11,7 @@ from engine.config import DetectorsConfig, RunConfig
 
 
 def as_toml(config: RunConfig) -> str:
-    """The config as a file; the alert rules are left out where they are a new run's."""
+    """The configuration as TOML, without the alert rules if they are the default ones."""
     data = config.model_dump(mode="json")
     if config.detectors.rules == DetectorsConfig().rules:
         del data["detectors"]["rules"]

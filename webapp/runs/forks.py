@@ -1,4 +1,4 @@
-"""Forks: runs that start from another run's checkpoint. The engine's `forking` finds and keeps the checkpoint."""
+"""Forks: runs that start from another run's checkpoint. `engine.forking` finds the checkpoint and retains it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name_of(source: Run, step: int) -> str:
 
 
 def why_not(config: RunConfig) -> str:
-    """Why the run cannot start from the checkpoint it names; empty where it can, or names none."""
+    """Why the run cannot start from its checkpoint; empty if it can, or if it starts from none."""
     wanted = config.model.start_from
     if not wanted.run:
         return ""
@@ -37,12 +37,12 @@ def why_not(config: RunConfig) -> str:
         find_checkpoint(Path(settings.RUNS_DIR), wanted.run, wanted.step)
     except CheckpointError as error:
         known = Run.objects.filter(pk=wanted.run).exists()
-        return error.remedy if known else f"There is no run {wanted.run}. {error.remedy}"
+        return error.remedy if known else f"Run {wanted.run} does not exist. {error.remedy}"
     return ""
 
 
 def origin(run: Run) -> dict[str, Any] | None:
-    """What a fork started from, for its page; `parent` is None where that run is not in the database."""
+    """The run and step that a fork started from; `parent` is None if that run is not in the database."""
     start = run.config.get("model", {}).get("start_from") or {}
     if not start.get("run"):
         return None
@@ -51,6 +51,6 @@ def origin(run: Run) -> dict[str, Any] | None:
 
 
 def last_before(run: Run, step: int) -> Checkpoint | None:
-    """The newest checkpoint that is still there from before `step`: what to fork from when that step went wrong."""
+    """The newest checkpoint before `step` that still exists: what to fork from when that step went wrong."""
     found = run.checkpoints.filter(step__lt=step).order_by("-step")
     return next((one for one in found if (run.directory / one.path).is_dir()), None)

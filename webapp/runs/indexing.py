@@ -11,8 +11,8 @@ from workers.app import INDEX, app
 UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 
-def send_for_index(run_id: str) -> bool:
-    """Asks a worker to bring the run's files into rows. With no broker it waits: `tend` looks for such runs."""
+def enqueue_index(run_id: str) -> bool:
+    """Sends the task that indexes the run's files. Without a broker it waits for `adopt_unsupervised_runs`."""
     try:
         app.signature(INDEX, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError):

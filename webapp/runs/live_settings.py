@@ -1,6 +1,6 @@
-"""Other settings for a run that goes on: checked here, asked for in the run's row, taken up by its engine.
+"""Changes to the settings of a live run: validated here, stored in the run's row, applied by its engine.
 
-The engine does it at the next boundary of two steps and says so in a `settings_changed` event.
+The engine applies them before the next step and emits a `settings_changed` event.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from engine.config.live import LIVE_FIELDS, differences, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
-from webapp.runs.services import STEERABLE, told
+from webapp.runs.services import STEERABLE, refresh_and_publish
 from webapp.runs.states import RunState
 
 CHANGEABLE = [RunState.QUEUED, *STEERABLE]
 
 
 class Refused(Exception):
-    """`errors` by dotted field; "" for what concerns none. `late` where the run's state or revision is the reason."""
+    """`errors` by dotted field, under "" those of no field. `conflict`: the run's state or revision is the reason."""
 
-    def __init__(self, errors: dict[str, str], *, late: bool = False) -> None:
+    def __init__(self, errors: dict[str, str], *, conflict: bool = False) -> None:
         super().__init__(" ".join(errors.values()))
         self.errors = errors
-        self.late = late
+        self.conflict = conflict
 
 
 def current(run: Run) -> RunConfig:
-    """The configuration with everything in it that was changed since the run was launched."""
+    """The configuration with all changes since launch applied."""
     return with_changes(run.parsed_config(), run.settings_changes)
 
 
 def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | None = None) -> dict[str, Any]:
-    """Asks for the fields `wanted`; what differs, as `{field: {"old": …, "new": …}}`, or `Refused`.
+    """Requests new values for fields; returns the changes as `{field: {"old": …, "new": …}}` or raises `Refused`.
 
-    `revision` is that of the settings which the asker saw; other settings since then refuse the change.
+    `revision` is the revision that the user saw; if it is not the current one, the change is refused.
     """
     if run.state not in CHANGEABLE:
-        raise Refused({"": f"The run is {run.get_state_display().lower()}: fork it to change its settings."}, late=True)
+        raise Refused(
+            {"": f"The run is {run.get_state_display().lower()}. Fork it to change its settings."}, conflict=True
+        )
     if revision is not None and revision != run.settings_revision:
-        raise Refused({"": "Someone else changed the settings meanwhile. Look at them again."}, late=True)
+        raise Refused({"": "The settings were changed in the meantime. Reload and try again."}, conflict=True)
     before = current(run)
     try:
         after = _checked(before, wanted)
@@ -58,10 +60,12 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     held = {**run.settings_changes, **{field: one["new"] for field, one in changes.items()}}
     unchanged = Run.objects.filter(pk=run.pk, settings_revision=run.settings_revision, state__in=CHANGEABLE)
     if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
-        raise Refused({"": "The run or its settings changed meanwhile. Look at them again."}, late=True)
+        raise Refused({"": "The run or its settings changed in the meantime. Reload and try again."}, conflict=True)
     revision = run.settings_revision + 1
-    record(run, user, _action(changes), changes=changes, revision=revision)  # before the news, which has pages read it
-    told(run)
+    record(
+        run, user, _action(changes), changes=changes, revision=revision
+    )  # before pages are notified, since they read the log
+    refresh_and_publish(run)
     return changes
 
 
@@ -70,11 +74,11 @@ def _action(fields: Mapping[str, Any]) -> str:
 
 
 def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
-    """The engine's own check, with what is wrong at each field."""
+    """Validated by the engine's own models; raises `Refused` with an error for each wrong field."""
     data = before.model_dump(mode="json")
     for field in wanted:
         if field not in LIVE_FIELDS:
-            raise Refused({"": f"{field[:80]!r} cannot be changed while a run goes on. Fork the run instead."})
+            raise Refused({"": f"{field[:80]!r} cannot be changed during a run. Fork the run instead."})
         section, _, key = field.partition(".")
         data[section][key] = wanted[field]
     try:

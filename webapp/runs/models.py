@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from engine.config import CheckpointConfig, RunConfig
+from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunState
 
@@ -27,8 +28,8 @@ class Run(models.Model):
 
         queued ─▶ starting ─▶ running ⇄ paused, stalled, lost ─▶ stopping ─▶ finished | stopped | failed | crashed
 
-    `states.MOVES` has the whole table; `services.move` is the one door. `epoch` counts take-overs of
-    supervision and `attempt` starts of the engine: writers name both, and older ones change nothing.
+    `states.MOVES` is the whole table, and only `services.move` sets the state. `epoch` counts supervisors and
+    `attempt` counts starts of the engine; both are fencing tokens, so that an outdated writer changes nothing.
     """
 
     id = models.CharField(primary_key=True, max_length=10, default=new_run_id, editable=False)
@@ -39,19 +40,19 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
-    imported_from = models.CharField(max_length=200, blank=True, default="")  # files of another trainer
+    imported_from = models.CharField(max_length=200, blank=True, default="")  # names of the imported files
     config = models.JSONField()
 
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     state_reason = models.TextField(blank=True, default="")
     state_remedy = models.TextField(blank=True, default="")
-    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a run waits for, queued or loading
+    wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued or loading run waits for
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
-    checkpoints_asked = models.PositiveIntegerField(default=0)
-    stops_asked = models.PositiveIntegerField(default=0)  # each press moves a stop one stage on
-    stop_asked_at = models.DateTimeField(null=True, blank=True)
+    checkpoint_requests = models.PositiveIntegerField(default=0)
+    stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
+    stop_requested_at = models.DateTimeField(null=True, blank=True)
 
-    settings_changes = models.JSONField(default=dict)  # dotted field to value, of all that was changed since launch
+    settings_changes = models.JSONField(default=dict)  # dotted field to value, all changes since launch
     settings_revision = models.PositiveIntegerField(default=0)
 
     attempt = models.PositiveIntegerField(default=1)
@@ -59,16 +60,16 @@ class Run(models.Model):
     lease_holder = models.CharField(max_length=120, blank=True, default="")
     lease_expires = models.DateTimeField(null=True, blank=True)
     process = models.JSONField(default=dict)  # pid, start_time, boot_id, host, cookie: an engine's identity
-    stop_proof = models.JSONField(default=dict)  # when no process with the cookie was left, and how it ended
+    stop_proof = models.JSONField(default=dict)  # when the last process with the cookie had ended, and how
 
-    restarts = models.PositiveIntegerField(default=0)  # after faults, of `restart_budget`
-    restart_at = models.DateTimeField(null=True, blank=True)  # of a queued run that waits before it goes on
+    restarts = models.PositiveIntegerField(default=0)  # after failures, at most `restart_budget`
+    restart_at = models.DateTimeField(null=True, blank=True)  # when a queued run resumes after a failure
     faults = models.JSONField(default=list)  # oldest first; `workers.restarts` has their fields
 
     created_at = models.DateTimeField(default=timezone.now)
     queued_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
-    last_heard = models.DateTimeField(null=True, blank=True)  # beat of the engine
+    last_heartbeat_at = models.DateTimeField(null=True, blank=True)  # heartbeat of the engine
     last_progress = models.DateTimeField(null=True, blank=True)  # newest event
     finished_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -80,7 +81,7 @@ class Run(models.Model):
     phase = models.CharField(max_length=20, blank=True, default="")
     tokens = models.BigIntegerField(default=0)
     seconds = models.FloatField(default=0.0)  # training time, all attempts
-    metrics = models.JSONField(default=dict)  # of the newest step
+    metrics = models.JSONField(default=dict)  # of the latest step
 
     class Meta:
         ordering = ["-created_at"]
@@ -106,29 +107,29 @@ class Run(models.Model):
 
     @property
     def shown_as(self) -> str:
-        """The state as people are told it: a queued run that goes on after a fault is *restarting*."""
+        """The state as displayed: a queued run that resumes after a failure is *restarting*."""
         return RESTARTING if self.state == RunState.QUEUED and self.restart_at else self.state
 
     @property
     def restart_budget(self) -> int:
-        """How often it may go on by itself; the default for a run from before there was a choice."""
+        """How often the run may restart by itself."""
         return int(self.config.get("checkpoint", {}).get("restarts", CheckpointConfig().restarts))
 
     def parsed_config(self) -> RunConfig:
-        """Of an imported run the defaults under the name of its first environment: its files say no more."""
+        """For an imported run the defaults with the name of its first environment: its files have no configuration."""
         if self.imported_from:
             tag = self.config["environments"][0]["tag"]
             return RunConfig.model_validate({"preset": self.preset, "environments": [{"tag": tag}]})
         return RunConfig.model_validate(self.config)
 
     def eta_seconds(self) -> float | None:
-        """Time left by the mean step so far, or None before the first step or after the end."""
+        """Remaining time by the mean duration of a step; None before the first step and after the end."""
         if self.is_terminal or not self.step or not self.seconds:
             return None
         return max(0.0, (self.total_steps - self.step) * self.seconds / self.step)
 
     def live_state(self) -> dict[str, Any]:
-        """What a page shows of the run's row, as the socket sends it."""
+        """The run's row as pages receive it over the socket."""
         return {
             "id": self.id,
             "name": self.name,
@@ -150,7 +151,7 @@ class Run(models.Model):
             "restart_budget": self.restart_budget,
             "faults": self.faults[-FAULTS_SHOWN:],
             "last_seq": self.last_seq,
-            "last_heard": self.last_heard.timestamp() if self.last_heard else None,
+            "last_heartbeat_at": self.last_heartbeat_at.timestamp() if self.last_heartbeat_at else None,
             "stop_proof": self.stop_proof,
             "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
@@ -158,10 +159,12 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event."""
+    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
+    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=30)
     step = models.PositiveIntegerField()
     time = models.FloatField()
@@ -175,9 +178,25 @@ class RunEvent(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} #{self.seq}"
 
+    @classmethod
+    def of(cls, run: Run, event: Event) -> RunEvent:
+        """The row of `event`, not yet saved."""
+        return cls(
+            run=run,
+            seq=event.seq,
+            attempt=event.attempt,
+            kind=event.kind,
+            step=event.step,
+            time=event.time,
+            payload=event.model_dump(mode="json"),
+        )
+
+    def parsed(self) -> Event:
+        return parse_payload(self.payload)
+
 
 class StepMetrics(models.Model):
-    """One training step's metrics, all in one row: a run has one row a step, whatever its attempts."""
+    """All metrics of one training step. A step that a later attempt repeats replaces the row."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     seq = models.BigIntegerField()
@@ -200,7 +219,7 @@ class StepMetrics(models.Model):
 
 
 class MetricName(models.Model):
-    """A metric that a step of the run has had: what a page can offer without reading every step."""
+    """The name of a metric that the run has reported, so that pages can list metrics without reading every step."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
     name = models.CharField(max_length=300)
@@ -214,9 +233,9 @@ class MetricName(models.Model):
 
 
 class StepGroups(models.Model):
-    """What the filter made of one step's groups: one row a step, as of `StepMetrics`.
+    """The groups of one step and which of them the filter kept.
 
-    `scores` are apart from the rest, since asking what another filter would have kept reads those of all steps.
+    `scores` have a column of their own, since previewing another filter reads those of all steps.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="groups")
@@ -224,8 +243,8 @@ class StepGroups(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     threshold = models.FloatField()
-    scores = models.JSONField()  # by place of a group; None where nothing could be learned
-    kept = models.JSONField()  # places
+    scores = models.JSONField()  # by index of the group; None for a group that was no candidate
+    kept = models.JSONField()  # indices of groups
     detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
 
     class Meta:
@@ -253,15 +272,27 @@ class Checkpoint(models.Model):
         return self.path
 
 
+ALERT_FIELDS = (
+    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since", "action",
+)  # fmt: skip
+
+
 class Alert(models.Model):
+    """An `alert_raised` event whose step still counts."""
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
     seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     time = models.FloatField()
     rule = models.CharField(max_length=60)
     severity = models.CharField(max_length=10)
     message = models.TextField()
-    payload = models.JSONField()
+    metric = models.TextField(blank=True, default="")
+    value = models.FloatField(default=0.0)
+    baseline = models.FloatField(null=True)
+    since = models.IntegerField(null=True)  # the step at which the breached readings began
+    action = models.CharField(max_length=10, default="notify")
 
     class Meta:
         ordering = ["-seq"]
@@ -270,3 +301,8 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.rule}"
+
+    @classmethod
+    def of(cls, run: Run, event: AlertRaised) -> Alert:
+        """The row of `event`, not yet saved."""
+        return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})

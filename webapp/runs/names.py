@@ -1,4 +1,4 @@
-"""Memorable names for runs: `calm-otter-12`."""
+"""Generates names of runs such as `calm-otter-12`."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _ANIMALS = (
 )
 
 
-def memorable_name() -> str:
+def generated_name() -> str:
     return f"{random.choice(_ADJECTIVES.split())}-{random.choice(_ANIMALS.split())}-{random.randint(1, 99)}"

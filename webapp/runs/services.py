@@ -1,7 +1,7 @@
-"""Everything that changes a run from the web: launch, requests and names; and `move`, the one door of its state.
+"""Everything that changes a run: launching, user requests, names; and `move`, the only function that sets its state.
 
-The functions named `request_*` only write what the user asks for. The run's supervisor reads it from the row and
-tells the engine. Each returns whether the run was in a state that allows it.
+The functions named `request_*` only store the request in the run's row; the run's supervisor reads it there and passes
+it to the engine. Each returns whether the run was in a state that allows the request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
 from webapp.runs.models import Run, new_run_id
-from webapp.runs.names import memorable_name
+from webapp.runs.names import generated_name
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
 from workers.app import SUPERVISE, app
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
-NO_WORKER_YET = "Waits for a worker to take it"
+NO_WORKER_YET = "Waiting for a worker"
 
 
 def submit_run(
@@ -49,13 +49,14 @@ def submit_run(
     environment_version: EnvironmentVersion | None = None,
     cloned_from: Run | None = None,
     action: str = "",
-    by_itself: Mapping[str, Any] | None = None,
+    launched_because: Mapping[str, Any] | None = None,
     pk: str = "",
 ) -> Run:
-    """A queued run, as a row first; the task that takes it is sent after commit. Raises `ConfigError`.
+    """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
 
-    Of a fork the checkpoint is kept from now on; `CheckpointError` where it is gone. `by_itself` says why where
-    Starboard launches it for the owner. With a `pk` of its own it is launched once: `IntegrityError` for another.
+    The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists.
+    `launched_because` is the reason, for the audit log, where Starboard launches the run on the owner's behalf. A given
+    `pk` makes the launch idempotent: a second one raises `IntegrityError`.
     """
     checked = config if isinstance(config, RunConfig) else build_config(config)
     run = Run(
@@ -69,26 +70,28 @@ def submit_run(
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
     )
-    _keep_start(checked, run)
-    of: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
+    _pin_checkpoint(checked, run)
+    source: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
     with transaction.atomic():
         run.save(force_insert=True)
-        record(run, None if by_itself else owner, action or _launch(checked), **of, **(by_itself or {}))
+        record(
+            run, None if launched_because else owner, action or _launch(checked), **source, **(launched_because or {})
+        )
         transaction.on_commit(lambda: enqueue(run.pk))
         transaction.on_commit(lambda: publish_run(run.pk, 0))
     return run
 
 
-def _keep_start(config: RunConfig, run: Run) -> None:
+def _pin_checkpoint(config: RunConfig, run: Run) -> None:
     try:
         pin_start(config, run.directory)
     except CheckpointError:
-        shutil.rmtree(run.directory, ignore_errors=True)  # of a run that will not be
+        shutil.rmtree(run.directory, ignore_errors=True)  # no such run is created
         raise
 
 
 def run_again(run: Run, user: Actor) -> Run:
-    """Another run of exactly this configuration and seed."""
+    """Launches a new run with the same configuration and seed."""
     return submit_run(
         owner=user,
         config=run.config,
@@ -105,11 +108,11 @@ def _launch(config: RunConfig) -> str:
 
 
 def enqueue(run_id: str) -> bool:
-    """Asks a worker to look at the run. With no broker the row waits: `tend` finds it when there is one again."""
+    """Sends the task that supervises the run. Without a broker it waits for `adopt_unsupervised_runs`."""
     try:
         app.signature(SUPERVISE, args=[run_id]).apply_async(retry=False)
     except (OperationalError, OSError) as error:
-        log.warning("Run %s is queued as a row only, the broker cannot be reached: %s", run_id, error)
+        log.warning("Run %s is queued in the database only, the broker cannot be reached: %s", run_id, error)
         return False
     return True
 
@@ -125,10 +128,10 @@ def move(
     attempt: int | None = None,
     also: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Compare-and-set of the state by `MOVES`; True if this call made the move.
+    """Moves the run to the state `target` if `MOVES` allows it, by compare-and-set. True if this call moved it.
 
-    `sources` narrows the states it may come from. `epoch` and `attempt` fence: a writer that names older ones than
-    the row's changes nothing. `also` is written with the state. On success `run` carries the new values.
+    `sources` restricts the states to move from. `epoch` and `attempt` are fencing tokens: a writer whose values are
+    not those of the row changes nothing. `also` has further columns to write. On success `run` has the new values.
     """
     allowed = Run.objects.filter(pk=run.pk, state__in=sources_of(target))
     if sources is not None:
@@ -152,47 +155,50 @@ def move(
 
 
 def request_stop(run: Run, user: Actor = None) -> bool:
-    """Stops the run; a queued one at once. Pressed again it goes one stage faster: asked, terminated, killed."""
+    """Stops the run, a queued one at once. Each repeated request escalates: ask the engine, terminate it, kill it."""
     who = name_of(user)
-    # it may be queued again meanwhile
+    # it may have been queued again in the meantime
     done = _stop_queued(run, who) or _stop_live(run, who) or _stop_queued(run, who)
     return record(run, user, "stop", done)
 
 
 def _stop_queued(run: Run, who: str) -> bool:
     again = " again" if run.attempt > 1 else ""
-    return move(run, RunState.STOPPED, reason=f"Stopped before it started{again}, by {who}.", sources=[RunState.QUEUED])
+    return move(run, RunState.STOPPED, reason=f"Stopped by {who} before it started{again}.", sources=[RunState.QUEUED])
 
 
 def _stop_live(run: Run, who: str) -> bool:
     live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
     if not live.update(
         requested=Request.STOP,
-        stops_asked=F("stops_asked") + 1,
-        stop_asked_at=Coalesce(F("stop_asked_at"), Value(timezone.now())),
+        stop_requests=F("stop_requests") + 1,
+        stop_requested_at=Coalesce(F("stop_requested_at"), Value(timezone.now())),
     ):
         return False
-    move(run, RunState.STOPPING, reason=f"Stop asked for by {who}.")
-    return told(run)
+    move(run, RunState.STOPPING, reason=f"Stop requested by {who}.")
+    return refresh_and_publish(run)
 
 
 def request_pause(run: Run, user: Actor = None) -> bool:
-    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
-    return record(run, user, "pause", bool(asked.update(requested=Request.PAUSE)) and told(run))
+    updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
+    return record(run, user, "pause", bool(updated.update(requested=Request.PAUSE)) and refresh_and_publish(run))
 
 
 def request_resume(run: Run, user: Actor = None) -> bool:
-    """Goes on: a paused run where it paused, an ended one as a new attempt from its newest checkpoint."""
+    """Resumes a paused run where it paused, or an ended one as a new attempt from its newest checkpoint."""
     if run.state in RESUMABLE:
         return record(run, user, "resume", resume_ended(run))
-    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
-    return record(run, user, "resume", bool(asked.update(requested=Request.RUN)) and told(run))
+    updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
+    return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))
 
 
 def request_checkpoint(run: Run, user: Actor = None) -> bool:
-    asked = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
+    updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
     return record(
-        run, user, "checkpoint", bool(asked.update(checkpoints_asked=F("checkpoints_asked") + 1)) and told(run)
+        run,
+        user,
+        "checkpoint",
+        bool(updated.update(checkpoint_requests=F("checkpoint_requests") + 1)) and refresh_and_publish(run),
     )
 
 
@@ -211,9 +217,9 @@ def resume_ended(run: Run) -> bool:
 
 
 def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | None = None) -> bool:
-    """A live run whose engine has ended waits for its turn as its next attempt; a paused one stays paused.
+    """Queues a live run whose engine has ended as its next attempt; a paused run stays paused.
 
-    `also` is written with the state.
+    `also` has further columns to write.
     """
     values = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
     values |= {"lease_holder": "", "lease_expires": None, **(also or {})}
@@ -224,27 +230,27 @@ def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | 
 
 
 def rename(run: Run, name: str, user: Actor = None) -> bool:
-    """False for an empty name; a longer one than 80 characters is cut."""
-    if not (kept := name.strip()[:80]):
+    """Renames the run; False if the name is empty. Names are truncated to 80 characters."""
+    if not (new := name.strip()[:80]):
         return False
-    before = run.name
-    Run.objects.filter(pk=run.pk).update(name=kept)
-    return record(run, user, "rename", told(run), changes={"name": {"old": before, "new": kept}})
+    old = run.name
+    Run.objects.filter(pk=run.pk).update(name=new)
+    return record(run, user, "rename", refresh_and_publish(run), changes={"name": {"old": old, "new": new}})
 
 
 def archive(run: Run, user: Actor = None) -> bool:
-    """Takes an ended run out of the lists; nothing is deleted."""
+    """Hides an ended run from the lists. Nothing is deleted."""
     ended = Run.objects.filter(pk=run.pk, state__in=TERMINAL, archived_at=None)
-    return record(run, user, "archive", bool(ended.update(archived_at=timezone.now())) and told(run))
+    return record(run, user, "archive", bool(ended.update(archived_at=timezone.now())) and refresh_and_publish(run))
 
 
 def unarchive(run: Run, user: Actor = None) -> bool:
-    back = bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and told(run)
-    return record(run, user, "unarchive", back)
+    restored = bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and refresh_and_publish(run)
+    return record(run, user, "unarchive", restored)
 
 
-def told(run: Run) -> bool:
-    """Reads the row anew and tells the open pages; always True."""
+def refresh_and_publish(run: Run) -> bool:
+    """Reloads the row and, after commit, notifies the open pages. Always True, so that a request can end with it."""
     run.refresh_from_db()
     transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
     return True
@@ -255,8 +261,8 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "attempt": attempt,
         "queued_at": queued_at,
         "requested": Request.RUN,
-        "stops_asked": 0,
-        "stop_asked_at": None,
+        "stop_requests": 0,
+        "stop_requested_at": None,
         "process": {},
         "stop_proof": {},
         "finished_at": None,
@@ -267,7 +273,7 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
 
 
 def _unused_name() -> str:
-    name = memorable_name()
+    name = generated_name()
     while Run.objects.filter(name=name).exists():
-        name = memorable_name()
+        name = generated_name()
     return name

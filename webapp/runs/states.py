@@ -1,4 +1,4 @@
-"""The states of a run and the one table of moves between them. No other file decides what may follow what."""
+"""The states of a run and the allowed transitions between them, all in the table `MOVES`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class RunState(TextChoices):
     CRASHED = "crashed", "Crashed"
 
 
-# how a queued run is shown that goes on by itself after a fault; it is no state of its own
+# shown for a queued run that restarts by itself after a failure; not a state in the database
 RESTARTING = "restarting"
 
 
 class Request(TextChoices):
-    """What the user asks of a live run; the engine reads it from `control.json`."""
+    """What the user requested of a live run; the engine reads it from `control.json`."""
 
     RUN = "run", "Run"
     PAUSE = "pause", "Pause"
@@ -39,7 +39,7 @@ SUPERVISED = frozenset(
 _ENDS = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 _LIVE = frozenset({RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST, RunState.STOPPING})
 
-# what the machine interrupts (a shutdown, a restart) waits for its turn again, as a new attempt
+# a run interrupted by its machine (shutdown, restart) is queued again as a new attempt
 _AGAIN = frozenset({RunState.QUEUED})
 
 MOVES: dict[RunState, frozenset[RunState]] = {
@@ -50,7 +50,7 @@ MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.STALLED: (_LIVE | _ENDS | _AGAIN) - {RunState.STALLED},
     RunState.LOST: (_LIVE | _ENDS | _AGAIN) - {RunState.LOST},
     RunState.STOPPING: _ENDS,
-    # a user may resume what ended early: it becomes a new attempt
+    # a user may resume a run that ended early, as a new attempt
     RunState.STOPPED: frozenset({RunState.QUEUED}),
     RunState.FAILED: frozenset({RunState.QUEUED}),
     RunState.CRASHED: frozenset({RunState.QUEUED}),

@@ -1,4 +1,4 @@
-"""Refuses addresses with a NUL in path or query: none of ours has one, and PostgreSQL cannot look for it."""
+"""Refuses URLs with a NUL in the path or query: none of ours has one, and PostgreSQL cannot store it."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class NoNulMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if "\x00" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
-            raise BadRequest("The address has a NUL in it.")
+            raise BadRequest("The URL contains a NUL character.")
         return self.get_response(request)

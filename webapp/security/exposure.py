@@ -1,4 +1,4 @@
-"""Whether this installation may be reached from other machines, and what is missing if it may not."""
+"""Whether it is safe to accept connections from other machines, and which settings are missing if not."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ def is_loopback(address: str) -> bool:
 
 
 def missing() -> list[str]:
-    """What has to be set before other machines may be let in; nothing for loopback."""
+    """The settings to change before listening on an address other than loopback; empty if none."""
     if is_loopback(settings.STARBOARD_BIND):
         return []
     wanted = [
-        (settings.SECRET_KEY_GIVEN == "", "SECRET_KEY is not set: give one of at least 50 random characters."),
-        (0 < len(settings.SECRET_KEY_GIVEN) < 50, "SECRET_KEY is short: give at least 50 random characters."),
+        (settings.SECRET_KEY_GIVEN == "", "SECRET_KEY is not set. Use at least 50 random characters."),
+        (0 < len(settings.SECRET_KEY_GIVEN) < 50, "SECRET_KEY is too short. Use at least 50 random characters."),
         (
             not settings.STARBOARD_EXTRA_ORIGINS,
-            "STARBOARD_ORIGINS is not set: name the addresses in browsers, as in https://starboard.example.org",
+            "STARBOARD_ORIGINS is not set. List the URLs of the site, for example https://starboard.example.org",
         ),
         (
             settings.STARBOARD_SIGN_IN_LINKS,
-            "Sign-in links are on: set STARBOARD_SIGN_IN_LINKS=0 and make users with `manage.py create_user NAME`.",
+            "Sign-in links are enabled. Set STARBOARD_SIGN_IN_LINKS=0 and use `manage.py create_user NAME`.",
         ),
-        (settings.DEBUG, "STARBOARD_DEBUG is on: unset it."),
+        (settings.DEBUG, "STARBOARD_DEBUG is enabled. Unset it."),
     ]
     return [remedy for is_missing, remedy in wanted if is_missing]
 
 
 def refuse_careless_exposure() -> None:
-    """Raises before a port is taken."""
+    """Raises `ImproperlyConfigured`; called before the server binds a port."""
     if found := missing():
         lines = "\n  ".join(found)
         raise ImproperlyConfigured(
-            f"STARBOARD_BIND={settings.STARBOARD_BIND} lets other machines in, and that is not safe yet:\n  {lines}\n"
-            "Or unset STARBOARD_BIND to listen on this machine only."
+            f"STARBOARD_BIND={settings.STARBOARD_BIND} accepts connections from other machines, which is not safe yet:"
+            f"\n  {lines}\n"
+            "Or unset STARBOARD_BIND to accept connections from this machine only."
         )

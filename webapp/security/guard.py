@@ -1,13 +1,13 @@
-"""The gate before everything: which Host, Origin and Sec-Fetch headers get in, for HTTP and sockets alike.
+"""Checks the Host, Origin and Sec-Fetch headers of every HTTP request and socket before anything else.
 
-A page of another origin can make a browser send requests here with the user's cookie, and a name that is rebound to
-this address makes such a page look like our own. So a request passes only if
+A page of another origin can make a browser send requests with the user's cookie, and DNS rebinding makes such a page
+look like our own. So a request passes only if
 
 1. it has exactly one Host, and that is a trusted one with its port;
 2. its Origin, if it has one, is a trusted origin and has the same host and port as that Host;
-3. its Sec-Fetch-Site is not of another site, except for a link that a person followed to a whole page.
+3. its Sec-Fetch-Site is not another site, except for top-level navigation by a link.
 
-Sign-in does not replace any of these. Refusals are logged, since Channels' own validator is silent.
+Signing in does not replace any of these checks. Refusals are logged; the validator of Channels logs nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Refusal = tuple[int, str]
 
 
 class OriginGuard:
-    """An ASGI application around another one."""
+    """ASGI middleware."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -49,38 +49,41 @@ class OriginGuard:
 
 
 def refusal(scope: dict[str, Any]) -> Refusal | None:
-    """The status and the reason, or None for a request that may pass."""
+    """The status and the reason, or None if the request passes."""
     hosts = _values(scope, b"host")
     if len(hosts) != 1:
         return 400, f"{len(hosts)} Host headers were sent. Send exactly one."
-    places = _places(hosts[0])
-    if not places & settings.TRUSTED_HOSTS:
-        return 400, f"Host {hosts[0][:200]!r} is not known here. Use the address that Starboard printed, or add it."
+    candidates = _authorities(hosts[0])
+    if not candidates & settings.TRUSTED_HOSTS:
+        return (
+            400,
+            f"Host {hosts[0][:200]!r} is not allowed. Use the URL that Starboard printed, or see STARBOARD_HOSTS.",
+        )
     origins = _values(scope, b"origin")
-    return (_origin_refusal(origins, places) if origins else None) or _site_refusal(scope)
+    return (_origin_refusal(origins, candidates) if origins else None) or _site_refusal(scope)
 
 
-def _places(host: str) -> set[str]:
-    """A Host without a port may be that of http or, behind a proxy that ends TLS, of https."""
-    return {place for port in DEFAULT_PORTS.values() if (place := authority(host, port)) is not None}
+def _authorities(host: str) -> set[str]:
+    """A Host without a port may mean the port of http or, behind a proxy that terminates TLS, of https."""
+    return {found for port in DEFAULT_PORTS.values() if (found := authority(host, port)) is not None}
 
 
-def _origin_refusal(origins: list[str], places: set[str]) -> Refusal | None:
+def _origin_refusal(origins: list[str], hosts: set[str]) -> Refusal | None:
     found = origin(origins[0]) if len(origins) == 1 else None
     if found is None or found not in settings.TRUSTED_ORIGINS:
-        return 403, f"Origin {', '.join(origins)[:200]!r} is not one of ours. Open Starboard at its own address."
-    if found.partition("://")[2] not in places:
-        return 403, f"Origin {origins[0][:200]!r} does not belong to the Host of the request."
+        return 403, f"Origin {', '.join(origins)[:200]!r} is not trusted. Open Starboard at its own URL."
+    if found.partition("://")[2] not in hosts:
+        return 403, f"Origin {origins[0][:200]!r} does not match the Host of the request."
     return None
 
 
 def _site_refusal(scope: dict[str, Any]) -> Refusal | None:
-    """Of requests without an Origin too. Only a browser sends Sec-Fetch headers, and no page can forge them."""
+    """Also for requests without an Origin. Only browsers send Sec-Fetch headers, and pages cannot forge them."""
     if not FOREIGN_SITES & set(_values(scope, b"sec-fetch-site")):
         return None
     safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
     followed = _values(scope, b"sec-fetch-mode") == ["navigate"] and not FRAMES & set(_values(scope, b"sec-fetch-dest"))
-    return None if safe and followed else (403, "The request comes from a page of another site.")
+    return None if safe and followed else (403, "The request comes from another site.")
 
 
 def _values(scope: dict[str, Any], name: bytes) -> list[str]:
@@ -88,7 +91,7 @@ def _values(scope: dict[str, Any], name: bytes) -> list[str]:
 
 
 async def _answer(send: Any, status: int, reason: str) -> None:
-    """Plain text, with the headers of every other answer. There is no page to draw for a stranger."""
+    """Answers in plain text, with the same headers as any other response."""
     headers = {
         **HEADERS,
         "Content-Type": "text/plain; charset=utf-8",

@@ -1,4 +1,4 @@
-"""Response headers that Django and django-csp do not set. They go on every response, static files and errors too."""
+"""Response headers that Django and django-csp do not set, on every response including static files and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SecurityHeadersMiddleware:
         response = self.get_response(request)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
-        # A page of a signed-in user must not come back from a shared computer's cache after signing out.
+        # The browser must not show a cached page after signing out.
         if not request.path.startswith("/static/"):
             response.headers.setdefault("Cache-Control", "private, no-store")
         return response

@@ -1,4 +1,4 @@
-"""Signing in is required everywhere unless a view says otherwise; programs are told so instead of being redirected."""
+"""Requires a sign-in for every view that does not opt out. The API answers 401 instead of redirecting."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class SignedInByDefaultMiddleware(LoginRequiredMiddleware):
     def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseBase:  # type: ignore[override]
         if request.path.startswith("/api/"):
             return JsonResponse(
-                {"error": "Not signed in", "remedy": "Send the session cookie of a sign-in."}, status=401
+                {"error": "Not signed in", "remedy": "Sign in and send the session cookie."}, status=401
             )
         return super().handle_no_permission(request, view_func)

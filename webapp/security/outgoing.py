@@ -1,7 +1,7 @@
-"""Connections that users make the server open: only to addresses of the public internet, checked on the socket itself.
+"""Connections that the server opens on behalf of users: only to public addresses, checked on the socket itself.
 
-A name is resolved once and the connection goes to the address that was checked, so that a name which changes its mind
-gains nothing. Networks of one's own are allowed by a setting alone.
+A name is resolved once and the connection is made to the checked address, which prevents DNS rebinding. Private
+networks can only be allowed by a setting.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ NAT64 = IPv6Network("64:ff9b::/96")
 
 
 class AddressRefused(Exception):
-    """The address is none that may be called; the message says which and why."""
+    """The address is not allowed; the message says which and why."""
 
 
 def networks(texts: Sequence[str]) -> list[Network]:
-    """`ValueError` for what is no network."""
+    """Parses networks; raises `ValueError` for an invalid one."""
     return [ip_network(text, strict=False) for text in texts]
 
 
 def may_call(text: str, allowed: Sequence[Network] = ()) -> bool:
-    """Whether an address as `getaddrinfo` gives it is public, or in one of the networks that are allowed."""
+    """Whether an address as returned by `getaddrinfo` is public or in an allowed network."""
     address = _plain(ip_address(text.partition("%")[0]))
     if any(address in network for network in allowed if network.version == address.version):
         return True
@@ -37,7 +37,7 @@ def may_call(text: str, allowed: Sequence[Network] = ()) -> bool:
 
 
 def _plain(address: Address) -> Address:
-    """An IPv4 address that is wrapped in an IPv6 one is judged as what it is."""
+    """The IPv4 address that an IPv6 address embeds, or the address itself."""
     if isinstance(address, IPv4Address):
         return address
     wrapped = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
@@ -54,7 +54,7 @@ def connect(
     allowed: Sequence[Network] = (),
     resolve: Resolve = socket.getaddrinfo,
 ) -> socket.socket:
-    """An open connection to `host`; `AddressRefused`, or an `OSError` where it cannot be reached.
+    """Opens a connection to `host`. Raises `AddressRefused`, or `OSError` if the host cannot be reached.
 
     A name is refused if any of its addresses is.
     """
@@ -81,6 +81,6 @@ def connect(
 def _check(text: str, allowed: Sequence[Network]) -> None:
     if not may_call(text, allowed):
         raise AddressRefused(
-            f"{text} is not on the public internet. Whoever runs the site can allow its network with "
+            f"{text} is not on the public internet. An administrator can allow its network with "
             "STARBOARD_WEBHOOK_NETWORKS."
         )

@@ -1,4 +1,4 @@
-"""What a refused or failed request gets to see: what happened and what to do, never a stack. JSON under `/api/`."""
+"""Error pages: what happened and what to do, never a traceback. JSON under `/api/`."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from django.template.response import SimpleTemplateResponse
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 400, "This request cannot be read", "Go back and try again from the page it came from.")
+    return _page(request, 400, "Bad request", "Go back, reload the page and try again.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 403, "This is not allowed", "You are signed in, but this is not yours to see or change.")
+    return _page(request, 403, "Access denied", "Your account does not have access to this page.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    remedy = "The page was open for too long, or cookies are off. Load the page again and repeat what you did."
-    return _page(request, 403, "This form is out of date", remedy)
+    remedy = "The page was open for too long, or cookies are disabled. Reload the page and try again."
+    return _page(request, 403, "This form has expired", remedy)
 
 
 def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 404, "There is nothing here", "Check the address, or start from the list of runs.")
+    return _page(request, 404, "Page not found", "Check the URL, or go to the list of runs.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Without the request's context: whatever failed might fail again while the page is drawn."""
+    """Rendered without the request's context, since whatever failed might fail again."""
     reference = uuid.uuid4().hex[:8]
-    title, remedy = "Something failed in Starboard", f"The log has the details. Reference: {reference}"
+    title, remedy = "Internal server error", f"The details are in the server's log. Reference: {reference}"
     if request.path.startswith("/api/"):
         return JsonResponse({"error": title, "remedy": remedy}, status=500)
     context = {"status": 500, "heading": title, "remedy": remedy}

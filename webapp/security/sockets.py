@@ -1,4 +1,4 @@
-"""Refuses sockets at addresses that do not exist. Channels' router raises there instead, with a stack in the log."""
+"""Refuses sockets at unknown URLs, for which the router of Channels raises and logs a traceback."""
 
 from __future__ import annotations
 

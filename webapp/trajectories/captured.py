@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from django.db.models import Max, QuerySet
+from itertools import islice
 
 from engine.config import CaptureConfig
-from webapp.runs.models import Run, RunEvent
+from engine.events import TrajectoriesRecorded
+from webapp.runs.models import Run
+from webapp.runs.recorded_events import newest_first
 from webapp.trajectories.models import Trajectory
 
 WORDS = {
@@ -41,18 +43,18 @@ class Captured:
 
 def captured(run: Run, step: int | None = None) -> Captured | None:
     """Of one step, or of all; None where nothing was dropped or removed, so that there is nothing to tell."""
-    found = list(_recordings(run, step)[: MOST_EVENTS + 1].values_list("payload", flat=True))
-    payloads = found[:MOST_EVENTS]
-    dropped = sum(payload.get("dropped", 0) for payload in payloads)
+    found = list(islice(_recordings(run, step), MOST_EVENTS + 1))
+    counted = found[:MOST_EVENTS]
+    dropped = sum(recorded.dropped for recorded in counted)
     rows = Trajectory.objects.filter(run=run, removed=True)
     removed = rows.filter(step=step).count() if step is not None else rows.count()
     if not dropped and not removed:
         return None
     reasons: Counter[str] = Counter()
-    for payload in payloads:
-        reasons.update(payload.get("reasons", {}))
+    for recorded in counted:
+        reasons.update(recorded.reasons)
     return Captured(
-        kept=sum(payload["count"] for payload in payloads),
+        kept=sum(recorded.count for recorded in counted),
         dropped=dropped,
         reasons=[(words, reasons[name]) for name, words in WORDS.items() if reasons[name]],
         removed=removed,
@@ -72,10 +74,12 @@ def retention_in_words(run: Run) -> str:
     return " and ".join(words)
 
 
-def _recordings(run: Run, step: int | None) -> QuerySet[RunEvent]:
-    """The newest recording of each step and split that still counts: a run that went on from step 8 has no step 9."""
-    told = run.events.filter(kind="trajectories_recorded", step__lte=run.step)
-    if step is not None:
-        told = told.filter(step=step)
-    newest = told.order_by().values("step", "payload__split").annotate(last=Max("seq")).values("last")
-    return told.filter(seq__in=newest).order_by("-seq")
+def _recordings(run: Run, step: int | None) -> Iterator[TrajectoriesRecorded]:
+    """Newest first, for each step and split its newest recording that still counts: a run that resumed from step 8
+    has no step 9 until it has completed another."""
+    only = {"step__lte": run.step} if step is None else {"step__lte": run.step, "step": step}
+    seen: set[tuple[int, str]] = set()
+    for recorded in newest_first(run, TrajectoriesRecorded, **only):
+        if (recorded.step, recorded.split) not in seen:
+            seen.add((recorded.step, recorded.split))
+            yield recorded

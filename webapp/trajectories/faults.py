@@ -1,6 +1,6 @@
 """Kinds of faults in the responses of a trajectory, as its row keeps them: ` no_think unclosed `, each once.
 
-`engine.rollout.action_parser` names them. A response with too many actions is well formed, and has its kind all the same.
+`engine.rollout.action_parser` names them. A response with too many actions is well-formed, and is listed with its kind.
 """
 
 from __future__ import annotations

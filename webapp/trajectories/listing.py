@@ -57,7 +57,7 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "counts": scope.counts(rows),
         "splits_beside": splits_beside(rows) if _is_one_step(scope, filters, facets) else [],
         "lost": lost,
-        "lost_count": sum(shard.count for shard in lost),
+        "lost_count": sum(file.count for file in lost),
         "page": page,
         "nearest": [] if page.rows else nearest_steps(scope.rows(), filters),
         "found": _found(page.rows, filters, scope),

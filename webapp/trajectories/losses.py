@@ -1,4 +1,4 @@
-"""What could not be read of what runs recorded: which trajectories, of which shard, and why."""
+"""Recorded trajectories that cannot be read: which ones, in which file, and why."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PLACES = ("step", "step_low", "step_high", "split", "group", "environment")
 
 
 @dataclass(slots=True)
-class LostShard:
-    """The lost of one shard of a run; `named` are those that its contents name, `others` how many they do not."""
+class LostInFile:
+    """The lost trajectories of one file: `named` are those in its index, `others` the number of those that are not."""
 
     run_id: str
-    shard: str
+    file: str
     step: int
     split: str
     remedy: str
@@ -30,22 +30,22 @@ class LostShard:
         return len(self.named) + self.others
 
 
-def lost_shards(filters: Filters, run_ids: Sequence[str]) -> list[LostShard]:
-    """By shard, newest step first; of the steps, split, group and environment that the filters name."""
+def lost_by_file(filters: Filters, run_ids: Sequence[str]) -> list[LostInFile]:
+    """By file, newest step first; of the steps, split, group and environment that the filters name."""
     places = [condition for name, condition in filters.conditions.items() if name in PLACES]
-    shards: dict[tuple[str, str], LostShard] = {}
+    files: dict[tuple[str, str], LostInFile] = {}
     for row in LostTrajectory.objects.filter(*places, run__in=run_ids)[:MOST]:
-        shard = shards.setdefault(
-            (row.run_id, row.shard),
-            LostShard(run_id=row.run_id, shard=row.shard, step=row.step, split=row.split, remedy=row.remedy),
+        lost = files.setdefault(
+            (row.run_id, row.file),
+            LostInFile(run_id=row.run_id, file=row.file, step=row.step, split=row.split, remedy=row.remedy),
         )
-        if row.why not in shard.reasons:
-            shard.reasons.append(row.why)
+        if row.why not in lost.reasons:
+            lost.reasons.append(row.why)
         if row.member is None:
-            shard.others += row.count
+            lost.others += row.count
         else:
-            shard.named.append(row)
-    return list(shards.values())
+            lost.named.append(row)
+    return list(files.values())
 
 
 def lost_members(trajectory: Trajectory) -> list[LostTrajectory]:

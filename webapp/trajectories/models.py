@@ -1,4 +1,4 @@
-"""The index of recorded trajectories. The text and tokens stay in the run directory's shards."""
+"""The index of recorded trajectories. Text and tokens stay in the run directory's trajectory files."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Trajectory(models.Model):
     faults = models.CharField(max_length=160, null=True)  # kinds in its responses (`faults.py`); null in rows of old
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
-    removed = models.BooleanField(default=False)  # its shard is gone, by the run's retention
-    shard = models.CharField(max_length=200)  # relative to the run's directory
+    removed = models.BooleanField(default=False)  # its file was deleted by the run's retention
+    file = models.CharField(max_length=200)  # relative to the run's directory
     offset = models.BigIntegerField()
     length = models.IntegerField()
 
@@ -80,12 +80,12 @@ class TrajectoryText(models.Model):
 
 
 class LostTrajectory(models.Model):
-    """A recorded trajectory that cannot be read, or `count` of which no more is known than their shard."""
+    """A recorded trajectory that cannot be read, or `count` of them of which only the file is known."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="lost_trajectories")
     step = models.PositiveIntegerField()
     split = models.CharField(max_length=10)
-    shard = models.CharField(max_length=200)
+    file = models.CharField(max_length=200)
     offset = models.BigIntegerField(default=0)
     count = models.PositiveIntegerField(default=1)
     environment = models.CharField(max_length=60, blank=True, default="")
@@ -101,4 +101,4 @@ class LostTrajectory(models.Model):
         indexes = [models.Index(fields=["run", "-step"])]
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.shard}"
+        return f"{self.count} of {self.file}"

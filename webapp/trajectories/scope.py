@@ -15,7 +15,7 @@ from django.urls import reverse
 from webapp.runs.models import Run
 from webapp.trajectories import over_runs, services
 from webapp.trajectories.filters import Filters
-from webapp.trajectories.losses import LostShard, lost_shards
+from webapp.trajectories.losses import LostInFile, lost_by_file
 from webapp.trajectories.models import Trajectory, TrajectoryText
 from webapp.trajectories.paging import NEWEST, NEWEST_OF_ALL, Sort
 
@@ -38,7 +38,7 @@ class Scope(Protocol):
 
     def counts(self, rows: QuerySet[Trajectory]) -> services.Counts: ...
 
-    def lost(self, filters: Filters) -> list[LostShard]: ...
+    def lost(self, filters: Filters) -> list[LostInFile]: ...
 
     def unsearchable(self) -> int:
         """How many have no words in the index: those of runs from before there was one."""
@@ -71,8 +71,8 @@ class OneRun:
     def counts(self, rows: QuerySet[Trajectory]) -> services.Counts:
         return services.counts(rows)
 
-    def lost(self, filters: Filters) -> list[LostShard]:
-        return lost_shards(filters, [self.run.pk])
+    def lost(self, filters: Filters) -> list[LostInFile]:
+        return lost_by_file(filters, [self.run.pk])
 
     def unsearchable(self) -> int:
         return self.rows().count() - TrajectoryText.objects.filter(run=self.run).count()
@@ -105,9 +105,9 @@ class AllRuns:
     def counts(self, rows: QuerySet[Trajectory]) -> services.Counts:
         return over_runs.counts(rows)
 
-    def lost(self, filters: Filters) -> list[LostShard]:
+    def lost(self, filters: Filters) -> list[LostInFile]:
         """Of runs that were asked for by name: what other runs have lost is no news here."""
-        return lost_shards(filters, filters.run_ids) if filters.run_ids else []
+        return lost_by_file(filters, filters.run_ids) if filters.run_ids else []
 
     def unsearchable(self) -> int:
         return self.rows().count() - TrajectoryText.objects.count()

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Avg, Count, Max, Min, Q, QuerySet
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_text
+from engine.rollout.trajectory_files import read_text
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 
@@ -99,12 +99,12 @@ def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
 
 
 def record(trajectory: Trajectory) -> dict[str, Any]:
-    """The whole record, from its shard; `RunDirectoryError` says which shard cannot be read, and why."""
+    """The whole record, from its file; `RunDirectoryError` says which file cannot be read, and why."""
     return _checked(trajectory, record_text(trajectory))
 
 
 def checked_text(trajectory: Trajectory) -> bytes:
-    """The record as the JSON that lies in the shard: written once, and not again for each reader."""
+    """The record as the JSON in the file, which is not encoded again for each reader."""
     text = record_text(trajectory)
     _checked(trajectory, text)
     return text
@@ -115,12 +115,13 @@ def record_text(trajectory: Trajectory) -> bytes:
         raise RunDirectoryError(
             "This trajectory was removed by the run's retention.", remedy="Raise capture.keep_steps in the next run."
         )
-    path = shard_path(trajectory)
+    path = file_path(trajectory)
     try:
         return read_text(path, trajectory.offset, trajectory.length)
     except OSError as error:
         raise RunDirectoryError(
-            f"The shard {trajectory.shard} of run {trajectory.run_id} cannot be read: {error.strerror or error}.",
+            f"The trajectory file {trajectory.file} of run {trajectory.run_id} cannot be read: "
+            f"{error.strerror or error}.",
             remedy="Check the permissions and the disk of the run directory.",
         ) from None
 
@@ -132,20 +133,20 @@ def _checked(trajectory: Trajectory, text: bytes) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("turns"), list):
         raise RunDirectoryError(
-            f"The shard {trajectory.shard} has no trajectory at byte {trajectory.offset}.",
+            f"The trajectory file {trajectory.file} has no trajectory at byte {trajectory.offset}.",
             remedy="The file was replaced or damaged after it was indexed; index the run again: "
             f"python manage.py rebuild_run {trajectory.run_id}",
         )
     return found
 
 
-def shard_path(trajectory: Trajectory) -> Path:
-    """The shard's file, which must lie inside the directory of its own run, links followed."""
+def file_path(trajectory: Trajectory) -> Path:
+    """Its file, which must be inside the directory of its own run, links followed."""
     root = trajectory.run.directory.resolve()
-    path = (root / trajectory.shard).resolve()
+    path = (root / trajectory.file).resolve()
     if not path.is_relative_to(root):
         raise RunDirectoryError(
-            f"The shard {trajectory.shard!r} lies outside the directory of run {trajectory.run_id}.",
+            f"The trajectory file {trajectory.file!r} is outside the directory of run {trajectory.run_id}.",
             remedy="Its row was tampered with or its directory moved; index the run again.",
         )
     return path

@@ -55,12 +55,12 @@ def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpRespons
 
 @require_safe
 def trajectory_data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    """The record as it lies in its shard. `?download=1` offers it as a file."""
+    """The record as its file has it. `?download=1` offers it as a download."""
     trajectory = _trajectory(run_id, pk)
     try:
         text = services.checked_text(trajectory)
     except RunDirectoryError as error:
-        problem = {"message": error.message, "remedy": error.remedy, "shard": trajectory.shard}
+        problem = {"message": error.message, "remedy": error.remedy, "file": trajectory.file}
         return JsonResponse({"error": problem}, status=410)
     response = HttpResponse(text, content_type="application/json")
     if request.GET.get("download") == "1":

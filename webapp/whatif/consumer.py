@@ -1,4 +1,4 @@
-"""The socket of a what-if: what its engine told after the cursor, and how it stands."""
+"""The socket of a what-if: its events after the cursor, and its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webapp.whatif.models import WhatIf
 
 
 class WhatIfConsumer(LiveConsumer):
-    """Speaks as a run's socket does: hello, events without a gap, the state whenever it changes, heartbeats."""
+    """The same protocol as a run's socket: hello, events without gaps, the state when it changes, heartbeats."""
 
     async def prepare(self) -> bool:
         place = self.scope["url_route"]["kwargs"]
@@ -26,22 +26,22 @@ class WhatIfConsumer(LiveConsumer):
         return bool(await WhatIf.objects.filter(pk=self.what_if, run_id=place["run_id"]).aexists())
 
     async def hello(self) -> None:
-        """Without the state: a page that is told of the end has everything before it."""
+        """Without the state: a page that receives the end has received every event before it."""
         await self.say({"kind": "hello"})
 
     async def catch_up(self) -> None:
-        while (told := await database_sync_to_async(self._told)()) and told["events"]:
-            self.cursor = told["last_seq"]
-            await self.say({"kind": "events", "events": told["events"], "last_seq": self.cursor})
-        if told is None:
+        while (update := await database_sync_to_async(self._update)()) and update["events"]:
+            self.cursor = update["last_seq"]
+            await self.say({"kind": "events", "events": update["events"], "last_seq": self.cursor})
+        if update is None:
             await self.close(code=NOT_FOUND)
-        elif told["state"] != self.state:
-            self.state = told["state"]
+        elif update["state"] != self.state:
+            self.state = update["state"]
             await self.say({"kind": "state", "state": self.state})
 
     async def beat(self) -> None:
         await self.say({"kind": "heartbeat", "last_seq": self.cursor, "time": time.time()})
 
-    def _told(self) -> services.Told | None:
-        asked = WhatIf.objects.select_related("run").filter(pk=self.what_if).first()
-        return services.told_after(asked, self.cursor) if asked else None
+    def _update(self) -> services.Updates | None:
+        what_if = WhatIf.objects.select_related("run").filter(pk=self.what_if).first()
+        return services.updates_after(what_if, self.cursor) if what_if else None

@@ -1,4 +1,4 @@
-"""What was asked of recorded trajectories: a fork at a turn, and how it went. Its text lies in the run's directory."""
+"""What-ifs: forks of recorded trajectories at a turn. Their text is in the run's directory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from webapp.trajectories.models import Trajectory
 
 
 class State(models.TextChoices):
-    QUEUED = "queued", "Waiting for its turn"
-    RUNNING = "running", "Rolling on"
-    FINISHED = "finished", "Done"
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    FINISHED = "finished", "Finished"
     STOPPED = "stopped", "Stopped"
     REFUSED = "refused", "Refused"
     FAILED = "failed", "Failed"
@@ -26,8 +26,8 @@ LIVE = (State.QUEUED, State.RUNNING)
 
 
 class WhatIf(models.Model):
-    """One fork. The original is named by its place, since rows of trajectories are written anew now and then. With a
-    `parent` it forks what came of that one, and the place is that of the trajectory which the first of them forked.
+    """One fork. The original is identified by `TRAJECTORY_KEY`, since its row may be written again. With a `parent`,
+    it forks that what-if, and the key is that of the recorded trajectory at the start of the chain.
 
     queued ─▶ running ─▶ finished | stopped | refused | failed; a queued one may be stopped.
     """
@@ -49,7 +49,7 @@ class WhatIf(models.Model):
     seed = models.BigIntegerField()
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    stop_asked = models.BooleanField(default=False)
+    stop_requested = models.BooleanField(default=False)
     message = models.TextField(blank=True, default="")
     remedy = models.TextField(blank=True, default="")
     summary = models.JSONField(default=dict)  # of the engine's last message
@@ -63,7 +63,7 @@ class WhatIf(models.Model):
         indexes = [models.Index(fields=["state", "created_at"]), models.Index(fields=["run", "step", "group"])]
 
     def __str__(self) -> str:
-        return f"what if, turn {self.turn + 1} of step {self.step}, group {self.group}, member {self.member}"
+        return f"what-if at turn {self.turn + 1} of step {self.step}, group {self.group}, member {self.member}"
 
     @property
     def folder(self) -> Path:
@@ -74,26 +74,26 @@ class WhatIf(models.Model):
         return self.state in LIVE
 
     @property
-    def place(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in PLACE}
+    def trajectory_key(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in TRAJECTORY_KEY}
 
     def original(self) -> Trajectory | None:
-        """The recorded trajectory that it, or the first what-if before it, forks."""
-        return Trajectory.objects.filter(run=self.run_id, **self.place).first()
+        """The recorded trajectory at the start of the chain."""
+        return Trajectory.objects.filter(run=self.run_id, **self.trajectory_key).first()
 
     def ancestors(self) -> list[WhatIf]:
-        """The what-ifs between the trajectory and this one, the first that was asked first."""
+        """The what-ifs between the trajectory and this one, oldest first."""
         found: list[WhatIf] = []
         while (before := (found[-1] if found else self).parent) is not None:
             found.append(before)
         return found[::-1]
 
 
-PLACE = ("split", "step", "environment", "group", "member")
+TRAJECTORY_KEY = ("split", "step", "environment", "group", "member")
 
 
-def asked_of(trajectory: Trajectory) -> models.QuerySet[WhatIf]:
-    """What was asked of it itself, the newest first."""
+def what_ifs_of(trajectory: Trajectory) -> models.QuerySet[WhatIf]:
+    """Those that fork it directly, newest first."""
     return WhatIf.objects.filter(
-        run=trajectory.run_id, parent=None, **{name: getattr(trajectory, name) for name in PLACE}
+        run=trajectory.run_id, parent=None, **{name: getattr(trajectory, name) for name in TRAJECTORY_KEY}
     )

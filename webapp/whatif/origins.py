@@ -1,4 +1,4 @@
-"""What a what-if can be asked of: a recorded trajectory, or what came of an earlier what-if."""
+"""What a what-if forks: a recorded trajectory, or the trajectory of an earlier what-if."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.what_if.request import TRAJECTORY
 from webapp.runs.models import Run
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import PLACE, State, WhatIf, asked_of
+from webapp.whatif.models import TRAJECTORY_KEY, State, WhatIf, what_ifs_of
 
 Record = dict[str, Any]
-NOT_YET = "It has not come to its end. Ask it when it is done."
-NOTHING_CAME = "No trajectory came of it, so there is nothing to fork."
+NOT_FINISHED = "This what-if is still in progress. Fork it when it has finished."
+NO_TRAJECTORY = "This what-if has no trajectory, so there is nothing to fork."
 
 
 class Origin(Protocol):
-    """`place` names the trajectory that all began with, `parent` the what-if between, where there is one."""
+    """`trajectory_key` identifies the recorded trajectory, `parent` the what-if that is forked, if it is one."""
 
     name: str
 
@@ -34,7 +34,7 @@ class Origin(Protocol):
     def parent(self) -> WhatIf | None: ...
 
     @property
-    def place(self) -> dict[str, Any]: ...
+    def trajectory_key(self) -> dict[str, Any]: ...
 
     @property
     def turns(self) -> int: ...
@@ -45,17 +45,17 @@ class Origin(Protocol):
     @property
     def address(self) -> str: ...
 
-    def why_never(self) -> str:
-        """Why nothing can be asked of it; empty when something can."""
+    def obstacle(self) -> str:
+        """Why it cannot be forked; empty if it can."""
 
-    def lies_at(self) -> dict[str, Any]:
-        """Shard, offset and length below the run's directory; `RunDirectoryError` where it is not there any more."""
+    def location(self) -> dict[str, Any]:
+        """File below the run's directory, offset and length; `RunDirectoryError` where the file no longer exists."""
 
     def record(self) -> Record:
         """The whole record; `RunDirectoryError` says why it cannot be read."""
 
-    def asked(self) -> QuerySet[WhatIf]:
-        """What was asked of it, the newest first."""
+    def what_ifs(self) -> QuerySet[WhatIf]:
+        """Those that fork it, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class RecordedOrigin:
         return self.trajectory.run
 
     @property
-    def place(self) -> dict[str, Any]:
-        return {name: getattr(self.trajectory, name) for name in PLACE}
+    def trajectory_key(self) -> dict[str, Any]:
+        return {name: getattr(self.trajectory, name) for name in TRAJECTORY_KEY}
 
     @property
     def turns(self) -> int:
@@ -86,25 +86,25 @@ class RecordedOrigin:
     def address(self) -> str:
         return reverse("trajectories:detail", args=[self.trajectory.run_id, self.trajectory.pk])
 
-    def why_never(self) -> str:
+    def obstacle(self) -> str:
         if self.run.imported_from:
-            return "This trajectory was imported: there is no environment and no model to roll on with."
+            return "This trajectory was imported: there is no environment and no model to continue with."
         return "This trajectory was removed by the run's retention." if self.trajectory.removed else ""
 
-    def lies_at(self) -> dict[str, Any]:
+    def location(self) -> dict[str, Any]:
         row = self.trajectory
-        return {"shard": row.shard, "offset": row.offset, "length": row.length}
+        return {"file": row.file, "offset": row.offset, "length": row.length}
 
     def record(self) -> Record:
         return trajectories.record(self.trajectory)
 
-    def asked(self) -> QuerySet[WhatIf]:
-        return asked_of(self.trajectory)
+    def what_ifs(self) -> QuerySet[WhatIf]:
+        return what_ifs_of(self.trajectory)
 
 
 @dataclass(frozen=True, slots=True)
 class ForkedOrigin:
-    """What came of a what-if. It lies in a folder of its own, whatever became of the trajectory before it."""
+    """The trajectory of a what-if, in a folder of its own: it remains when the forked trajectory is deleted."""
 
     what_if: WhatIf
     name = "the what-if"
@@ -118,8 +118,8 @@ class ForkedOrigin:
         return self.what_if
 
     @property
-    def place(self) -> dict[str, Any]:
-        return self.what_if.place
+    def trajectory_key(self) -> dict[str, Any]:
+        return self.what_if.trajectory_key
 
     @property
     def turns(self) -> int:
@@ -133,26 +133,26 @@ class ForkedOrigin:
     def address(self) -> str:
         return reverse("whatif:detail", args=[self.what_if.run_id, self.what_if.pk])
 
-    def why_never(self) -> str:
+    def obstacle(self) -> str:
         if self.what_if.is_live:
-            return NOT_YET
+            return NOT_FINISHED
         if self.what_if.state != State.FINISHED:
-            return NOTHING_CAME
+            return NO_TRAJECTORY
         try:
             self._read()
         except RunDirectoryError as error:
             return error.message
         return ""
 
-    def lies_at(self) -> dict[str, Any]:
+    def location(self) -> dict[str, Any]:
         offset, length, _ = self._read()
-        shard = self._path.relative_to(self.run.directory)
-        return {"shard": str(shard), "offset": offset, "length": length}
+        file = self._path.relative_to(self.run.directory)
+        return {"file": str(file), "offset": offset, "length": length}
 
     def record(self) -> Record:
         return self._read()[2]
 
-    def asked(self) -> QuerySet[WhatIf]:
+    def what_ifs(self) -> QuerySet[WhatIf]:
         return WhatIf.objects.filter(parent=self.what_if)
 
     @property
@@ -163,13 +163,15 @@ class ForkedOrigin:
         sound = self._path.is_file() and not self._path.is_symlink()
         found = next(read_records(self._path), None) if sound else None
         if found is None:
-            raise RunDirectoryError("No trajectory came of it.", remedy="Ask again; the page says what went wrong.")
+            raise RunDirectoryError(
+                "This what-if has no trajectory.", remedy="Submit it again; its page says what went wrong."
+            )
         return found
 
 
-def origin_of(asked: WhatIf) -> Origin | None:
-    """What `asked` forks; None where its trajectory is gone."""
-    if asked.parent is not None:
-        return ForkedOrigin(asked.parent)
-    original = asked.original()
+def origin_of(what_if: WhatIf) -> Origin | None:
+    """What `what_if` forks; None if that trajectory no longer exists."""
+    if what_if.parent is not None:
+        return ForkedOrigin(what_if.parent)
+    original = what_if.original()
     return RecordedOrigin(original) if original else None

@@ -1,4 +1,4 @@
-"""Asking, stopping and reading what-ifs. A worker plays them; each user has one at a time."""
+"""Submitting, stopping and reading what-ifs. A worker plays them; each user has one at a time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
+from engine.what_if.events import WHAT_IF_EVENT, WhatIfEvent
 from engine.what_if.request import EVENTS, WhatIfRequest
 from webapp.audit.services import record as audit
 from webapp.updates import publish_what_if
@@ -34,40 +35,44 @@ Event = dict[str, Any]
 
 
 class Refused(Exception):
-    """Why a what-if is not played, for the user."""
+    """Why a what-if is not accepted, for the user."""
 
 
-def ask(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
+def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
     """A queued what-if; `Refused` says why not. `fields` are those of `WhatIfRequest` that a user may choose."""
-    if reason := origin.why_never():
+    if reason := origin.obstacle():
         raise Refused(reason)
     if "\0" in fields["text"]:
-        raise Refused("The text has a NUL character. Take it out.")
+        raise Refused("The text has a NUL character. Remove it.")
     try:
         request_of(origin, fields)
     except ValidationError as error:
         raise Refused("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))) from None
     if fields.get("turn", 0) >= origin.turns:
-        raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of them.")
+        raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of these.")
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():
         if user is not None:
             User.objects.select_for_update().get(pk=user.pk)  # two forms at once are two rows otherwise
         if WhatIf.objects.filter(owner=user, state__in=LIVE).exists():
-            raise Refused("One of yours is under way. Wait for its end, or stop it, then ask the next.")
-        made = WhatIf.objects.create(run=origin.run, parent=origin.parent, owner=user, **origin.place, **fields)
-        told = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
-        audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **told)
+            raise Refused(
+                "You already have a what-if in progress. Wait until it ends, or stop it, before you submit another."
+            )
+        made = WhatIf.objects.create(
+            run=origin.run, parent=origin.parent, owner=user, **origin.trajectory_key, **fields
+        )
+        detail = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
+        audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **detail)
         transaction.on_commit(lambda: enqueue(made.pk))
     return made
 
 
 def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:
-    """What the engine is asked; `RunDirectoryError` where there is nothing to fork any more."""
+    """The request for the engine; `RunDirectoryError` if the trajectory no longer exists."""
     return WhatIfRequest.model_validate(
         {
             "run_dir": str(origin.run.directory.resolve()),
-            **origin.lies_at(),
+            **origin.location(),
             "most_tokens": MOST_TOKENS,
             "most_seconds": MOST_SECONDS,
             "device": device,
@@ -77,7 +82,7 @@ def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") 
 
 
 def enqueue(pk: int) -> bool:
-    """Asks a worker to play it. With no broker it waits: `tend` looks for those that do."""
+    """Sends it to a worker. Without a broker it stays queued until `adopt_unsupervised_runs` finds it."""
     try:
         app.signature(WHAT_IF, args=[pk]).apply_async(retry=False)
     except (OperationalError, OSError) as error:
@@ -86,17 +91,17 @@ def enqueue(pk: int) -> bool:
     return True
 
 
-def stop(asked: WhatIf) -> bool:
-    """Ends a queued one at once, and asks the worker of a running one to."""
+def stop(what_if: WhatIf) -> bool:
+    """Ends a queued one at once; a running one is ended by its worker."""
     now = timezone.now()
-    queued = WhatIf.objects.filter(pk=asked.pk, state=State.QUEUED)
-    if queued.update(state=State.STOPPED, ended_at=now, message="Stopped before it began."):
-        transaction.on_commit(lambda: publish_what_if(asked.pk))
+    queued = WhatIf.objects.filter(pk=what_if.pk, state=State.QUEUED)
+    if queued.update(state=State.STOPPED, ended_at=now, message="Stopped before it started."):
+        transaction.on_commit(lambda: publish_what_if(what_if.pk))
         return True
-    return bool(WhatIf.objects.filter(pk=asked.pk, state=State.RUNNING).update(stop_asked=True))
+    return bool(WhatIf.objects.filter(pk=what_if.pk, state=State.RUNNING).update(stop_requested=True))
 
 
-class Told(TypedDict):
+class Updates(TypedDict):
     """`events` in the order of `seq`, up to `last_seq`; `state` was read before them, so that none precedes an end."""
 
     events: list[Event]
@@ -104,22 +109,22 @@ class Told(TypedDict):
     state: dict[str, Any]
 
 
-def told_after(asked: WhatIf, seq: int) -> Told:
-    """What the engine told after `seq`, and how `asked`, as it was read, stands."""
-    state = {"state": asked.state, "label": asked.get_state_display(), "live": asked.is_live}
-    words = {"message": asked.message, "remedy": asked.remedy, "summary": asked.summary}
-    events = events_after(asked, seq)
-    return {"events": events, "last_seq": events[-1]["seq"] if events else seq, "state": state | words}
+def updates_after(what_if: WhatIf, seq: int) -> Updates:
+    """The events after `seq`, and the state of `what_if` as it was read."""
+    state = {"state": what_if.state, "label": what_if.get_state_display(), "live": what_if.is_live}
+    ending = {"message": what_if.message, "remedy": what_if.remedy, "summary": what_if.summary}
+    events = events_after(what_if, seq)
+    return {"events": events, "last_seq": events[-1]["seq"] if events else seq, "state": state | ending}
 
 
-def events_after(asked: WhatIf, seq: int) -> list[Event]:
-    """The next whole messages of the engine after `seq`, the bytes of its file up to a message's end.
+def events_after(what_if: WhatIf, seq: int) -> list[Event]:
+    """The next complete events of the engine after `seq`, which is the offset at which an event's line ends.
 
-    A `seq` that is the end of none is answered from the beginning. Links are not followed.
+    For a `seq` at which no line ends, all events from the beginning. Links are not followed.
     """
     try:
-        with open(asked.folder / EVENTS, "rb", opener=_without_links) as file:
-            start = seq if _is_an_end(file, seq) else 0
+        with open(what_if.folder / EVENTS, "rb", opener=_without_links) as file:
+            start = seq if _is_line_end(file, seq) else 0
             file.seek(start)
             data = file.read(MOST_READ) + file.readline(LONGEST_LINE)
     except OSError:
@@ -131,23 +136,34 @@ def events_after(asked: WhatIf, seq: int) -> list[Event]:
     return events
 
 
-def _is_an_end(file: BinaryIO, seq: int) -> bool:
+def last_event(what_if: WhatIf) -> WhatIfEvent | None:
+    """The newest event of the engine; None where there is none that can be read."""
+    found: Event = {"seq": 0}
+    while events := events_after(what_if, found["seq"]):
+        found = events[-1]
+    try:
+        return WHAT_IF_EVENT.validate_python({name: value for name, value in found.items() if name != "seq"})
+    except ValidationError:
+        return None
+
+
+def _is_line_end(file: BinaryIO, seq: int) -> bool:
     if seq == 0:
         return True
     file.seek(seq - 1)
     return file.read(1) == b"\n"
 
 
-def bytes_told(asked: WhatIf) -> int:
+def bytes_written(what_if: WhatIf) -> int:
     try:
-        return (asked.folder / EVENTS).stat(follow_symlinks=False).st_size
+        return (what_if.folder / EVENTS).stat(follow_symlinks=False).st_size
     except OSError:
         return 0
 
 
-def record(asked: WhatIf) -> dict[str, Any]:
-    """The trajectory that came of it; `RunDirectoryError` where there is none."""
-    return ForkedOrigin(asked).record()
+def record(what_if: WhatIf) -> dict[str, Any]:
+    """Its trajectory; `RunDirectoryError` where there is none."""
+    return ForkedOrigin(what_if).record()
 
 
 def _without_links(path: str, flags: int) -> int:

@@ -1,4 +1,4 @@
-"""The form that asks what if, the page that shows what came of it beside the original, and the JSON behind both."""
+"""The form of a what-if, the page that shows it beside the original, and the JSON behind both."""
 
 from __future__ import annotations
 
@@ -25,74 +25,74 @@ LARGEST = 1e12
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    """GET shows the turn and what may be changed of it; POST asks, and leads to the answer's page."""
+    """GET shows the turn and what can be edited; POST submits the what-if and redirects to its page."""
     trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
-    return _ask(request, RecordedOrigin(trajectory))
+    return _submit(request, RecordedOrigin(trajectory))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def fork(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
-    """The same of what came of a what-if."""
-    return _ask(request, ForkedOrigin(_asked(run_id, what_if)))
+def fork(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    """The same for the trajectory of a what-if."""
+    return _submit(request, ForkedOrigin(_what_if(run_id, pk)))
 
 
-def _ask(request: HttpRequest, origin: Origin) -> HttpResponse:
+def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
     if request.method != "POST":
         return _form(request, origin)
     try:
-        asked = services.ask(origin, request.user, _fields(request))
+        what_if = services.submit(origin, request.user, _fields(request))
     except services.Refused as refused:
         return _form(request, origin, problem=str(refused))
-    return redirect("whatif:detail", origin.run.pk, asked.pk)
+    return redirect("whatif:detail", origin.run.pk, what_if.pk)
 
 
 @require_safe
-def detail(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
-    asked = _asked(run_id, what_if)
+def detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    what_if = _what_if(run_id, pk)
     return render(
         request,
         "whatif/detail.html",
         {
-            "run": asked.run,
-            "asked": asked,
-            "original": asked.original(),
-            "chain": [*asked.ancestors(), asked] if asked.parent else [],
-            "children": asked.children.all()[:10],
-            "edit": EDITS.get(asked.edit, asked.edit),
+            "run": what_if.run,
+            "what_if": what_if,
+            "original": what_if.original(),
+            "chain": [*what_if.ancestors(), what_if] if what_if.parent else [],
+            "children": what_if.children.all()[:10],
+            "edit": EDITS.get(what_if.edit, what_if.edit),
         },
     )
 
 
 @require_safe
-def events(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
-    """What its socket would say: what was told after a cursor, and how it stands."""
-    asked = _asked(run_id, what_if)
+def events(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    """What its socket sends: the events after a cursor, and the state."""
+    what_if = _what_if(run_id, pk)
     after = request.GET.get("after", "0")
     if not _is_number(after):
-        return JsonResponse({"error": "after is the seq of an event, a number."}, status=400)
-    return JsonResponse(services.told_after(asked, int(after)))
+        return JsonResponse({"error": "after must be the seq of an event, a whole number."}, status=400)
+    return JsonResponse(services.updates_after(what_if, int(after)))
 
 
 @require_safe
-def data(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
+def data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     try:
-        return JsonResponse(services.record(_asked(run_id, what_if)))
+        return JsonResponse(services.record(_what_if(run_id, pk)))
     except RunDirectoryError as error:
         return JsonResponse({"error": {"message": error.message, "remedy": error.remedy}}, status=410)
 
 
 @require_POST
-def stop(request: HttpRequest, run_id: str, what_if: int) -> HttpResponse:
-    services.stop(_asked(run_id, what_if))
-    return redirect("whatif:detail", run_id, what_if)
+def stop(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+    services.stop(_what_if(run_id, pk))
+    return redirect("whatif:detail", run_id, pk)
 
 
-def _asked(run_id: str, pk: int) -> WhatIf:
+def _what_if(run_id: str, pk: int) -> WhatIf:
     return get_object_or_404(WhatIf.objects.select_related("run", "owner"), pk=pk, run_id=run_id)
 
 
 def _fields(request: HttpRequest) -> dict[str, Any]:
-    """What the form chose, as the engine calls it; `Refused` names what is no number."""
+    """The fields of the form, as the engine names them; `Refused` for one that is not a number."""
     edit = request.POST.get("edit", "nothing")
     return {
         "turn": int(_number(request, "turn", "1")) - 1,
@@ -112,16 +112,16 @@ def _number(request: HttpRequest, name: str, default: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or abs(number) > LARGEST:
-        raise services.Refused(f"The {name} {text[:40]!r} is not a number that can be used.")
+        raise services.Refused(f"The {name} {text[:40]!r} is not a valid number.")
     return number
 
 
 def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpResponse:
     run = origin.run
     record: dict[str, Any] = {"turns": []}
-    never = origin.why_never()
+    obstacle = origin.obstacle()
     try:
-        record = record if never else origin.record()
+        record = record if obstacle else origin.record()
     except RunDirectoryError as error:
         problem = problem or str(error)
     turn = _chosen_turn(request, len(record["turns"]))
@@ -140,9 +140,9 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
         "checkpoint": request.POST.get("checkpoint", _newest_checkpoint(run)),
         "temperature": request.POST.get("temperature") or run.config.get("rollout", {}).get("temperature", 1.0),
         "seed": request.POST.get("seed") or "0",
-        "problem": "" if never else problem,
-        "never": never,
-        "before": origin.asked()[:10],
+        "problem": "" if obstacle else problem,
+        "obstacle": obstacle,
+        "earlier": origin.what_ifs()[:10],
         "most_tokens": services.MOST_TOKENS,
         "most_minutes": services.MOST_SECONDS / 60,
     }
@@ -150,7 +150,7 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
 
 
 def _chosen_turn(request: HttpRequest, count: int) -> int:
-    """From 0; the nearest that there is."""
+    """The requested turn, or the nearest that exists; counted from 0."""
     text = request.POST.get("turn") or request.GET.get("turn") or "1"
     return min(max(int(text) - 1, 0), max(count - 1, 0)) if _is_number(text) else 0
 
@@ -165,14 +165,14 @@ def _newest_checkpoint(run: Run) -> str:
 
 
 def _state_before(record: dict[str, Any], turn: int) -> dict[str, Any] | None:
-    """The drawing that the model had before it at the turn."""
+    """The drawing of the state in which the turn began."""
     frames = [frame for earlier in record["turns"][:turn] for frame in earlier.get("frames", [])]
     drawing = frames[-1]["drawing"] if frames else record.get("initial", {}).get("drawing")
     return drawing if isinstance(drawing, dict) else None
 
 
 def _actions(run: Run, record: dict[str, Any]) -> list[str]:
-    """The names of what can be done, for a hint; none where the environment cannot be made."""
+    """Names of actions, as a hint; none if the environment cannot be created."""
     for data in run.config.get("environments", []):
         if data.get("tag") == record.get("environment"):
             try:

@@ -20,7 +20,7 @@ from webapp import environ
 from workers.launch import redis_server
 from workers.launch.children import Child
 from workers.launch.health import is_healthy
-from workers.launch.troubles import CannotStart, check_port, take_lock
+from workers.launch.preflight import CannotStart, check_port, take_lock
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0

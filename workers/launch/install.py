@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-APART = {"trl": ROOT / ".venv-trl"}
+APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
 OLDEST = (3, 11)
 UV = "uv==0.13.8"  # the version that base.txt names
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from workers.launch.troubles import CannotStart
+from workers.launch.preflight import CannotStart
 
 LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 NO_REDIS = (

@@ -19,9 +19,12 @@ def main() -> int:
 
     try:
         django.setup()
+        from webapp.published_static import publish_static
         from webapp.security.exposure import refuse_careless_exposure
 
         refuse_careless_exposure()
+        if not settings.DEBUG:
+            publish_static()
     except ImproperlyConfigured as problem:
         sys.stderr.write(f"{problem}\n")
         return 1

@@ -46,6 +46,8 @@ export class Chart {
   marked = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   opening = undefined;
+  /** @type {Element | null} the curve as the server drew it, until this chart has drawn its own */
+  preview = null;
 
   /**
    * @param {ChartSpec} spec
@@ -81,6 +83,13 @@ export class Chart {
       this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval"));
     }
     this.listen();
+  }
+
+  /** @param {Element} panel in whose place this chart's comes */
+  takePreview(panel) {
+    this.preview = panel.querySelector(".chart-preview");
+    if (this.preview) this.plot.after(this.preview);
+    this.empty.hidden = this.preview !== null;
   }
 
   /** Mouse and keys, from the start: a reader may be quicker than the first drawing. */
@@ -217,12 +226,19 @@ export class Chart {
   showNotes({ store: { curves } }, traces, cut) {
     const loaded = this.spec.names.every((name) => curves.isLoaded(name));
     this.keys.forEach((one, i) => (one.hidden = loaded && !curves.points(this.spec.names[i]).length));
-    this.empty.hidden = traces.some((trace) => trace.x.length > 0);
+    const drawn = traces.some((trace) => trace.x.length > 0);
+    if (drawn || loaded) this.dropPreview();
+    this.empty.hidden = drawn || this.preview !== null;
     this.empty.textContent = loaded ? (this.spec.whyEmpty ?? "No data yet: the first step draws it.") : "Loading …";
-    this.plot.style.visibility = this.empty.hidden ? "visible" : "hidden";
+    this.plot.style.visibility = drawn ? "visible" : "hidden";
     this.note.hidden = !cut;
     if (cut) this.note.textContent = `${cut.outside} values are outside the axis, as far as ${number(cut.reach)}`;
     this.showNewest(curves);
+  }
+
+  dropPreview() {
+    this.preview?.remove();
+    this.preview = null;
   }
 
   /** @param {ChartCurves} curves */
@@ -297,12 +313,20 @@ export class Chart {
       const from = marked === null ? -1 : points.findIndex((point) => point.step >= marked);
       const next = from < 0 ? points.length - 1 : Math.min(points.length - 1, Math.max(0, from + move));
       this.last.setAttribute("aria-live", "polite");
-      this.marked = points[next]; // the next key may come before the next frame
-      this.host.onHover(this.marked);
+      this.hover(points[next]);
       event.preventDefault();
     } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked);
     else if (event.key === "Escape") this.host.onHover(null);
     else this.zoomByKey(event);
+  }
+
+  /**
+   * Marks a position by key, at once: the next key may come before the next frame.
+   * @param {Marked} position
+   */
+  hover(position) {
+    this.marked = position;
+    this.host.onHover(position);
   }
 
   /** @param {KeyboardEvent} event */

@@ -14,7 +14,7 @@ function isInView(chart) {
   return bottom > 0 && top < innerHeight;
 }
 
-/** @typedef {Pick<Chart, "panel" | "spec" | "draw" | "measure" | "mark" | "unmount"> & { prepare?: () => void }} Shown */
+/** @typedef {Pick<Chart, "panel" | "spec" | "draw" | "measure" | "mark" | "unmount"> & { prepare?: () => void, takePreview?: (panel: Element) => void }} Shown */
 
 export class ChartGrid {
   /** @type {Position | null} */
@@ -53,12 +53,17 @@ export class ChartGrid {
   }
 
   /**
-   * Adds charts at the end.
+   * Adds charts at the end, or in place of the preview that the server has drawn of them.
    * @param {...Shown} charts
    */
   append(...charts) {
     for (const chart of charts) {
-      this.target.append(chart.panel);
+      const name = CSS.escape(chart.panel.dataset.chart ?? "");
+      const preview = this.target.querySelector(`:scope > [data-preview="${name}"]`);
+      if (preview) {
+        chart.takePreview?.(preview);
+        preview.replaceWith(chart.panel);
+      } else this.target.append(chart.panel);
       this.charts.push(chart);
       this.byPanel.set(chart.panel, chart);
       this.watch.observe(chart.panel);

@@ -1,6 +1,7 @@
 // The curves of one run. A curve is requested when a chart that shows it comes into view, extended by new steps, and
 // requested again, for a window of steps, where it was thinned and the reader zooms in.
 
+import { getJson } from "../core/requests.js";
 import { coordinate, everyStepOf, haveSameSteps, listed, pointsOf } from "./positions.js";
 import { positionAt, positionsOf, stepsBetween } from "./positions.js";
 
@@ -110,8 +111,8 @@ export class Curves {
 
   /** @param {string[]} keys */
   loadAll(keys, window = "") {
-    const many = this.keysARequest;
-    for (let i = 0; i < keys.length; i += many) this.load(keys.slice(i, i + many), window);
+    const size = this.keysARequest;
+    for (let i = 0; i < keys.length; i += size) this.load(keys.slice(i, i + size), window);
   }
 
   /**
@@ -170,9 +171,7 @@ export class Curves {
    */
   async ask(keys, window) {
     const query = `keys=${listed(keys)}${this.howMany()}${window}`;
-    const headers = { Accept: "application/json" };
-    const answer = await fetch(`${this.address}?${query}`, { headers }).catch(() => null);
-    return answer?.ok ? await answer.json() : null;
+    return getJson(`${this.address}?${query}`);
   }
 
   howMany() {

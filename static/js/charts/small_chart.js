@@ -353,7 +353,7 @@ export function ticks(low, high, count) {
   const unit = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power;
   const found = [];
   for (let value = Math.ceil(low / unit - 1e-9); value * unit <= high + 1e-9 * unit; value += 1)
-    found.push(Number((value * unit).toPrecision(12)));
+    {found.push(Number((value * unit).toPrecision(12)));}
   return found;
 }
 

@@ -1,21 +1,50 @@
-// The runs of a comparison: each has its own store and curves, and is followed while it lives.
+// The runs of a comparison: each has its own store and curves, and is polled while it is live.
 
 import { Curves } from "../charts/curves.js";
+import { getJson } from "../core/requests.js";
 import { RunStore } from "../run/store.js";
+
+/** @import { Axis, Ends, EventPage, Outline, Point, Position, RunState, Window } from "../types.js" */
+/** @import { CompareView } from "./view_state.js" */
 
 const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
 const A_PAGE = 2000; // events
-// What a page asks first is on its way before it is read: `webapp.evaluations.first_curves` words it the same.
-const KEYS_A_REQUEST = 24; // as many charts as a comparison has: each run answers once
-const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs over one another, each is drawn with these; closer looks get finer
+// The first request is preloaded by the page: `webapp.evaluations.first_curves` writes the same address.
+const KEYS_A_REQUEST = 24; // as many charts as a comparison has: one answer per run
+const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs, each is drawn with these; zooming in requests finer ones
+
+/**
+ * @typedef {object} RunFacts a run as the page was written with it
+ * @property {string} id
+ * @property {string} name
+ * @property {number} colour
+ * @property {string | number | null} group of runs that differ only by their seed
+ * @property {number | null} seed
+ * @property {string} state
+ * @property {string} shown_as
+ * @property {string} label
+ * @property {number} step
+ */
 
 export class ComparedRun {
-  // told: {id, name, colour, group, seed, state, shown_as, label, step}; `onNews()` when something of it has come
-  constructor(told, onNews) {
-    const { step, ...facts } = told;
-    Object.assign(this, facts, { opened: step, onNews });
-    this.address = `/api/v1/runs/${told.id}/`;
-    this.store = new RunStore(new Curves(`${this.address}bands`, step, onNews));
+  /**
+   * @param {RunFacts} facts
+   * @param {() => void} onUpdate
+   */
+  constructor(facts, onUpdate) {
+    this.id = facts.id;
+    this.name = facts.name;
+    this.colour = facts.colour;
+    this.group = facts.group;
+    this.seed = facts.seed;
+    this.state = facts.state;
+    this.shown_as = facts.shown_as;
+    this.label = facts.label;
+    this.opened = facts.step;
+    this.onUpdate = onUpdate;
+    this.address = `/api/v1/runs/${facts.id}/`;
+    this.store = new RunStore(new Curves(`${this.address}bands`, facts.step, onUpdate));
+    this.asking = false;
     this.curves.keysARequest = KEYS_A_REQUEST;
     this.begun = false;
     this.answered = true;
@@ -33,24 +62,25 @@ export class ComparedRun {
     return this.store.steps.at(-1)?.step ?? this.opened;
   }
 
-  /** Asks for what is new, once at a time; `answered` says whether the server did. */
+  /** Requests what is new, one request at a time; `answered` says whether the server answered. */
   async follow() {
     if (this.asking || (this.begun && this.isOver)) return;
     this.asking = true;
-    this.answered = await (this.begun ? this.hear() : this.begin());
+    this.answered = await (this.begun ? this.poll() : this.begin());
     this.asking = false;
   }
 
   async begin() {
-    const outline = await ask(`${this.address}outline`);
+    /** @type {Outline | null} */
+    const outline = await getJson(`${this.address}outline`);
     if (!outline) return false;
     this.store.begin(outline);
     this.begun = true;
-    this.onNews();
+    this.onUpdate();
     return true;
   }
 
-  // Of a run that lives the outline comes first, whose last event is where its news begins: no step is between.
+  // Of a live run the outline comes first: updates begin at its last event, so that no step is missed.
   get mayAsk() {
     return this.isOver || this.begun;
   }
@@ -59,32 +89,37 @@ export class ComparedRun {
     return this.curves.isWaiting || (!this.mayAsk && this.answered);
   }
 
-  // The state first: a run that had ended by then has no event that is not there yet.
-  async hear() {
-    const told = await ask(this.address);
-    if (!told) return false;
+  // The state first: a run that had ended by then has no further events.
+  async poll() {
+    /** @type {RunState | null} */
+    const next = await getJson(this.address);
+    if (!next) return false;
     for (let more = true; more;) {
-      const page = await ask(`${this.address}events?after=${this.store.lastSeq}&limit=${A_PAGE}`);
+      /** @type {EventPage | null} */
+      const page = await getJson(`${this.address}events?after=${this.store.lastSeq}&limit=${A_PAGE}`);
       if (!page) return false;
       this.store.add(page.events);
       more = page.more;
     }
-    const { state, shown_as, label } = told;
-    Object.assign(this, { state, shown_as, label });
+    this.state = next.state;
+    this.shown_as = next.shown_as;
+    this.label = next.label;
     return true;
   }
 }
 
-async function ask(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
-  return answer?.ok ? await answer.json().catch(() => null) : null;
-}
-
-/** What a grid of charts asks its curves, asked of those of every run that is shown. */
+/** The curves of every run that is shown, for a grid of charts. */
 export class CurvesOfRuns {
+  /**
+   * @param {ComparedRun[]} runs
+   * @param {CompareView} view
+   */
   constructor(runs, view) {
-    Object.assign(this, { runs, view });
-    if (runs.length > FEW) runs.forEach((run) => (run.curves.buckets = FEWER_BUCKETS));
+    this.runs = runs;
+    this.view = view;
+    if (runs.length > FEW) {runs.forEach((run) => {
+        run.curves.buckets = FEWER_BUCKETS;
+      });}
   }
 
   get shownRuns() {
@@ -95,41 +130,56 @@ export class CurvesOfRuns {
     return this.shownRuns.map((run) => run.curves);
   }
 
-  /** Of the run that has come furthest. */
-  get places() {
-    const all = this.shown.map((curves) => curves.places);
-    return all.reduce((far, places) => ((places.at(-1)?.step ?? 0) > (far.at(-1)?.step ?? 0) ? places : far), []);
-  }
-
+  /** @param {string[]} keys */
   want(keys) {
     this.shownRuns.filter((run) => run.mayAsk).forEach((run) => run.curves.want(keys));
   }
 
-  // A drawing is of all runs, so that those which come one after the other are drawn together.
+  // Runs whose curves come one after the other are drawn together.
   get isWaiting() {
     return this.shownRuns.some((run) => run.isWaiting);
   }
 
-  // a window of steps for each
-  stepsBetween(axis, window) {
-    return this.shown.map((curves) => curves.stepsBetween(axis, window));
-  }
-
+  /**
+   * @param {Axis} axis
+   * @returns {Ends | null}
+   */
   ends(axis) {
-    const all = this.shown.map((curves) => curves.ends(axis)).filter(Boolean);
+    const all = this.shown.flatMap((curves) => curves.ends(axis) ?? []);
     if (!all.length) return null;
     const [first, last] = [Math.min(...all.map((one) => one.first)), Math.max(...all.map((one) => one.last))];
     return { first, last, steps: Math.max(...all.map((one) => one.steps)) };
   }
 
-  look(keys, windows) {
-    this.shown.forEach((curves, i) => curves.look(keys, windows && windows[i]));
+  /**
+   * @param {string[]} keys
+   * @param {Axis} axis
+   * @param {Window | null} window
+   */
+  zoom(keys, axis, window) {
+    this.shown.forEach((curves) => curves.zoom(keys, axis, window));
   }
 
+  /** @returns {Point[]} a chart of several runs reads the points of each run */
+  points() {
+    return [];
+  }
+
+  /** @returns {Position | null} */
+  position() {
+    return null;
+  }
+
+  isSparse() {
+    return false;
+  }
+
+  /** @param {string} key */
   isLoaded(key) {
     return this.shown.every((curves) => curves.isLoaded(key));
   }
 
+  /** @param {string[]} keys */
   revisionOf(keys) {
     return this.shown.map((curves) => curves.revisionOf(keys)).join("+");
   }

@@ -1,83 +1,99 @@
-// The runs above the charts: which there are, which are shown, how they stand; and the choice of others.
+// The runs above the charts: which are shown, and their states; and the form that adds others.
 
-import { element, icon } from "../core/dom.js";
+import { byId, element, find, findAll, icon } from "../core/dom.js";
+import { setQuery } from "../run/view_state.js";
 import { readable } from "./view_state.js";
 import { visibleString } from "../core/visible_text.js";
 
-const byId = (id) => document.getElementById(id);
-const entryOf = (run) => document.querySelector(`[data-run="${run.id}"]`);
+/** @import { CompareView } from "./view_state.js" */
+/** @import { ComparedRun } from "./compared_runs.js" */
 
-// To other runs, with all else as it is. Those that stay keep their place and colour.
+/** @param {ComparedRun} run */
+const entryOf = (run) => find(document, `[data-run="${run.id}"]`);
+
+/**
+ * Opens the comparison of other runs, all else as it is. Runs that stay keep their order and colour.
+ * @param {string[]} ids
+ */
 function visit(ids) {
   const address = new URL(location.href);
-  const there = [...document.querySelectorAll("[data-run]")].filter((entry) => ids.includes(entry.dataset.run));
-  const stay = there.map((entry) => entry.dataset.run);
+  const kept = findAll(document, "[data-run]").filter((entry) => ids.includes(entry.dataset.run ?? ""));
+  const stay = kept.map((entry) => entry.dataset.run ?? "");
   const hidden = (address.searchParams.get("hidden") ?? "").split(",").filter((id) => stay.includes(id));
   address.searchParams.set("runs", [...stay, ...ids.filter((id) => !stay.includes(id))].join(","));
-  set(address, "colours", there.map((entry) => entry.dataset.colour).join(","));
-  set(address, "hidden", hidden.join(","));
+  setQuery(address, "colours", kept.map((entry) => entry.dataset.colour).join(","));
+  setQuery(address, "hidden", hidden.join(","));
   location.assign(readable(address));
 }
 
-function set(address, name, value) {
-  if (value) address.searchParams.set(name, value);
-  else address.searchParams.delete(name);
-}
-
 export function prepareChoice() {
-  byId("run-choice")?.addEventListener("submit", (event) => {
+  const [form] = findAll(document, "#run-choice");
+  form?.addEventListener("submit", (event) => {
     event.preventDefault();
-    visit([...event.target.querySelectorAll("input:checked")].map((input) => input.value));
+    visit(findAll(form, "input:checked", HTMLInputElement).map((input) => input.value));
   });
 }
 
-/** `onToggle(id)` when somebody shows or hides a run. */
+/**
+ * `onToggle(id)` when somebody shows or hides a run.
+ * @param {CompareView} view
+ * @param {ComparedRun[]} runs
+ * @param {(id: string) => void} onToggle
+ */
 export function prepareLegend(view, runs, onToggle) {
   for (const run of runs) {
     const entry = entryOf(run);
-    entry.querySelector("[data-toggle]").addEventListener("click", () => onToggle(run.id));
+    find(entry, "[data-toggle]").addEventListener("click", () => onToggle(run.id));
     const others = runs.map(({ id }) => id).filter((id) => id !== run.id);
-    entry.querySelector("[data-remove]").addEventListener("click", () => visit(others));
+    find(entry, "[data-remove]").addEventListener("click", () => visit(others));
   }
   showLegend(runs, view);
 }
 
+/**
+ * @param {ComparedRun[]} runs
+ * @param {CompareView} view
+ */
 export function showLegend(runs, view) {
-  for (const run of runs)
-    entryOf(run)
-      .querySelector("[data-toggle]")
-      .setAttribute("aria-pressed", String(!view.hidden.includes(run.id)));
-  const seeds = byId("compare-seeds");
+  for (const run of runs) {
+    find(entryOf(run), "[data-toggle]").setAttribute("aria-pressed", String(!view.hidden.includes(run.id)));
+  }
+  const seeds = byId("compare-seeds", HTMLInputElement);
   seeds.disabled = view.axis === "time" || !runs.some((run) => run.group !== null);
 }
 
-/** How the runs stand, what could not be asked, and which metrics there are. */
-export function showNews(runs) {
+/**
+ * Shows the states of the runs, those that did not answer, and the metrics there are.
+ * @param {ComparedRun[]} runs
+ */
+export function showUpdates(runs) {
   for (const run of runs) {
     const entry = entryOf(run);
-    const chip = entry.querySelector(".chip");
-    entry.querySelector("[data-step]").textContent = `step ${run.step}`;
+    const chip = find(entry, ".chip");
+    find(entry, "[data-step]").textContent = `step ${run.step}`;
     if (chip.dataset.shown === run.shown_as) continue;
     chip.dataset.shown = run.shown_as;
     chip.className = `chip chip--${run.shown_as}`;
     chip.replaceChildren(icon(run.shown_as), element("span", {}, run.label));
   }
-  showLive(runs);
+  showConnection(runs);
   offer(new Set(runs.flatMap((run) => [...run.store.keys])));
 }
 
-function showLive(runs) {
+/** @param {ComparedRun[]} runs */
+function showConnection(runs) {
   const silent = runs.filter((run) => !run.answered).map((run) => visibleString(run.name));
   const live = runs.filter((run) => !run.isOver).length;
   const dot = byId("live");
   dot.hidden = !silent.length && !live;
   dot.dataset.state = silent.length ? "stale" : "live";
-  dot.textContent = silent.length ? "no answer, asking again" : `${live} live`;
+  dot.textContent = silent.length ? "no answer, retrying" : `${live} live`;
   const status = byId("compare-status");
-  const words = silent.length ? `The server did not answer for ${silent.join(", ")}. It is asked again.` : "";
+  const words = silent.length ? `The server did not answer for ${silent.join(", ")}. Retrying.` : "";
   if (status.textContent !== words) status.textContent = words;
 }
 
+/** @param {Set<string>} names */
 function offer(names) {
   const list = byId("metric-names");
   if (list.children.length >= names.size) return;

@@ -1,40 +1,57 @@
-// The comparison: curves of several runs over one another. What is looked at stays in the address, and runs that live
-// are asked for what is new.
+// The comparison: curves of several runs, overlaid. The view is kept in the address, and live runs are polled.
 
 import { ChartGrid } from "../charts/chart_grid.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { CompareChart } from "./metric_chart.js";
-import { prepareChoice, prepareLegend, showLegend, showNews } from "./legend.js";
+import { prepareChoice, prepareLegend, showLegend, showUpdates } from "./legend.js";
 import { ComparedRun, CurvesOfRuns } from "./compared_runs.js";
 import { linesOf } from "./seed_groups.js";
 import { CompareView } from "./view_state.js";
+import { byId, jsonOf } from "../core/dom.js";
 import { oneAtATime } from "../core/draw_scheduler.js";
+
+/** @import { Point } from "../types.js" */
+/** @import { CompareHost } from "./metric_chart.js" */
+/** @import { RunFacts } from "./compared_runs.js" */
 
 const EVERY = 5000; // ms
 const PATIENCE = 2000; // ms that the first runs wait for the last
-const byId = (id) => document.getElementById(id);
-const told = byId("compare-settings");
 
-if (told) open(JSON.parse(told.textContent));
+if (document.getElementById("compare-settings")) open(jsonOf("compare-settings"));
 prepareChoice();
 
+/** @typedef {{ runs: RunFacts[], metrics: string[], quantiles: number[] }} CompareSettings */
+
+/**
+ * @param {Pick<Point, "step"> & Partial<Point>} point
+ * @returns {point is Pick<Point, "step"> & Partial<Point> & { run: string }}
+ */
+const isOfRun = (point) => "run" in point;
+
+/** @param {CompareSettings} settings */
 function open(settings) {
   const view = new CompareView(location.href, settings.metrics);
-  const askToDraw = oneAtATime(draw);
-  const runs = settings.runs.map((run) => new ComparedRun(run, news));
+  const requestDraw = oneAtATime(draw);
+  const runs = settings.runs.map((run) => new ComparedRun(run, update));
   const curves = new CurvesOfRuns(runs, view);
   curves.want(view.metrics);
+  /** @type {CompareHost} */
   const host = {
-    onPoint: ({ run, ...point }) => location.assign(`/runs/${run}/trajectories/?${stepsOf(point)}`),
-    onHover: (place) => grid.mark(place),
+    onPoint: (point) => {
+      if (isOfRun(point)) host.onRunPoint(point);
+    },
+    onRunPoint: ({ run, ...point }) => location.assign(`/runs/${run}/trajectories/?${stepsOf(point)}`),
+    onAlert() {}, // no alerts are drawn here
+    valuesAddress: "", // each run has its own
+    onHover: (position) => grid.mark(position),
     onZoom: (range) => {
       view.zoom(range);
-      askToDraw();
+      requestDraw();
     },
     onReset: () => {
       view.reset();
-      askToDraw();
+      requestDraw();
     },
     lines: () => linesOf(runs, view),
     onToggle: toggle,
@@ -42,17 +59,18 @@ function open(settings) {
     quantiles: settings.quantiles,
     fileStem: "compare",
   };
-  const grid = new ChartGrid(byId("compare-charts"), askToDraw);
-  let patience = null;
+  const grid = new ChartGrid(byId("compare-charts"), requestDraw);
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let patience;
 
-  function news() {
-    if (curves.isWaiting) patience ??= setTimeout(askToDraw, PATIENCE);
-    else askToDraw();
+  function update() {
+    if (curves.isWaiting) patience ??= setTimeout(requestDraw, PATIENCE);
+    else requestDraw();
   }
 
   async function draw() {
     clearTimeout(patience);
-    patience = null;
+    patience = undefined;
     const lines = host.lines();
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
@@ -61,65 +79,66 @@ function open(settings) {
     showLegend(runs, view);
   }
 
+  /** @param {string} id */
   function toggle(id) {
     const line = host.lines().find((one) => one.id === id);
+    if (!line) return;
     view.hide(
       line.members.map((run) => run.id),
       line.shown.length > 0,
     );
-    askToDraw();
+    requestDraw();
   }
 
+  /** @param {string} metric */
   function add(metric) {
     if (!metric || view.metrics.includes(metric)) return;
-    view.look({ metrics: [...view.metrics, metric] });
+    view.setMetrics([...view.metrics, metric]);
     const chart = new CompareChart(metric, host);
     grid.append(chart);
     chart.panel.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {CompareChart} chart */
   function drop(chart) {
-    view.look({ metrics: view.metrics.filter((metric) => metric !== chart.name) });
-    grid.watch.unobserve(chart.panel);
-    grid.near.delete(chart);
-    grid.charts = grid.charts.filter((one) => one !== chart);
-    chart.unmount();
-    chart.panel.remove();
+    view.setMetrics(view.metrics.filter((metric) => metric !== chart.name));
+    grid.remove(chart);
   }
 
   async function follow() {
     if (document.hidden) return;
     await Promise.all(runs.map((run) => run.follow()));
-    showNews(runs);
-    askToDraw();
+    showUpdates(runs);
+    requestDraw();
   }
 
   function prepareTools() {
-    prepareChartTools(view, askToDraw);
-    const seeds = byId("compare-seeds");
+    prepareChartTools(view, requestDraw);
+    const seeds = byId("compare-seeds", HTMLInputElement);
     seeds.checked = view.seeds;
     seeds.addEventListener("change", () => {
-      view.look({ seeds: seeds.checked });
-      askToDraw();
+      view.setSeeds(seeds.checked);
+      requestDraw();
     });
-    byId("metric-add").addEventListener("change", (event) => {
-      add(event.target.value.trim());
-      event.target.value = "";
+    const input = byId("metric-add", HTMLInputElement);
+    input.addEventListener("change", () => {
+      add(input.value.trim());
+      input.value = "";
     });
   }
 
   prepareTools();
   prepareLegend(view, runs, (id) => {
     view.hide([id], !view.hidden.includes(id));
-    askToDraw();
+    requestDraw();
   });
   grid.append(...view.metrics.map((metric) => new CompareChart(metric, host)));
-  const turn = () => {
+  const themeChanged = () => {
     view.theme += 1;
-    askToDraw();
+    requestDraw();
   };
-  new MutationObserver(turn).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", turn);
+  new MutationObserver(themeChanged).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
   document.addEventListener("visibilitychange", follow);
   setInterval(follow, EVERY);
   follow();

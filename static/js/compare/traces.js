@@ -7,11 +7,23 @@ import { at } from "../charts/positions.js";
 import { number } from "../core/format.js";
 import { plain } from "../charts/setting_marks.js";
 
+/** @import { EvaluationCompleted, Point, Trace, View } from "../types.js" */
+/** @import { ComparedRun } from "./compared_runs.js" */
+/** @import { Line, MeanPoint } from "./seed_groups.js" */
+
+/** @typedef {{ view: View, colour: string, quantiles: number[] }} LineLook */
+/** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
+
 const HELD_OUT = /^eval\/(.+)\/success$/s;
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 const LABEL = { align: "left" };
 
-/** {traces, points}: `points` are those that the line goes through, to be read by the crosshair. */
+/**
+ * @param {Line} line
+ * @param {string} metric
+ * @param {LineLook} lineLook
+ * @returns {DrawnLine}
+ */
 export function lineTraces(line, metric, { view, colour, quantiles }) {
   const name = plain(line.name);
   if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, name });
@@ -20,43 +32,64 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
   if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, name });
   const { curves } = run;
   const traces = tracesOf({ names: [metric], colours: [colour], curves, view });
-  const drawn = traces.at(-1);
+  const drawn = traces[traces.length - 1];
   Object.assign(drawn, {
     name,
     hoverlabel: LABEL,
-    text: drawn.text.map((words) => `${name}<br>${words}`),
-    customdata: drawn.customdata.map((step) => ({ run: run.id, step })),
+    text: drawn.text?.map((words) => `${name}<br>${words}`),
+    customdata: drawn.customdata?.map((step) => ({ run: run.id, step })),
   });
   return { traces, points: curves.points(metric) };
 }
 
-/** Of a metric `eval/<tag>/success` the evaluations that it stands for. */
+/**
+ * Of a metric `eval/<tag>/success` the evaluations that it stands for.
+ * @param {ComparedRun} run
+ * @param {string} metric
+ */
 export function heldOut(run, metric) {
   const tag = HELD_OUT.exec(metric)?.[1];
   return run.store.evaluations.filter((one) => one.environment === tag);
 }
 
+/**
+ * @param {ComparedRun} run
+ * @param {EvaluationCompleted[]} evaluations
+ * @param {Omit<LineLook, "quantiles"> & { name: string }} omit
+ * @returns {DrawnLine}
+ */
 function heldOutTraces(run, evaluations, { view, colour, name }) {
   const trace = heldOutTrace(evaluations, { curves: run.curves, view, colour });
-  const said = ({ step }, i) => `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
+  const wordsOf = (/** @type {EvaluationCompleted} */ { step }, /** @type {number} */ i) => `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
   Object.assign(trace, {
     name,
     hoverlabel: LABEL,
     mode: "lines+markers",
     line: { color: colour, width: 1.25 },
-    text: evaluations.map(said),
+    text: evaluations.map(wordsOf),
     hovertemplate: "%{text}<extra></extra>",
     customdata: evaluations.map(({ step }) => ({ run: run.id, step })),
   });
   return { traces: [trace], points: pointsOf(run, evaluations) };
 }
 
+/**
+ * @param {ComparedRun} run
+ * @param {EvaluationCompleted[]} evaluations
+ * @returns {Point[]}
+ */
 const pointsOf = (run, evaluations) =>
   evaluations.map(({ step, time, success }) => {
-    const place = run.curves.place(step) ?? { step, tokens: 0, seconds: 0, elapsed: 0 };
-    return { ...place, time, y: success };
+    const position = run.curves.position(step) ?? { step, tokens: 0, seconds: 0, elapsed: 0 };
+    return { ...position, time, y: success };
   });
 
+/**
+ * @param {Line} line
+ * @param {string} metric
+ * @param {LineLook & { name: string }} lineLook
+ * @returns {DrawnLine}
+ */
 function meanTraces(line, metric, { view, colour, quantiles, name }) {
   const curves = line.shown.map((run) => {
     const evaluations = heldOut(run, metric);
@@ -65,6 +98,7 @@ function meanTraces(line, metric, { view, colour, quantiles, name }) {
   const sparse = line.shown.some((run) => run.curves.isSparse(metric));
   const points = meanOverSeeds(curves, sparse ? 0 : view.smoothing, quantiles);
   const x = points.map((point) => at(point, view.axis));
+  /** @type {Trace[]} */
   const faint = curves.map((seed) => ({
     x: seed.map((point) => at(point, view.axis)),
     y: seed.map((point) => point.y),
@@ -88,13 +122,19 @@ function meanTraces(line, metric, { view, colour, quantiles, name }) {
   return { traces: [...faint, ...band(x, points, colour), drawn], points };
 }
 
+/**
+ * @param {Trace["x"]} x
+ * @param {Point[]} points
+ * @param {string} colour
+ */
 function band(x, points, colour) {
   if (points[0]?.low === undefined) return [];
-  const [low, high] = [points.map((point) => point.low), points.map((point) => point.high)];
+  const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
   return [ribbon(x, low, high, { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` })];
 }
 
+/** @param {MeanPoint} meanPoint */
 function meanWords({ step, y, low, high, seeds }) {
-  const interval = low === undefined ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
+  const interval = low === undefined || low === null ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
   return `step ${number(step)}: mean of ${seeds} ${seeds === 1 ? "seed" : "seeds"} ${number(y)}, ${interval}`;
 }

@@ -24,7 +24,20 @@ export class CompareView extends RunView {
    */
   hide(ids, hidden) {
     const others = this.hidden.filter((id) => !ids.includes(id));
-    this.look(/** @type {Partial<CompareView>} */ ({ hidden: hidden ? [...others, ...ids] : others }));
+    this.hidden = hidden ? [...others, ...ids] : others;
+    this.remember();
+  }
+
+  /** @param {string[]} metrics */
+  setMetrics(metrics) {
+    this.metrics = metrics;
+    this.remember();
+  }
+
+  /** @param {boolean} on whether seeds are drawn as their mean */
+  setSeeds(on) {
+    this.seeds = on;
+    this.remember();
   }
 
   remember() {

@@ -32,7 +32,7 @@ export function prepareNotifications(button, words) {
 
 function explanation() {
   if (localStorage.getItem(KEY) === "unable")
-    return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";
+    {return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";}
   if (!isPossible()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
   if (Notification.permission === "denied") return "This browser refuses them: allow them in its settings for this site.";
   return notifies() ? "Shown while a run's page is open in some tab." : "";

@@ -1,7 +1,9 @@
 // Text from models, environments and users, shown as it is: invisible characters are named where they are.
 
+/* eslint-disable no-control-regex, no-misleading-character-class -- these are the characters that it looks for */
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/u;
+/* eslint-enable no-control-regex, no-misleading-character-class */
 
 /** @type {Record<number, string>} */
 const NAMES = {

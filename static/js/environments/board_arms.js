@@ -2,11 +2,19 @@
 
 import { svg } from "../core/html.js";
 
+/** @import { Drawing } from "../types.js" */
+
+/** @typedef {NonNullable<Drawing["arms"]>[number]} Arm */
+
 const WIDTH = 120;
 const HEIGHT = 132;
 const MOST = 24;
 const NAME_LENGTH = 18;
 
+/**
+ * @param {Drawing} drawing
+ * @param {{ previous: Drawing | null }} options
+ */
 export function drawArms(drawing, { previous }) {
   if (!Array.isArray(drawing.arms) || !drawing.arms.length || drawing.arms.length > MOST) return null;
   const root = svg("svg", {
@@ -19,12 +27,17 @@ export function drawArms(drawing, { previous }) {
   return root;
 }
 
+/** @param {Drawing} drawing */
 export function describeArms(drawing) {
   const arms = Array.isArray(drawing.arms) ? drawing.arms : [];
   const words = arms.map((arm) => `${arm.name}${arm.pulled ? `, pulled, paid ${paid(arm)}` : ""}`);
   return `${arms.length} arms: ${words.join("; ")}`;
 }
 
+/**
+ * @param {Drawing} previous
+ * @param {Drawing} drawing
+ */
 export function changeOfArms(previous, drawing) {
   const arms = Array.isArray(drawing.arms) ? drawing.arms : [];
   const pulled = arms.filter((arm, index) => arm.pulled && !previous.arms?.[index]?.pulled);
@@ -32,8 +45,14 @@ export function changeOfArms(previous, drawing) {
   return pulled.map((arm) => `${arm.name} was pulled and paid ${paid(arm)}.`).join(" ");
 }
 
+/** @param {Arm} arm */
 const paid = (arm) => (typeof arm.reward === "number" ? arm.reward.toFixed(2).replace(/\.?0+$/, "") : "nothing yet");
 
+/**
+ * @param {Arm} arm
+ * @param {number} index
+ * @param {Arm | undefined} before
+ */
 function machine(arm, index, before) {
   const group = svg("g", {
     class: `board-machine${arm.pulled ? " board-machine--pulled" : ""}`,
@@ -55,6 +74,7 @@ function machine(arm, index, before) {
   return group;
 }
 
+/** @param {string} name */
 function short(name) {
   const characters = [...name];
   return characters.length > NAME_LENGTH ? `${characters.slice(0, NAME_LENGTH - 1).join("")}…` : name;

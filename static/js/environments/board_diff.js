@@ -1,31 +1,45 @@
 // What is different between two states of a grid, in words: where the player went, and which cells became what.
 
-const MOST = 6;
+/** @import { Cell, Drawing } from "../types.js" */
+
+const MOST = 6; // cells that are named
+/** @param {Cell} cell */
 const at = ([row, column]) => `(${row}, ${column})`;
 
+/**
+ * @param {Drawing} previous
+ * @param {Drawing} drawing
+ */
 export function changeOfGrid(previous, drawing) {
+  /** @type {string[]} */
   const words = [];
   const [from, to] = [previous.agent, drawing.agent];
-  const known = Array.isArray(from) && Array.isArray(to);
-  if (known && at(from) !== at(to)) words.push(`player ${at(from)} → ${at(to)}`);
+  if (Array.isArray(from) && Array.isArray(to) && at(from) !== at(to)) words.push(`player ${at(from)} → ${at(to)}`);
   const cells = changedCells(previous, drawing);
-  words.push(...cells.slice(0, MOST).map(([place, was, is]) => `${at(place)} ${named(was)} → ${named(is)}`));
+  words.push(...cells.slice(0, MOST).map(({ at: cell, was, is }) => `${at(cell)} ${named(was)} → ${named(is)}`));
   if (cells.length > MOST) words.push(`and ${cells.length - MOST} cells more`);
   if (previous.agent_state !== drawing.agent_state && drawing.agent_state !== "ok") words.push(named(drawing.agent_state));
   return words.length ? `Changed: ${words.join("; ")}.` : "Nothing changed.";
 }
 
+/**
+ * @param {Drawing} previous
+ * @param {Drawing} drawing
+ */
 function changedCells(previous, drawing) {
   if (!Array.isArray(previous.cells) || !Array.isArray(drawing.cells)) return [];
+  /** @type {{ at: Cell, was: string | undefined, is: string }[]} */
   const found = [];
+  const { cells: former } = previous;
   drawing.cells.forEach((cells, row) => {
     if (!Array.isArray(cells)) return;
     cells.forEach((cell, column) => {
-      const before = previous.cells[row]?.[column];
-      if (before !== cell) found.push([[row, column], before, cell]);
+      const before = former[row]?.[column];
+      if (before !== cell) found.push({ at: [row, column], was: before, is: cell });
     });
   });
   return found;
 }
 
+/** @param {string | undefined} name */
 const named = (name) => String(name).replaceAll("_", " ");

@@ -2,11 +2,17 @@
 
 import { svg } from "../core/html.js";
 
+/** @import { Cell, Drawing } from "../types.js" */
+
 const UNIT = 40;
 const LARGEST = 64;
 const MARGIN = 18;
 
+/** @typedef {Drawing & { rows: number, columns: number, cells: string[][] }} Grid */
+
+/** @type {Record<string, () => SVGElement[]>} */
 const PIECES = { wall, hole, goal, start, target, box, box_on_target: boxOnTarget };
+/** @type {Record<string, string>} */
 const NAMES = {
   wall: "wall",
   hole: "hole",
@@ -17,9 +23,13 @@ const NAMES = {
   box_on_target: "box on a target",
 };
 
+/**
+ * @param {Drawing} drawing
+ * @param {{ previous: Drawing | null, labels: boolean }} options
+ */
 export function drawGrid(drawing, { previous, labels }) {
-  const { rows, columns, cells } = drawing;
   if (!isGrid(drawing)) return null;
+  const { rows, columns, cells } = drawing;
   const edge = labels ? MARGIN : 0;
   const icy = cells.flat().some((name) => name === "hole" || name === "goal" || name === "start");
   const root = svg("svg", {
@@ -31,46 +41,70 @@ export function drawGrid(drawing, { previous, labels }) {
   if (labels) root.append(edgeLabels(rows, columns));
   for (const [row, column, name] of eachCell(drawing)) root.append(drawCell(row, column, name));
   if (previous && isGrid(previous)) root.append(...changes(previous, drawing));
-  if (isPlace(drawing.agent)) root.append(player(drawing.agent, drawing.agent_state));
+  if (isCell(drawing.agent)) root.append(player(drawing.agent, drawing.agent_state));
   return root;
 }
 
+/** @param {Drawing} drawing */
 export function describeGrid(drawing) {
   if (!isGrid(drawing)) return "no drawing";
-  const places = {};
+  /** @type {Record<string, string[]>} */
+  const cells = {};
   for (const [row, column, name] of eachCell(drawing)) {
-    if (Object.hasOwn(NAMES, name) && name !== "wall") (places[name] ??= []).push(`(${row}, ${column})`);
+    if (Object.hasOwn(NAMES, name) && name !== "wall") (cells[name] ??= []).push(`(${row}, ${column})`);
   }
-  const parts = Object.entries(places).map(([name, where]) => `${NAMES[name]} at ${where.join(" ")}`);
+  const parts = Object.entries(cells).map(([name, where]) => `${NAMES[name]} at ${where.join(" ")}`);
+  /** @type {Record<string, string>} */
   const state = { in_hole: ", in a hole", on_goal: ", on the goal", on_target: ", on a target" };
-  if (isPlace(drawing.agent)) {
-    parts.unshift(`player at (${drawing.agent.join(", ")})${state[drawing.agent_state] ?? ""}`);
+  if (isCell(drawing.agent)) {
+    parts.unshift(`player at (${drawing.agent.join(", ")})${state[drawing.agent_state ?? ""] ?? ""}`);
   }
   return `${drawing.rows} by ${drawing.columns} grid, as (row, column): ${parts.join("; ")}`;
 }
 
-function isGrid({ rows, columns, cells }) {
-  const sized = Number.isInteger(rows) && Number.isInteger(columns) && rows > 0 && columns > 0;
-  return sized && rows <= LARGEST && columns <= LARGEST && Array.isArray(cells) && cells.every(Array.isArray);
+/**
+ * @param {Drawing} drawing
+ * @returns {drawing is Grid}
+ */
+function isGrid(drawing) {
+  const { rows, columns, cells } = drawing;
+  return isSize(rows) && isSize(columns) && Array.isArray(cells) && cells.every(Array.isArray);
 }
 
-function isPlace(place) {
-  return Array.isArray(place) && place.length === 2 && place.every(Number.isInteger);
+/** @param {number | undefined} size */
+const isSize = (size) => Number.isInteger(size) && Number(size) > 0 && Number(size) <= LARGEST;
+
+/**
+ * @param {Cell | undefined} cell
+ * @returns {cell is Cell}
+ */
+function isCell(cell) {
+  return Array.isArray(cell) && cell.length === 2 && cell.every(Number.isInteger);
 }
 
+/**
+ * @param {Grid} grid
+ * @returns {Generator<[row: number, column: number, name: string]>}
+ */
 function* eachCell({ rows, columns, cells }) {
   for (let row = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1) yield [row, column, cells[row]?.[column] ?? "floor"];
   }
 }
 
+/** @param {number} index */
 const middle = (index) => index * UNIT + UNIT / 2;
 
+/**
+ * @param {number} row
+ * @param {number} column
+ * @param {string} name
+ */
 function drawCell(row, column, name) {
   const group = svg("g", { transform: `translate(${middle(column)} ${middle(row)})` });
   group.append(svg("rect", { class: "board-floor", x: -19, y: -19, width: 38, height: 38, rx: 5 }));
   if ((row * 7 + column * 3) % 4 === 1)
-    group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));
+    {group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));}
   if (Object.hasOwn(PIECES, name)) group.append(...PIECES[name]());
   else if (name !== "floor") group.append(svg("text", { class: "board-unknown", y: 6 }, "?"));
   return group;
@@ -121,6 +155,10 @@ function boxOnTarget() {
   ];
 }
 
+/**
+ * @param {Cell} cell
+ * @param {string | undefined} state
+ */
 function player([row, column], state) {
   const sunk = state === "in_hole";
   const group = svg("g", {
@@ -145,6 +183,11 @@ function player([row, column], state) {
   return group;
 }
 
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} radius
+ */
 function star(x, y, radius) {
   const points = [...Array(10).keys()].map((index) => {
     const angle = (Math.PI * index) / 5 - Math.PI / 2;
@@ -154,13 +197,18 @@ function star(x, y, radius) {
   return `M${points.join(" L")} Z`;
 }
 
-/** Outlines of the cells that differ, and an arrow along the player's move. */
+/**
+ * Outlines of the cells that differ, and an arrow along the player's move.
+ * @param {Grid} previous
+ * @param {Grid} drawing
+ */
 function changes(previous, drawing) {
+  /** @type {SVGElement[]} */
   const marks = [];
   for (const [row, column, name] of eachCell(drawing)) {
     if ((previous.cells[row]?.[column] ?? "floor") !== name) marks.push(outline(row, column));
   }
-  if (!isPlace(previous.agent) || !isPlace(drawing.agent)) return marks;
+  if (!isCell(previous.agent) || !isCell(drawing.agent)) return marks;
   const [fromRow, fromColumn] = previous.agent;
   const [row, column] = drawing.agent;
   if (fromRow === row && fromColumn === column) return marks;
@@ -168,6 +216,10 @@ function changes(previous, drawing) {
   return marks;
 }
 
+/**
+ * @param {number} row
+ * @param {number} column
+ */
 function outline(row, column) {
   return svg("rect", {
     class: "board-changed",
@@ -179,12 +231,18 @@ function outline(row, column) {
   });
 }
 
-/** From the middle of one cell to the border of the next, so that the player does not hide it. */
+/**
+ * From the middle of one cell to the border of the next, so that the player does not hide it.
+ * @param {number} x1
+ * @param {number} y1
+ * @param {number} x2
+ * @param {number} y2
+ */
 function arrow(x1, y1, x2, y2) {
   const length = Math.hypot(x2 - x1, y2 - y1);
   const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
   const [tipX, tipY] = [x2 - dx * 13, y2 - dy * 13];
-  const side = (sign) => `${tipX - dx * 6 + sign * dy * 5} ${tipY - dy * 6 - sign * dx * 5}`;
+  const side = (/** @type {number} */ sign) => `${tipX - dx * 6 + sign * dy * 5} ${tipY - dy * 6 - sign * dx * 5}`;
   return svg(
     "g",
     { class: "board-move" },
@@ -196,6 +254,10 @@ function arrow(x1, y1, x2, y2) {
   );
 }
 
+/**
+ * @param {number} rows
+ * @param {number} columns
+ */
 function edgeLabels(rows, columns) {
   const group = svg("g", { class: "board-labels", "aria-hidden": "true" });
   for (let row = 0; row < rows; row += 1) group.append(svg("text", { x: -10, y: middle(row) + 4 }, String(row)));

@@ -1,9 +1,14 @@
-// Prompts as the model gets them: a block per message, its role named, its text as it is.
+// Prompts as the model gets them: a block per message, with its role and its exact text.
 
 import { html } from "../core/html.js";
 import { showText } from "../core/visible_text.js";
 
-/** Shows `[{role, content}]` in `host`. */
+/** @import { Message } from "../types.js" */
+
+/**
+ * @param {HTMLElement} host
+ * @param {Message[]} messages
+ */
 export function showMessages(host, messages) {
   host.replaceChildren(
     ...messages.map(({ role, content }) => {

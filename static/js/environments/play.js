@@ -1,20 +1,51 @@
-// An episode played by hand. The state is its seed and the responses so far; the server plays them again at each move.
+// An episode played by hand. Its state is the seed and the responses so far, which the server plays again at each turn.
 
+import { byId, control, find } from "../core/dom.js";
 import { describeBoard, drawBoard } from "./board.js";
 import { post, problemsOf } from "../core/requests.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
-const panel = document.getElementById("play");
-const form = panel.querySelector(".play-form");
-const part = (name) => panel.querySelector(`.play-${name}`);
-const button = (act) => panel.querySelector(`[data-act="${act}"]`);
+/** @import { Drawing, FormAnswer, Frame } from "../types.js" */
 
+/**
+ * @typedef {object} PlayedTurn
+ * @property {string} response
+ * @property {string} parse
+ * @property {string[]} executed
+ * @property {number} reward
+ * @property {number} penalty
+ * @property {string} answer
+ * @property {Frame[]} frames
+ */
+
+/**
+ * @typedef {object} PlayState
+ * @property {string} stop
+ * @property {boolean} success
+ * @property {string[]} actions
+ * @property {number} turns_left
+ * @property {number} actions_left
+ * @property {number} total_reward
+ * @property {number} total_penalty
+ */
+
+/** @typedef {{ first: { drawing: Drawing }, now: PlayState, turns: PlayedTurn[], actions_per_turn: number }} Episode */
+
+const panel = byId("play");
+const form = find(panel, ".play-form", HTMLFormElement);
+const part = (/** @type {string} */ name) => find(panel, `.play-${name}`);
+const button = (/** @type {string} */ action) => find(panel, `[data-act="${action}"]`, HTMLButtonElement);
+
+/** @type {string[]} */
 let responses = [];
+/** @type {string[]} */
 let chosen = [];
+/** @type {Episode | null} */
 let episode = null;
 let busy = false;
 
+/** @type {Record<string, string>} */
 const STOPS = {
   success: "Solved.",
   terminated: "Over: the environment ended the episode unsolved.",
@@ -22,14 +53,17 @@ const STOPS = {
   max_actions: "Over: no actions are left.",
 };
 
+/** @param {string[]} next */
 async function send(next) {
   if (busy) return;
   busy = true;
   const sent = chosen;
-  chosen = []; // what is picked meanwhile belongs to the next response
-  const answer = await post(panel.dataset.url, request(next));
+  chosen = []; // actions chosen meanwhile belong to the next response
+  /** @type {(FormAnswer & Episode) | null} */
+  const answer = await post(panel.dataset.url ?? "", request(next));
   busy = false;
-  part("problem").hidden = answer.ok;
+  if (!answer) return;
+  part("problem").hidden = Boolean(answer.ok);
   if (!answer.ok) {
     part("problem").textContent = problemsOf(answer);
     chosen = [...sent, ...chosen];
@@ -37,31 +71,33 @@ async function send(next) {
   }
   [responses, episode] = [next, answer];
   if (episode.now.stop) chosen = [];
-  show();
+  show(episode);
   sendIfFull();
 }
 
+/** @param {string[]} next */
 function request(next) {
-  const source = panel.dataset.source === "form" ? document.getElementById("environment-form") : form;
+  const source = panel.dataset.source === "form" ? byId("environment-form", HTMLFormElement) : form;
   const data = new FormData(source);
-  data.set("seed", form.elements.seed.value || "0");
+  data.set("seed", control(form, "seed").value || "0");
   data.delete("raw");
   for (const response of next) data.append("response", response);
   return data;
 }
 
-function show() {
-  const { now, turns } = episode;
+/** @param {Episode} episode */
+function show({ first, now, turns }) {
   part("stage").hidden = false;
-  showBoardOfNow();
+  const frames = turns.flatMap((turn) => turn.frames);
+  showBoard([first.drawing, ...frames.map((frame) => frame.drawing)]);
   const actions = now.actions.map((name) => {
-    const choose = html("button", "button", {
+    const choice = html("button", "button", {
       type: "button",
       textContent: visibleString(name),
       disabled: Boolean(now.stop),
     });
-    choose.addEventListener("click", () => pick(name));
-    return choose;
+    choice.addEventListener("click", () => choose(name));
+    return choice;
   });
   part("actions").replaceChildren(...actions);
   part("left").textContent = now.stop
@@ -69,24 +105,25 @@ function show() {
     : `${plural(now.turns_left, "turn")} and ${plural(now.actions_left, "action")} left`;
   part("log").replaceChildren(...turns.map(logEntry));
   if (now.stop)
-    part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));
+    {part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));}
   button("undo").disabled = !responses.length;
   button("raw").disabled = Boolean(now.stop);
   button("start").textContent = "Start again";
   showChosen();
 }
 
-/** The state now; what changed since the one before is marked. */
-function showBoardOfNow() {
-  const drawings = [
-    episode.first.drawing,
-    ...episode.turns.flatMap((turn) => turn.frames.map((frame) => frame.drawing)),
-  ];
-  part("board").replaceChildren(drawBoard(drawings.at(-1), { previous: drawings.at(-2) ?? null, labels: true }));
-  part("board").setAttribute("aria-label", describeBoard(drawings.at(-1)));
+/**
+ * Shows the last drawing; what changed since the one before is marked.
+ * @param {Drawing[]} drawings
+ */
+function showBoard(drawings) {
+  const now = drawings[drawings.length - 1];
+  part("board").replaceChildren(drawBoard(now, { previous: drawings.at(-2) ?? null, labels: true }));
+  part("board").setAttribute("aria-label", describeBoard(now));
 }
 
-function pick(name) {
+/** @param {string} name */
+function choose(name) {
   chosen.push(name);
   showChosen();
   sendIfFull();
@@ -96,9 +133,10 @@ function sendIfFull() {
   if (chosen.length && chosen.length >= allowance()) send([...responses, written(chosen)]);
 }
 
-/** Actions that one response may hold: what a turn allows, and what the budget leaves. */
-const allowance = () => Math.min(episode.actions_per_turn, episode.now.actions_left);
+/** Actions that one response may contain: what a turn allows, and what the budget leaves. */
+const allowance = () => (episode ? Math.min(episode.actions_per_turn, episode.now.actions_left) : Infinity);
 
+/** @param {string[]} names */
 const written = (names) => `<think></think><answer>${names.join(" || ")}</answer>`;
 
 function showChosen() {
@@ -109,6 +147,10 @@ function showChosen() {
   button("send").disabled = button("clear").disabled = !chosen.length;
 }
 
+/**
+ * @param {PlayedTurn} turn
+ * @param {number} index
+ */
 function logEntry(turn, index) {
   const response = html("pre", "model-text");
   showText(response, turn.response);
@@ -124,15 +166,21 @@ function logEntry(turn, index) {
   return entry;
 }
 
+/** @param {number} value */
 const number = (value) => String(Math.round(value * 1000) / 1000);
+/**
+ * @param {number} count
+ * @param {string} word
+ */
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+/** @param {PlayState} now */
 const summary = (now) =>
   `${STOPS[now.stop] ?? "Over."} Return ${number(now.total_reward)}, penalty ${number(now.total_penalty)}.`;
 
 button("start").addEventListener("click", () => send([]));
 button("undo").addEventListener("click", () => send(responses.slice(0, -1)));
 button("send").addEventListener("click", () => send([...responses, written(chosen)]));
-button("raw").addEventListener("click", () => send([...responses, form.elements.raw.value]));
+button("raw").addEventListener("click", () => send([...responses, control(form, "raw", HTMLTextAreaElement).value]));
 button("clear").addEventListener("click", () => {
   chosen = [];
   showChosen();

@@ -1,14 +1,20 @@
-// Where the members of a group part: the first turn in which a member did something else than the one that is read.
+// Where the members of a group diverge: the first turn in which a member acted differently from the one that is shown.
 
+import { findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
 
+/** @import { Problem, TrajectoryRecord } from "../types.js" */
+
+/** @param {HTMLElement} strip */
 export async function showDivergence(strip) {
-  const links = [...strip.querySelectorAll("a.member")];
+  const links = findAll(strip, "a.member", HTMLAnchorElement);
   const records = await Promise.all(
     links.map(async (link) => {
       try {
-        const answer = await (await fetch(link.dataset.data, { headers: { Accept: "application/json" } })).json();
-        return answer.error ? null : answer;
+        const answer = await fetch(link.dataset.data ?? "", { headers: { Accept: "application/json" } });
+        /** @type {TrajectoryRecord & { error?: Problem }} */
+        const record = await answer.json();
+        return record.error ? null : record;
       } catch {
         return null;
       }
@@ -18,12 +24,16 @@ export async function showDivergence(strip) {
   if (!own) return;
   links.forEach((link, index) => {
     link.querySelector(".member-part")?.remove();
-    const words = link.ariaCurrent === "page" ? "this one" : parting(own, records[index]);
+    const words = link.ariaCurrent === "page" ? "this one" : divergence(own, records[index]);
     link.append(html("span", "member-part muted", { textContent: words }));
   });
 }
 
-function parting(own, other) {
+/**
+ * @param {TrajectoryRecord} own
+ * @param {TrajectoryRecord | null} other
+ */
+function divergence(own, other) {
   if (!other) return "unreadable";
   const length = Math.max(own.turns.length, other.turns.length);
   for (let turn = 0; turn < length; turn += 1) {

@@ -1,8 +1,13 @@
-// An observation as text, with the lines marked that were not so in the frame before.
+// An observation as text; lines that were not in the frame before are marked.
 
 import { html } from "../core/html.js";
 import { visibleText } from "../core/visible_text.js";
 
+/**
+ * @param {HTMLElement} host
+ * @param {string | undefined} text
+ * @param {string | undefined} previous
+ */
 export function showObservation(host, text, previous) {
   const before = new Set(typeof previous === "string" ? previous.split("\n") : []);
   const lines = String(text ?? "").split("\n");

@@ -1,99 +1,130 @@
-// The trajectory reader: which turn and frame are shown, and the keys that move them. What a turn looks like is elsewhere.
+// The trajectory reader: which turn and frame are shown, and the keys that change them. Turns are drawn by turn.js.
 
 import { describeChange, drawBoard } from "../environments/board.js";
+import { byId, find, findAll, targetWithin } from "../core/dom.js";
+import { withModifier } from "../core/keys.js";
 import { copyBy } from "../core/clipboard.js";
 import { showDivergence } from "./group_divergence.js";
 import { showObservation } from "./observation.js";
-import { readPlace, writePlace } from "./address.js";
+import { readPosition, writePosition } from "./address.js";
 import { drawStrips, markStrip } from "./turn_strips.js";
 import { showFacts, showTurn } from "./turn.js";
 import { html } from "../core/html.js";
 import { visibleString } from "../core/visible_text.js";
 
+/** @import { Drawing, Frame, Problem, Shade, TrajectoryRecord, Turn } from "../types.js" */
+
 const FRAME_MILLISECONDS = 800;
-const byId = (id) => document.getElementById(id);
 const reader = byId("reader");
 
-const state = { record: null, turn: 0, frame: 0, timer: 0, token: null, shade: "", keys: null };
+/** @type {TrajectoryRecord | null} */
+let record = null;
+/** @type {ReturnType<typeof showTurn> | null} */
+let keys = null;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let playing;
+
+const state = {
+  turn: 0,
+  frame: 0,
+  /** @type {number | null} */
+  token: null,
+  /** @type {Shade | ""} */
+  shade: "",
+};
 
 async function load() {
+  /** @type {TrajectoryRecord & { error?: Problem }} */
   let answer;
   try {
-    const response = await fetch(reader.dataset.url, { headers: { Accept: "application/json" } });
+    const response = await fetch(reader.dataset.url ?? "", { headers: { Accept: "application/json" } });
     answer = await response.json();
   } catch {
-    answer = {
-      error: {
-        message: "The server did not answer with a trajectory.",
-        remedy: "Reload this page; sign in again if asked.",
-      },
-    };
+    showError({
+      message: "The server did not answer with a trajectory.",
+      remedy: "Reload this page; sign in again if asked.",
+    });
+    return;
   }
   if (answer.error) {
     showError(answer.error);
     return;
   }
-  state.record = answer;
+  record = answer;
   byId("reader-body").removeAttribute("aria-busy");
   if (!answer.turns.length) {
     showEmpty(answer);
     return;
   }
   drawStrips(byId("reader-strips"), answer, goToTurn);
-  goToPlace();
+  goToAddress();
 }
 
+/** @param {Problem} problem */
 function showError({ message, remedy }) {
   const panel = byId("reader-error");
-  panel.querySelector(".reader-error-message").textContent = message;
-  panel.querySelector(".reader-error-remedy").textContent = remedy;
+  find(panel, ".reader-error-message").textContent = message;
+  find(panel, ".reader-error-remedy").textContent = remedy;
   panel.hidden = false;
   byId("reader-body").hidden = true;
-  reader.querySelector(".reader-scrubber").hidden = true;
+  find(reader, ".reader-scrubber").hidden = true;
 }
 
-/** A trajectory without a turn: its prompt did not fit, or its environment raised at the start. */
-function showEmpty(record) {
-  byId("reader-board").replaceChildren(drawBoard(record.initial?.drawing, { labels: true }));
-  const why = record.fault || `It ended before its first response: ${record.stop}.`;
+/**
+ * A trajectory without a turn: its prompt did not fit, or its environment raised at the start.
+ * @param {TrajectoryRecord} empty
+ */
+function showEmpty(empty) {
+  byId("reader-board").replaceChildren(drawBoard(empty.initial?.drawing, { labels: true }));
+  const why = empty.fault || `It ended before its first response: ${empty.stop}.`;
   byId("reader-turn").replaceChildren(html("p", "", { textContent: visibleString(why) }));
-  reader.querySelector(".reader-scrubber").hidden = true;
+  find(reader, ".reader-scrubber").hidden = true;
 }
 
-/** To the place that the address names: a turn, or the turn that a token is of. */
-function goToPlace() {
-  const place = readPlace();
-  state.shade = place.shade || (place.token === null ? state.shade : "probability");
-  state.token = place.token;
-  const holds = (turn) => state.token >= turn.prompt_start && state.token < turn.response_end;
-  const ofToken = state.token === null ? -1 : state.record.turns.findIndex(holds);
-  goToTurn(place.turn === null && ofToken >= 0 ? ofToken : (place.turn ?? 1) - 1);
+/** Goes to the position that the address names: a turn, or the turn of a token. */
+function goToAddress() {
+  const { turn, token, shade } = readPosition();
+  state.shade = shade || (token === null ? state.shade : "probability");
+  state.token = token;
+  const isOf = (/** @type {Turn} */ one) => token !== null && token >= one.prompt_start && token < one.response_end;
+  const ofToken = turns().findIndex(isOf);
+  goToTurn(turn === null && ofToken >= 0 ? ofToken : (turn ?? 1) - 1);
 }
 
+/**
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ */
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const turnNow = () => state.record.turns[state.turn];
+const turns = () => record?.turns ?? [];
+const turnNow = () => turns()[state.turn];
 
-/** Shows a turn, from 0, with its last frame unless another is asked for. */
+/**
+ * Shows a turn, from 0, with its last frame unless another is asked for.
+ * @param {number} index
+ */
 function goToTurn(index, frame = Infinity) {
-  const last = state.record.turns.length - 1;
-  state.turn = clamp(index, 0, last);
+  if (!record) return;
+  state.turn = clamp(index, 0, turns().length - 1);
   state.frame = clamp(frame, 0, turnNow().frames.length);
-  state.keys = showTurn(byId("reader-turn"), state.record, state.turn, {
+  keys = showTurn(byId("reader-turn"), record, state.turn, {
     shade: state.shade,
     token: state.token,
     changed: ({ shade, token }) => {
-      [state.shade, state.token] = [shade, token];
-      keepPlace();
+      state.shade = shade;
+      state.token = token;
+      keepPosition();
     },
   });
-  showFacts(byId("reader-facts"), state.record, state.turn);
+  showFacts(byId("reader-facts"), record, state.turn);
   markStrip(byId("reader-strips"), state.turn);
   showFrame();
 }
 
-function keepPlace() {
-  const links = reader.querySelectorAll("#reader-before, #reader-after, a.member");
-  writePlace({ turn: state.turn + 1, token: state.shade ? state.token : null, shade: state.shade }, links);
+function keepPosition() {
+  const links = findAll(reader, "#reader-before, #reader-after, a.member", HTMLAnchorElement);
+  writePosition({ turn: state.turn + 1, token: state.shade ? state.token : null, shade: state.shade }, links);
 }
 
 /** Frame 0 is the state that the turn began with; frame n is the state after its nth action. */
@@ -102,33 +133,41 @@ function showFrame() {
   const now = stateAt(state.turn, state.frame);
   const before = state.frame > 0 ? stateAt(state.turn, state.frame - 1) : null;
   byId("reader-board").replaceChildren(drawBoard(now.drawing, { previous: before?.drawing, labels: true }));
-  byId("frame-change").textContent = before ? visibleString(describeChange(before.drawing, now.drawing)) : "";
+  const change = before && now.drawing ? describeChange(before.drawing, now.drawing) : "";
+  byId("frame-change").textContent = visibleString(change);
   showObservation(byId("reader-observation"), now.observation, before?.observation);
   byId("frame-label").textContent = frameLabel(frames);
-  byId("frame-before").disabled = state.turn === 0 && state.frame === 0;
-  byId("frame-after").disabled = atEnd();
+  byId("frame-before", HTMLButtonElement).disabled = state.turn === 0 && state.frame === 0;
+  byId("frame-after", HTMLButtonElement).disabled = atEnd();
 }
 
+/** @param {Frame[]} frames */
 function frameLabel(frames) {
   if (state.frame === 0)
-    return frames.length
+    {return frames.length
       ? `before its ${frames.length === 1 ? "action" : `${frames.length} actions`}`
-      : "no action was done";
+      : "no action was done";}
   const { action, effective } = frames[state.frame - 1];
   return `${state.frame} of ${frames.length}: ${visibleString(action)}${effective ? "" : ", nothing changed"}`;
 }
 
+/**
+ * @param {number} turn
+ * @param {number} frame
+ * @returns {{ drawing?: Drawing, observation?: string }}
+ */
 function stateAt(turn, frame) {
-  if (frame > 0) return state.record.turns[turn].frames[frame - 1];
+  if (frame > 0) return turns()[turn].frames[frame - 1];
   for (let earlier = turn - 1; earlier >= 0; earlier -= 1) {
-    const frames = state.record.turns[earlier].frames;
-    if (frames.length) return frames.at(-1);
+    const { frames } = turns()[earlier];
+    if (frames.length) return frames[frames.length - 1];
   }
-  return state.record.initial;
+  return record?.initial ?? {};
 }
 
-const atEnd = () => state.turn === state.record.turns.length - 1 && state.frame >= turnNow().frames.length;
+const atEnd = () => state.turn === turns().length - 1 && state.frame >= turnNow().frames.length;
 
+/** @param {number} by */
 function stepFrame(by) {
   const next = state.frame + by;
   if (next >= 0 && next <= turnNow().frames.length) {
@@ -138,56 +177,58 @@ function stepFrame(by) {
   else if (by < 0 && state.turn > 0) goToTurn(state.turn - 1);
 }
 
-function setPlaying(playing) {
-  clearInterval(state.timer);
-  state.timer = 0;
+/** @param {boolean} on */
+function setPlaying(on) {
+  clearInterval(playing);
+  playing = undefined;
   const button = byId("reader-play");
-  button.setAttribute("aria-pressed", String(playing));
-  button.textContent = playing ? "❚❚ Pause" : "▶ Play";
-  if (!playing) return;
+  button.setAttribute("aria-pressed", String(on));
+  button.textContent = on ? "❚❚ Pause" : "▶ Play";
+  if (!on) return;
   if (atEnd()) goToTurn(0, 0);
-  state.timer = setInterval(() => {
+  playing = setInterval(() => {
     stepFrame(1);
     if (atEnd()) setPlaying(false);
   }, FRAME_MILLISECONDS);
 }
 
+/** @type {Record<string, () => void>} */
 const KEYS = {
   j: () => goToTurn(state.turn + 1),
   k: () => goToTurn(state.turn - 1),
   Home: () => goToTurn(0),
   End: () => goToTurn(Infinity),
-  ",": () => state.keys.move(-1),
-  ".": () => state.keys.move(1),
-  r: () => state.keys.turnRaw(),
+  ",": () => keys?.move(-1),
+  ".": () => keys?.move(1),
+  r: () => keys?.toggleRaw(),
   "[": () => stepFrame(-1),
   "]": () => stepFrame(1),
-  " ": () => setPlaying(!state.timer),
-  ArrowLeft: () => byId("reader-before")?.click(),
-  ArrowRight: () => byId("reader-after")?.click(),
+  " ": () => setPlaying(!playing),
+  ArrowLeft: () => document.getElementById("reader-before")?.click(),
+  ArrowRight: () => document.getElementById("reader-after")?.click(),
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, select, textarea, [contenteditable]");
-  const pressing = event.key === " " && event.target.closest("button, summary, a");
-  if (event.ctrlKey || event.metaKey || event.altKey || typing || pressing || byId("reader-keys").open) return;
+  const typing = targetWithin(event, "input, select, textarea, [contenteditable]");
+  const pressing = event.key === " " && targetWithin(event, "button, summary, a");
+  if (withModifier(event) || typing || pressing || byId("reader-keys", HTMLDialogElement).open) return;
   if (event.key === "?") {
     openKeys();
-  } else if (Object.hasOwn(KEYS, event.key) && (state.record?.turns.length || event.key.startsWith("Arrow"))) {
+  } else if (Object.hasOwn(KEYS, event.key) && (turns().length || event.key.startsWith("Arrow"))) {
     event.preventDefault();
     KEYS[event.key]();
   }
 });
 
 function openKeys() {
-  byId("reader-keys").showModal();
+  byId("reader-keys", HTMLDialogElement).showModal();
 }
 
-addEventListener("hashchange", () => state.record?.turns.length && goToPlace());
+addEventListener("hashchange", () => turns().length && goToAddress());
 byId("frame-before").addEventListener("click", () => stepFrame(-1));
 byId("frame-after").addEventListener("click", () => stepFrame(1));
-byId("reader-play").addEventListener("click", () => setPlaying(!state.timer));
+byId("reader-play").addEventListener("click", () => setPlaying(!playing));
 byId("reader-help").addEventListener("click", openKeys);
-byId("reader-diverge")?.addEventListener("click", () => showDivergence(byId("reader-members")));
-byId("reader-copy").addEventListener("click", (event) => copyBy(event.currentTarget, location.href));
+document.getElementById("reader-diverge")?.addEventListener("click", () => showDivergence(byId("reader-members")));
+byId("reader-copy").addEventListener("click", () => copyBy(byId("reader-copy"), location.href));
 load();

@@ -1,9 +1,26 @@
-// The tokens of a turn, coloured by what was computed for each. Drawn only when asked for, and around where one reads.
+// The tokens of a turn, coloured by a quantity of each. Drawn on demand, in a window around the selected one.
 
+import { find, targetWithin } from "../core/dom.js";
 import { html } from "../core/html.js";
 import { visibleString } from "../core/visible_text.js";
 
+/** @import { Shade, TokenChoice, Tokens, TrajectoryRecord, Turn } from "../types.js" */
+
 const AT_ONCE = 1500;
+
+/**
+ * @typedef {object} Shading
+ * @property {string} label
+ * @property {(tokens: Tokens) => number[] | null} values
+ * @property {(largest: number) => [low: string, high: string]} ends
+ * @property {boolean} [signed]
+ * @property {number} [largest]
+ */
+
+/** @typedef {{ shade: Shading, values: number[], largest: number, heat: (index: number) => number }} Scale */
+/** @typedef {{ panel: HTMLElement, move: (by: number) => void, open: () => void }} TokenPanel */
+
+/** @type {Record<Shade, Shading>} */
 const SHADES = {
   advantage: {
     label: "Advantage",
@@ -30,14 +47,19 @@ const SHADES = {
   },
 };
 
-const LACKING = {
+/** @type {Partial<Record<Shade, string>>} */
+const MISSING = {
   advantage: "No advantages were computed for this trajectory.",
-  entropy: "The sampler of this trajectory does not tell entropies.",
+  entropy: "The sampler of this trajectory does not report entropies.",
 };
 
 /**
- * The panel of one turn. `shade` is the colour to begin with, `token` the one that is picked, or null; `changed` hears
- * of both. It has `move(by)`, which picks the token that many places on.
+ * The panel of one turn. `changed` is called with the shade and the token that the reader selects; `move(by)` selects
+ * the token that many positions on.
+ * @param {TrajectoryRecord} record
+ * @param {Turn} turn
+ * @param {TokenChoice & { changed: (choice: TokenChoice) => void }} tokenChoice
+ * @returns {TokenPanel}
  */
 export function tokenPanel(record, turn, { shade, token, changed }) {
   const host = html("div", "token-stream", { tabIndex: 0 });
@@ -46,21 +68,24 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
   const legend = html("p", "muted token-legend");
   const facts = html("p", "token-facts mono");
   facts.setAttribute("role", "status");
+  /** @type {TokenChoice} */
   const state = { shade: allowed(record, shade), token: within(turn, token) ? token : null };
   // a long prompt is skipped to where the response begins
   const first = turn.response_start - turn.prompt_start > AT_ONCE / 2 ? turn.response_start : turn.prompt_start;
-  const buttons = Object.entries(SHADES).map(([name, { label, values }]) => {
+  const buttons = shadeNames.map((name) => {
+    const { label, values } = SHADES[name];
     const button = html("button", "button", { type: "button", textContent: label });
     button.dataset.shade = name;
     button.disabled = !values(record.tokens);
-    if (button.disabled) button.title = LACKING[name];
+    if (button.disabled) button.title = MISSING[name] ?? "";
     button.addEventListener("click", () => paint(state.shade === name ? "" : name));
     return button;
   });
 
+  /** @param {Shade | ""} name */
   function paint(name) {
     state.shade = name;
-    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.shade === name));
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.shade === name));
     const scale = name ? scaleOf(record.tokens, SHADES[name]) : null;
     legend.replaceChildren(...(scale ? legendOf(scale) : []));
     host.replaceChildren();
@@ -73,7 +98,10 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
     changed(state);
   }
 
-  /** A window of tokens around the picked one, or where the reading begins; the rest is a scroll or a click away. */
+  /**
+   * A window of tokens around the picked one, or where the reading begins; the rest is a scroll or a click away.
+   * @param {Scale} scale
+   */
   function drawAround(scale) {
     const centre = state.token ?? first;
     const from = Math.max(turn.prompt_start, Math.min(centre - AT_ONCE / 2, turn.response_end - AT_ONCE));
@@ -83,6 +111,11 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
     grow(scale, to, 1);
   }
 
+  /**
+   * @param {Scale} scale
+   * @param {number} edge
+   * @param {number} direction
+   */
   function grow(scale, edge, direction) {
     const left = direction < 0 ? edge - turn.prompt_start : turn.response_end - edge;
     if (left <= 0) return;
@@ -96,85 +129,119 @@ export function tokenPanel(record, turn, { shade, token, changed }) {
       if (direction < 0) host.scrollTop += host.scrollHeight - height;
       grow(scale, next, direction);
     };
-    const seen = ([entry]) => direction > 0 && entry.isIntersecting && show();
-    const watcher = new IntersectionObserver(seen, { root: host });
+    const watcher = new IntersectionObserver(
+      ([entry]) => {
+        if (direction > 0 && entry.isIntersecting) show();
+      },
+      { root: host },
+    );
     more.addEventListener("click", show);
     host[direction < 0 ? "prepend" : "append"](more);
     watcher.observe(more);
   }
 
+  /**
+   * @param {number} from
+   * @param {number} to
+   * @param {Scale} scale
+   */
   function run(from, to, scale) {
     const part = html("span", "token-run");
     for (let index = from; index < to; index += 1) part.append(...tokenSpan(record.tokens, index, scale));
     return part;
   }
 
+  /**
+   * @param {number | null} index
+   * @param {{ scroll?: boolean }} [options]
+   */
   function pick(index, { scroll = true } = {}) {
     state.token = index;
     host.querySelector("[data-picked]")?.removeAttribute("data-picked");
     if (index === null) return;
-    if (!host.querySelector(`[data-token="${index}"]`)) drawAround(scaleOf(record.tokens, SHADES[state.shade]));
-    const span = host.querySelector(`[data-token="${index}"]`);
-    span.dataset.picked = "";
-    const told = [visibleString(record.tokens.text[index]), ...tokenFacts(record.tokens, index)];
-    facts.textContent = told.join("  ·  ");
+    if (!host.querySelector(`[data-token="${index}"]`) && state.shade) {
+      drawAround(scaleOf(record.tokens, SHADES[state.shade]));
+    }
+    find(host, `[data-token="${index}"]`).dataset.picked = "";
+    facts.textContent = [visibleString(record.tokens.text[index]), ...tokenFacts(record.tokens, index)].join("  ·  ");
     if (scroll) scrollTo(index);
   }
 
+  /** @param {number} index */
   function scrollTo(index) {
-    const span = host.querySelector(`[data-token="${index}"]`);
+    const span = find(host, `[data-token="${index}"]`);
     host.scrollTop += span.getBoundingClientRect().top - host.getBoundingClientRect().top - 120;
   }
 
   host.addEventListener("click", (event) => {
-    const span = event.target.closest("[data-token]");
+    const span = targetWithin(event, "[data-token]");
     if (!span) return;
     pick(Number(span.dataset.token), { scroll: false });
     changed(state);
   });
   const bar = html("div", "toolbar", {}, html("h3", "turn-part-title", { textContent: "Tokens by" }), ...buttons);
   const panel = html("section", "turn-part turn-tokens", {}, bar, legend, host, facts);
-  panel.move = (by) => {
+  const move = (/** @type {number} */ by) => {
     const next = (state.token ?? turn.response_start - 1) + by;
     if (!state.shade || !within(turn, next)) return;
     pick(next);
     changed(state);
   };
-  // where it scrolls to is known only when it is on the page
-  panel.open = () => paint(state.shade);
-  return panel;
+  // the scroll position is known only when it is on the page
+  return { panel, move, open: () => paint(state.shade) };
 }
 
+const shadeNames = /** @type {Shade[]} */ (Object.keys(SHADES));
+
+/**
+ * @param {Turn} turn
+ * @param {number | null} token
+ */
 const within = (turn, token) => token !== null && token >= turn.prompt_start && token < turn.response_end;
+/**
+ * @param {TrajectoryRecord} record
+ * @param {Shade | ""} shade
+ */
 const allowed = (record, shade) => (shade && SHADES[shade].values(record.tokens) ? shade : "");
 
-/** One scale for the whole trajectory, so that its turns can be compared. */
+/**
+ * One scale for the whole trajectory, so that its turns can be compared.
+ * @param {Tokens} tokens
+ * @param {Shading} shade
+ * @returns {Scale}
+ */
 function scaleOf(tokens, shade) {
-  const values = shade.values(tokens);
+  const values = shade.values(tokens) ?? [];
   let largest = shade.largest ?? 0;
   if (!largest) {
     for (let index = 0; index < values.length; index += 1) {
       if (tokens.sampled[index]) largest = Math.max(largest, Math.abs(values[index]));
     }
   }
-  return { shade, values, largest, heat: (index) => (largest ? values[index] / largest : 0) };
+  return { shade, values, largest, heat: (/** @type {number} */ index) => (largest ? values[index] / largest : 0) };
 }
 
+/** @param {Scale} scale */
 function legendOf({ shade, largest }) {
   const [low, high] = shade.ends(largest);
   const bar = html("span", `token-scale${shade.signed ? " token-scale--signed" : ""}`);
   bar.setAttribute("aria-hidden", "true");
-  const words = (textContent) => html("span", "", { textContent });
+  const words = (/** @type {string} */ textContent) => html("span", "", { textContent });
   return [words(low), bar, words(high), words("· grey: given, not trained on")];
 }
 
+/**
+ * @param {Tokens} tokens
+ * @param {number} index
+ * @param {Scale} scale
+ */
 function tokenSpan(tokens, index, scale) {
   const sampled = Boolean(tokens.sampled[index]);
   const span = html("span", `token ${sampled ? "token--sampled" : "token--given"}`, {
     textContent: visibleString(tokens.text[index]),
     title: tokenFacts(tokens, index).join("\n"),
   });
-  span.dataset.token = index;
+  span.dataset.token = String(index);
   if (sampled) {
     const value = scale.heat(index);
     span.classList.add(value < 0 ? "token--against" : "token--for");
@@ -183,6 +250,10 @@ function tokenSpan(tokens, index, scale) {
   return tokens.text[index].endsWith("\n") ? [span, document.createElement("br")] : [span];
 }
 
+/**
+ * @param {Tokens} tokens
+ * @param {number} index
+ */
 function tokenFacts(tokens, index) {
   const facts = [`token ${index}, id ${tokens.ids[index]}`];
   if (!tokens.sampled[index]) return [`${facts[0]}: given, not trained on`];

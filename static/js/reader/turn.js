@@ -5,6 +5,9 @@ import { tokenPanel } from "./tokens.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
+/** @import { TokenChoice, TrajectoryRecord, Turn } from "../types.js" */
+
+/** @type {Record<string, string>} */
 const PARSE = {
   ok: "well formed",
   no_think: "no thought",
@@ -17,6 +20,7 @@ const PARSE = {
   cut_off: "cut off by the token limit",
   empty_response: "nothing but special tokens",
 };
+/** @type {Record<string, string>} */
 const STOPS = {
   success: "Solved.",
   terminated: "The environment ended the episode.",
@@ -28,13 +32,19 @@ const STOPS = {
 
 const view = { raw: false, openPrompt: false, openResponse: false }; // kept from turn to turn
 
-/** Draws a turn. `tokens` is what the token panel begins with and tells; it returns `{ move, turnRaw }` for keys. */
+/**
+ * Draws a turn. `tokens` is what the token panel begins with and reports; returns what keys call.
+ * @param {HTMLElement} host
+ * @param {TrajectoryRecord} record
+ * @param {number} index
+ * @param {TokenChoice & { changed: (choice: TokenChoice) => void }} tokens
+ */
 export function showTurn(host, record, index, tokens) {
   const turn = record.turns[index];
-  const panel = tokenPanel(record, turn, tokens);
+  const { panel, move, open } = tokenPanel(record, turn, tokens);
   const body = html("div", "turn-body");
   const raw = html("button", "button", { type: "button", textContent: "Raw", title: "Exact text or its parts (r)" });
-  const turnRaw = () => {
+  const toggleRaw = () => {
     view.raw = !view.raw;
     fill();
   };
@@ -42,15 +52,16 @@ export function showTurn(host, record, index, tokens) {
     raw.setAttribute("aria-pressed", String(view.raw));
     body.replaceChildren(...(view.raw ? rawParts(turn) : parts(turn)));
   }
-  raw.addEventListener("click", turnRaw);
+  raw.addEventListener("click", toggleRaw);
   fill();
   const title = html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` });
   host.replaceChildren(html("div", "turn-head", {}, title, raw), body, panel);
   if (index === record.turns.length - 1) host.append(ending(record));
-  panel.open();
-  return { move: panel.move, turnRaw };
+  open();
+  return { move, toggleRaw };
 }
 
+/** @param {Turn} turn */
 function parts(turn) {
   return [
     folded("Prompt: exactly what the model saw", turn.prompt, "openPrompt"),
@@ -60,16 +71,26 @@ function parts(turn) {
   ];
 }
 
+/** @param {Turn} turn */
 function rawParts(turn) {
-  const block = (title, text) => section(title, textBlock(text, "Nothing."), copyButton(text));
+  const block = (/** @type {string} */ title, /** @type {string} */ text) => section(title, textBlock(text, "Nothing."), copyButton(text));
   return [block("Prompt: exactly what the model saw", turn.prompt), block("Response as sampled", turn.response)];
 }
 
+/**
+ * @param {string} title
+ * @param {HTMLElement} body
+ * @param {HTMLElement | null} [copy]
+ */
 function section(title, body, copy = null) {
   const heading = html("h3", "turn-part-title", { textContent: title });
-  return html("section", "turn-part", {}, ...[copy, heading, body].filter(Boolean));
+  return html("section", "turn-part", {}, ...(copy ? [copy] : []), heading, body);
 }
 
+/**
+ * @param {string} text
+ * @param {string} whenEmpty
+ */
 function textBlock(text, whenEmpty) {
   if (!text) return html("p", "muted", { textContent: whenEmpty });
   const block = html("pre", "model-text");
@@ -77,12 +98,18 @@ function textBlock(text, whenEmpty) {
   return block;
 }
 
-/** A part that is drawn when it is first opened: prompts can be long, and most stay closed. */
+/**
+ * A part that is drawn when it is first opened: prompts can be long, and most stay closed.
+ * @param {string} title
+ * @param {string} text
+ * @param {"openPrompt" | "openResponse"} name
+ */
 function folded(title, text, name) {
   const details = html("details", "turn-part", { open: view[name] }, html("summary", "", { textContent: title }));
   const fill = () => {
     if (!details.open || details.childElementCount > 1) return;
-    details.append(...[copyButton(text), textBlock(text, "Nothing.")].filter(Boolean));
+    const copy = copyButton(text);
+    details.append(...(copy ? [copy] : []), textBlock(text, "Nothing."));
   };
   details.addEventListener("toggle", () => {
     view[name] = details.open;
@@ -92,6 +119,7 @@ function folded(title, text, name) {
   return details;
 }
 
+/** @param {string} text */
 function copyButton(text) {
   if (!text) return null;
   const copy = html("button", "button turn-copy", { type: "button", textContent: "Copy" });
@@ -99,6 +127,7 @@ function copyButton(text) {
   return copy;
 }
 
+/** @param {Turn} turn */
 function actions(turn) {
   const list = html("ol", "turn-actions");
   for (const frame of turn.frames) {
@@ -115,32 +144,40 @@ function actions(turn) {
   }
   // of an imported turn what the actions led to is not known
   for (const action of turn.frames.length ? [] : turn.executed)
-    list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));
+    {list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));}
   const ignored = turn.parsed.slice(turn.executed.length);
   if (ignored.length) {
     list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
   }
-  const parts = [list];
+  /** @type {HTMLElement[]} */
+  const body = [list];
   if (!turn.frames.length) {
     const imported = turn.given ? "What the actions did is not in the file." : "No action was done.";
-    parts.unshift(html("p", "muted", { textContent: imported }));
+    body.unshift(html("p", "muted", { textContent: imported }));
   }
   if (turn.parse !== "ok") {
     const look = turn.parse === "too_many_actions" ? "muted" : "turn-fault"; // the first ones count as any others
-    parts.unshift(html("p", look, { textContent: `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+    body.unshift(html("p", look, { textContent: `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
   }
-  return html("div", "", {}, ...parts);
+  return html("div", "", {}, ...body);
 }
 
+/** @param {TrajectoryRecord} record */
 function ending(record) {
   const text = record.fault ? visibleString(record.fault) : (STOPS[record.stop] ?? visibleString(record.stop));
   return html("p", `turn-ending${record.success ? " turn-ending--solved" : ""}`, { textContent: text });
 }
 
+/**
+ * @param {HTMLElement} host
+ * @param {TrajectoryRecord} record
+ * @param {number} index
+ */
 export function showFacts(host, record, index) {
   const turn = record.turns[index];
   const sampled = record.tokens.sampled.slice(turn.response_start, turn.response_end).reduce((sum, mark) => sum + mark, 0);
   const perplexity = Math.exp(-turn.logprob);
+  /** @type {[name: string, value: string | number, meaning: string][]} */
   const facts = [
     ["Reward", signed(turn.reward), "Sum of the environment's rewards in this turn."],
     ["Penalty", signed(turn.penalty), "For a malformed response or an unknown action; not shown to the model."],
@@ -170,6 +207,12 @@ export function showFacts(host, record, index) {
   );
 }
 
+/**
+ * @param {unknown} value
+ * @returns {value is number}
+ */
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+/** @param {number | null} value */
 const fixed = (value) => (isNumber(value) ? value.toFixed(3) : "–");
+/** @param {number | null} value */
 const signed = (value) => (isNumber(value) ? `${value > 0 ? "+" : ""}${value.toFixed(2)}` : "–");

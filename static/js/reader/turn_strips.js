@@ -1,10 +1,17 @@
 // The turn scrubber: a column per turn, with bars of its reward, penalty, return to go, advantage, entropy and
 // log-probability. A row without any value is left out.
 
+import { findAll } from "../core/dom.js";
+import { withModifier } from "../core/keys.js";
 import { html, svg } from "../core/html.js";
+
+/** @import { TrajectoryRecord, Turn } from "../types.js" */
 
 const WIDTH = 44;
 const HEIGHT = 26;
+/** @typedef {{ name: string, label: string, value: (turn: Turn) => number | null }} Strip */
+
+/** @type {Strip[]} */
 const STRIPS = [
   { name: "reward", label: "reward", value: (turn) => turn.reward },
   { name: "penalty", label: "penalty", value: (turn) => turn.penalty || null },
@@ -14,6 +21,11 @@ const STRIPS = [
   { name: "logprob", label: "log-prob.", value: (turn) => turn.logprob },
 ];
 
+/**
+ * @param {HTMLElement} host
+ * @param {TrajectoryRecord} record
+ * @param {(turn: number) => void} choose
+ */
 export function drawStrips(host, record, choose) {
   const { turns } = record;
   const dots = html("div", "strip strip-turns", { role: "tablist" });
@@ -34,27 +46,39 @@ export function drawStrips(host, record, choose) {
     dots.append(button);
   });
   dots.addEventListener("keydown", (event) => turnBy(event, dots, choose));
-  const strips = STRIPS.map((strip) => row(strip, turns)).filter(Boolean);
+  const strips = STRIPS.flatMap((strip) => row(strip, turns) ?? []);
   host.replaceChildren(
     html("div", "strip-row", {}, html("span", "strip-label muted", { textContent: "turn" }), dots),
     ...strips,
   );
 }
 
-// ← and → go from turn to turn, as in every list of tabs; elsewhere on the page they lead to other members
+/** @type {Record<string, number>} */
+const ALONG = { ArrowLeft: -1, ArrowRight: 1 };
+
+/**
+ * ← and → go from turn to turn, as in every list of tabs; elsewhere on the page they lead to other members
+ * @param {KeyboardEvent} event
+ * @param {HTMLElement} dots
+ * @param {(turn: number) => void} choose
+ */
 function turnBy(event, dots, choose) {
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = ALONG[event.key];
+  if (!step || withModifier(event)) return;
   event.preventDefault();
   event.stopPropagation();
-  const all = [...dots.children];
-  const next = (all.indexOf(event.target) + step + all.length) % all.length;
+  const all = findAll(dots, "button");
+  const next = (all.findIndex((one) => one === event.target) + step + all.length) % all.length;
   choose(next);
   all[next].focus({ preventScroll: true });
 }
 
+/**
+ * @param {HTMLElement} host
+ * @param {number} current
+ */
 export function markStrip(host, current) {
-  host.querySelectorAll(".strip-turn").forEach((button, index) => {
+  findAll(host, ".strip-turn").forEach((button, index) => {
     button.setAttribute("aria-selected", String(index === current));
     button.tabIndex = index === current ? 0 : -1;
   });
@@ -63,16 +87,20 @@ export function markStrip(host, current) {
   if (middle < host.scrollLeft + WIDTH || middle > host.scrollLeft + host.clientWidth - WIDTH) {
     host.scrollLeft = middle - host.clientWidth / 2;
   }
-  host.querySelectorAll(".strip-bar").forEach((bar) => {
+  for (const bar of findAll(host, ".strip-bar", SVGElement)) {
     bar.classList.toggle("strip-bar--current", Number(bar.dataset.turn) === current);
-  });
+  }
 }
 
+/**
+ * @param {Strip} strip
+ * @param {Turn[]} turns
+ */
 function row({ name, label, value }, turns) {
   const values = turns.map(value);
   if (values.every((one) => typeof one !== "number")) return null;
   const largest = Math.max(...values.map((one) => Math.abs(one ?? 0)), 1e-9);
-  const [above, below] = [values.some((one) => one > 0), values.some((one) => one < 0)];
+  const [above, below] = [values.some((one) => (one ?? 0) > 0), values.some((one) => (one ?? 0) < 0)];
   const signed = above && below;
   const zero = signed ? HEIGHT / 2 : below ? 1 : HEIGHT - 1;
   const picture = svg(
@@ -85,11 +113,11 @@ function row({ name, label, value }, turns) {
     const length = (Math.abs(one ?? 0) / largest) * (signed ? HEIGHT / 2 - 1 : HEIGHT - 2);
     picture.append(
       svg("rect", {
-        class: `strip-bar${one < 0 ? " strip-bar--below" : ""}`,
+        class: `strip-bar${(one ?? 0) < 0 ? " strip-bar--below" : ""}`,
         "data-turn": turn,
         x: turn * WIDTH + 12,
         width: WIDTH - 24,
-        y: one < 0 ? zero : zero - length,
+        y: (one ?? 0) < 0 ? zero : zero - length,
         height: Math.max(length, 0.5),
         rx: 1.5,
       }),

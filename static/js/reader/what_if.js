@@ -1,44 +1,82 @@
-// A fork beside its original: turns side by side, the forked ones as they are sampled, and where the two part.
+// A what-if beside its original: turns side by side, the new ones as they are sampled, and where the two diverge.
 
+import { byId, find } from "../core/dom.js";
 import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { showConnection } from "../core/connection_status.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
-const page = document.getElementById("what-if");
-const rows = document.getElementById("what-if-turns");
+/**
+ * @import {
+ *   Problem,
+ *   SocketUpdate,
+ *   TrajectoryRecord,
+ *   Turn,
+ *   WhatIfEvent,
+ *   WhatIfState,
+ *   WhatIfTurn,
+ * } from "../types.js"
+ */
+
+const page = byId("what-if");
+const rows = byId("what-if-turns");
 const fork = Number(page.dataset.turn);
 
-const state = { original: null, forked: new Map(), seq: 0, ended: false };
-let socket = null;
+/** @typedef {TrajectoryRecord & { error?: undefined }} ReadRecord */
+/** @typedef {{ error: Problem }} Unread */
+/** @typedef {SocketUpdate<WhatIfEvent, WhatIfState>} WhatIfUpdate */
 
+/** @type {TrajectoryRecord | null} */
+let original = null;
+/** @type {TrajectoryRecord | null} the whole record, once there is one */
+let record = null;
+/** @type {WhatIfState | undefined} */
+let progress;
+/** @type {LiveSocket<WhatIfUpdate> | null} */
+let socket = null;
+/** @type {Map<number, WhatIfTurn>} */
+const forked = new Map();
+let phase = "";
+let newestSeq = 0;
+let ended = false;
+
+/** @type {Unread} */
 const UNREAD = { error: { message: "Its trajectory could not be read.", remedy: "Reload this page." } };
 
+/**
+ * @template T
+ * @param {string} url
+ * @returns {Promise<T>}
+ */
 async function ask(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" } });
   return answer.json();
 }
 
-/** An event counts once, whether the socket or a question while there was none brought it. */
-function hear({ events = [], state: stands = state.stands }) {
-  for (const event of events.filter((one) => one.seq > state.seq)) {
-    state.seq = event.seq;
-    TOLD[event.kind]?.(event);
+/**
+ * Takes events, each once, whether the socket or polling brought it.
+ * @param {Pick<WhatIfUpdate, "events" | "state">} pick
+ */
+function receive({ events = [], state = progress }) {
+  for (const event of events.filter((one) => one.seq > newestSeq)) {
+    newestSeq = event.seq;
+    apply(event);
   }
-  state.stands = stands;
-  if (!stands || state.ended) return;
-  tell(progressOf(stands), [stands.message, stands.remedy].filter(Boolean).join(" "));
-  if (!stands.live) end(stands);
+  progress = state;
+  if (!state || ended) return;
+  showStatus(labelOf(state), [state.message, state.remedy].filter(Boolean).join(" "));
+  if (!state.live) end(state);
 }
 
-/** Without a socket: what it would have said. */
+/** Without a socket: what it would have sent. */
 async function poll() {
   try {
-    for (let more = true; more && !state.ended;) {
-      const answer = await ask(`${page.dataset.events}?after=${state.seq}`);
-      more = answer.events.length > 0;
-      hear(more ? { events: answer.events } : answer);
+    for (let more = true; more && !ended;) {
+      /** @type {{ events: WhatIfEvent[], state: WhatIfState }} */
+      const { events, state } = await ask(`${page.dataset.events}?after=${newestSeq}`);
+      more = events.length > 0;
+      receive(more ? { events } : { state });
     }
     return true;
   } catch {
@@ -46,83 +84,108 @@ async function poll() {
   }
 }
 
-const TOLD = {
-  loading: ({ device }) => {
-    state.phase = `Loading the model on ${device === "cuda" ? "the GPU" : "the CPU"}`;
-  },
-  replayed: () => {
-    state.phase = "Rolling on";
-  },
-  prompt: ({ turn, text }) => change(turn, { prompt: text }),
-  words: ({ turn, text }) => change(turn, { response: (state.forked.get(turn)?.response ?? "") + text }),
-  turn: ({ turn, kind, time, ...rest }) => change(turn, { ...rest, done: true }),
-};
+/** @param {WhatIfEvent} event */
+function apply(event) {
+  switch (event.kind) {
+    case "loading":
+      phase = `Loading the model on ${event.device === "cuda" ? "the GPU" : "the CPU"}`;
+      break;
+    case "replayed":
+      phase = "Continuing the rollout";
+      break;
+    case "prompt":
+      change(event.turn, { prompt: event.text });
+      break;
+    case "text":
+      change(event.turn, { response: (forked.get(event.turn)?.response ?? "") + event.text });
+      break;
+    case "turn":
+      change(event.turn, { ...event, done: true });
+      break;
+    default:
+  }
+}
 
+/**
+ * @param {number} turn
+ * @param {WhatIfTurn} values
+ */
 function change(turn, values) {
-  state.forked.set(turn, { ...state.forked.get(turn), ...values });
+  forked.set(turn, { ...forked.get(turn), ...values });
   drawRow(turn);
 }
 
-const progressOf = (answer) => (answer.state === "running" && state.phase ? state.phase : answer.label);
+/** @param {WhatIfState} state */
+const labelOf = (state) => (state.state === "running" && phase ? phase : state.label);
 
-function tell(status, message) {
-  document.getElementById("what-if-status").textContent = status;
-  document.getElementById("what-if-message").textContent = visibleString(message);
+/**
+ * @param {string} status
+ * @param {string} message
+ */
+function showStatus(status, message) {
+  byId("what-if-status").textContent = status;
+  byId("what-if-message").textContent = visibleString(message);
 }
 
-/** The whole record takes the place of what was told, with states to draw. */
-async function end(answer) {
-  state.ended = true;
-  socket.end();
-  document.getElementById("live").remove();
+/**
+ * Shows the whole record, which has states to draw, instead of what the events brought.
+ * @param {WhatIfState} state
+ */
+async function end(state) {
+  ended = true;
+  socket?.end();
+  byId("live").remove();
   document.getElementById("what-if-stop")?.remove();
   rows.removeAttribute("aria-busy");
-  if (answer.state !== "finished") {
+  if (state.state !== "finished") {
     drawAll();
     return;
   }
-  const record = await ask(page.dataset.record).catch(() => UNREAD);
-  if (record.error) {
+  /** @type {ReadRecord | Unread} */
+  const answer = await ask(page.dataset.record ?? "").catch(() => UNREAD);
+  if (answer.error) {
     drawAll();
-    tell(answer.label, `${record.error.message} ${record.error.remedy}`);
+    showStatus(state.label, `${answer.error.message} ${answer.error.remedy}`);
     return;
   }
-  state.record = record;
-  document.getElementById("what-if-fork").hidden = !record.turns.length;
-  record.turns.forEach((turn, index) => {
-    if (index >= fork) state.forked.set(index, { ...turn, done: true });
+  record = answer;
+  byId("what-if-fork").hidden = !answer.turns.length;
+  answer.turns.forEach((turn, index) => {
+    if (index >= fork) forked.set(index, { ...turn, done: true });
   });
   drawAll();
-  const verdicts = [state.original && `${page.dataset.before}: ${verdict(state.original)}.`, `What if: ${verdict(record)}.`];
-  tell(answer.label, [answer.message, ...verdicts].filter(Boolean).join(" "));
+  const outcomes = [original && `${page.dataset.before}: ${outcomeOf(original)}.`, `What-if: ${outcomeOf(answer)}.`];
+  showStatus(state.label, [state.message, ...outcomes].filter(Boolean).join(" "));
 }
 
-const verdict = (record) =>
-  `${record.success ? "solved" : "not solved"}, return ${record.return.toFixed(2)}, ${record.turns.length} turns`;
+/** @param {TrajectoryRecord} trajectoryRecord */
+const outcomeOf = ({ success, return: total, turns }) =>
+  `${success ? "solved" : "not solved"}, return ${total.toFixed(2)}, ${turns.length} turns`;
 
 function drawAll() {
   rows.replaceChildren();
-  const turns = state.original?.turns ?? [];
+  const turns = original?.turns ?? [];
   if (fork > 0 && turns.length) {
     const many = fork === 1 ? "Turn 1 was" : `Turns 1 to ${fork} were`;
-    rows.append(html("p", "muted", { textContent: `${many} played again as recorded.` }));
+    rows.append(html("p", "muted", { textContent: `${many} replayed as recorded.` }));
   }
-  const last = Math.max(turns.length, ...[...state.forked.keys()].map((turn) => turn + 1), fork + 1);
+  const last = Math.max(turns.length, ...[...forked.keys()].map((turn) => turn + 1), fork + 1);
   for (let turn = fork; turn < last; turn += 1) drawRow(turn);
-  markParting(last);
+  markDivergence(last);
 }
 
+/** @param {number} turn */
 function drawRow(turn) {
   const id = `what-if-turn-${turn}`;
-  const mine = state.original?.turns[turn];
-  const other = state.forked.get(turn);
+  const mine = original?.turns[turn];
+  const other = forked.get(turn);
   const row = html(
     "section",
     "what-if-row",
     { id },
     html("h3", "", { textContent: `Turn ${turn + 1}` }),
-    cell(page.dataset.before, mine, state.original ? "This episode was over." : "The original cannot be read."),
-    cell("What if", other, absence()),
+    cell(page.dataset.before ?? "", mine, original ? "This episode had ended." : "The original cannot be read."),
+    cell("What-if", other, absence()),
   );
   const before = document.getElementById(id);
   if (before) before.replaceWith(row);
@@ -130,10 +193,15 @@ function drawRow(turn) {
 }
 
 function absence() {
-  if (state.record) return "This episode was over.";
-  return state.ended ? "Not reached." : "Not reached yet.";
+  if (record) return "This episode had ended.";
+  return ended ? "Not reached." : "Not reached yet.";
 }
 
+/**
+ * @param {string} side
+ * @param {WhatIfTurn | undefined} turn
+ * @param {string} absent
+ */
 function cell(side, turn, absent) {
   const label = html("p", "what-if-side", { textContent: side });
   if (!turn) {
@@ -148,12 +216,13 @@ function cell(side, turn, absent) {
   return html("article", "panel what-if-cell", {}, html("div", "board", {}, drawBoard(drawing)), facts);
 }
 
+/** @param {WhatIfTurn} turn */
 function outcome(turn) {
   if (turn.executed === undefined) {
-    const textContent = state.ended ? "was not sampled to its end" : "is being sampled …";
+    const textContent = ended ? "was not sampled to its end" : "is being sampled …";
     return html("p", "muted", { textContent });
   }
-  const done = turn.executed.map(visibleString).join(" ‖ ") || "nothing was done";
+  const done = turn.executed.map(visibleString).join(" ‖ ") || "no action executed";
   const line = html("p", "", {}, html("b", "mono", { textContent: done }));
   line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
   if (turn.parse && turn.parse !== "ok") {
@@ -162,6 +231,7 @@ function outcome(turn) {
   return line;
 }
 
+/** @param {WhatIfTurn} turn */
 function promptOf(turn) {
   if (!turn.prompt) return html("span", "");
   const text = html("pre", "model-text");
@@ -169,45 +239,55 @@ function promptOf(turn) {
   return html("details", "", {}, html("summary", "", { textContent: "Prompt" }), text);
 }
 
-// Marks the first turn in which the two read, did or said something else. What they read is the cause of the rest.
-function markParting(last) {
+/**
+ * Marks the first turn in which prompts, actions or responses differ. A difference of prompts causes the others.
+ * @param {number} last
+ */
+function markDivergence(last) {
   for (let turn = fork; turn < last; turn += 1) {
-    const [mine, other] = [state.original?.turns[turn], state.forked.get(turn)];
-    if (!state.original || !(other ? other.done : state.record)) return; // nobody knows yet, or ever
+    const [mine, other] = [original?.turns[turn], forked.get(turn)];
+    if (!original || !(other ? other.done : record)) return; // not known yet, or never
     const why = difference(mine, other);
     if (!why) continue;
-    const row = document.getElementById(`what-if-turn-${turn}`);
-    row.classList.add("what-if-row--parts");
-    row.querySelector("h3").textContent = `Turn ${turn + 1}: here they part, ${why}`;
+    const row = byId(`what-if-turn-${turn}`);
+    row.classList.add("what-if-row--diverges");
+    find(row, "h3").textContent = `Turn ${turn + 1}: diverges here, ${why}`;
     return;
   }
-  if (state.record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+  if (record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
 }
 
+/**
+ * @param {Turn | undefined} mine
+ * @param {WhatIfTurn | undefined} other
+ */
 function difference(mine, other) {
-  if (!mine || !other) return "one of them was over";
-  if (mine.prompt !== other.prompt) return "by what they were told";
-  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "by what they did";
-  return mine.response === other.response ? "" : "by their words alone";
+  if (!mine || !other) return "one of them has ended";
+  if (mine.prompt !== other.prompt) return "in the prompt";
+  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "in the actions";
+  return mine.response === other.response ? "" : "in their words alone";
 }
 
 async function begin() {
   if (page.dataset.original) {
     try {
+      /** @type {ReadRecord | Unread} */
       const answer = await ask(page.dataset.original);
-      state.original = answer.error ? null : answer;
+      original = answer.error ? null : answer;
     } catch {
-      state.original = null;
+      original = null;
     }
   }
   drawAll();
-  socket = new LiveSocket({
-    path: page.dataset.socket,
-    after: () => state.seq,
-    onMessage: hear,
+  /** @type {LiveSocket<WhatIfUpdate>} */
+  const live = new LiveSocket({
+    path: page.dataset.socket ?? "",
+    after: () => newestSeq,
+    onMessage: (/** @type {WhatIfUpdate} */ message) => receive(message),
     onState: showConnection,
     poll,
   });
+  socket = live;
 }
 
 begin();

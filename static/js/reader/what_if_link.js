@@ -1,11 +1,12 @@
-// The reader's link to the question what if: of the turn that is shown when it is followed.
+// The reader's what-if link: about the turn that is shown when it is followed.
 
-import { readPlace } from "./address.js";
+import { findAll } from "../core/dom.js";
+import { readPosition } from "./address.js";
 
-const link = document.getElementById("reader-what-if");
+const [link] = findAll(document, "#reader-what-if", HTMLAnchorElement);
 link?.addEventListener("click", () => {
-  const { turn } = readPlace();
+  const { turn } = readPosition();
   const address = new URL(link.href);
-  if (turn) address.searchParams.set("turn", turn);
+  if (turn) address.searchParams.set("turn", String(turn));
   link.href = address.href;
 });

@@ -33,6 +33,7 @@ const turns = (value) => number(value, 2);
 
 /** @typedef {Pick<StepRow, "step" | "first" | "metrics">} FormatRow */
 /** @typedef {{ step: number, first?: number, y: number, metrics: Metrics }} FormatPoint */
+/** @typedef {NonNullable<ReturnType<typeof began>>} FormatChange */
 
 /** @type {Sign[]} */
 const SIGNS = [
@@ -99,11 +100,11 @@ const SIGNS = [
  * @param {FormatRow[]} steps
  */
 export const how = (total, steps = []) =>
-  (steps.some((one) => (one.first ?? Infinity) < one.step) ? "Of this long run stretches of steps are judged by their means. " : "") +
-  `A value counts as changed once it holds for ${LASTING} steps in a row against the mean of the first ${baselineOf(total)} steps: ` +
-  "response length half as long again or a third shorter; 5 points more responses cut off; well-formed responses under nine tenths of the start; " +
-  "10 points more responses with an unknown action; a quarter more or fewer turns. The limits of parse failures " +
-  "and unknown actions are those that foretold most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are ours.";
+  `${steps.some((one) => (one.first ?? Infinity) < one.step) ? "Of this long run stretches of steps are judged by their means. " : "" 
+  }A value counts as changed once it holds for ${LASTING} steps in a row against the mean of the first ${baselineOf(total)} steps: ` +
+  `response length half as long again or a third shorter; 5 points more responses cut off; well-formed responses under nine tenths of the start; ` +
+  `10 points more responses with an unknown action; a quarter more or fewer turns. The limits of parse failures ` +
+  `and unknown actions are those that foretold most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are ours.`;
 
 /**
  * Signs in order of when they began: [{key, says, step, first, from, to, now, still, worst}]. `steps` are {step, metrics},

@@ -127,8 +127,8 @@ function rowOf(one, { wide, several, scale, chosen, address }) {
     several ? environment : null,
     element("td", { class: "num muted" }, String(one.seed)),
     ...cells,
-    element("td", { class: "num" }, number(one.spread)),
-    element("td", { class: "num" }, one.spread === null ? "–" : number(one.spread ** 2)),
+    element("td", { class: "num" }, number(one.std)),
+    element("td", { class: "num" }, one.std === null ? "–" : number(one.std ** 2)),
     element("td", { class: "nowrap" }, kept, other ? element("em", {}, other) : null),
   );
 }
@@ -144,7 +144,7 @@ function cellOf(one, member, scale, address) {
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
   if (value === null)
-    return element(
+    {return element(
       "td",
       { class: "matrix-cell" },
       element(
@@ -152,7 +152,7 @@ function cellOf(one, member, scale, address) {
         { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a response" },
         "×",
       ),
-    );
+    );}
   const title = `group ${one.group}, member ${member}: return ${number(value)}${key ? "" : " · its trajectory was not recorded"}`;
   const attributes = { class: `heat heat-${scale.shade(value)}`, title, "aria-label": title };
   const inner = key

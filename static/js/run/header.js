@@ -24,7 +24,7 @@ export function showState(state, store) {
   byId("step").textContent = `${step}/${state.total_steps}`;
   byId("attempt").textContent = String(state.attempt);
   byId("eta").textContent = afterDot(eta(state, step, store.pace()));
-  byId("usage").textContent = afterDot(state.usage?.words);
+  byId("usage").textContent = afterDot(state.usage?.text);
   const alerts = store.alerts.length + state.faults.length;
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;

@@ -47,6 +47,7 @@ export class Panels {
    * @param {string} key
    * @param {ChartPage["store"] & { keys: Set<string> }} store
    * @param {ChartPage["view"]} view
+   * @param {number | null} [mark]
    */
   draw(key, store, view, mark = null) {
     const preset = this.preset(PRESET_OF[key] ?? key);

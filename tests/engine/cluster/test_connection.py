@@ -17,6 +17,7 @@ from engine.cluster.connection import (
 )
 from engine.cluster.placement import used_gpus_before
 from engine.cluster.reporting import RunReporter
+from engine.events import PhaseChanged, RunStarted
 from engine.training.run_directory import EventLog
 from tests.engine.cluster.runs import needs_ray
 
@@ -112,19 +113,7 @@ def test_the_device_of_the_latest_attempt_is_read_from_its_events(
 ) -> None:
     log = EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0)
     for device in devices:
-        log.emit(
-            "run_started",
-            step=0,
-            total_steps=2,
-            resumed_from=None,
-            pid=1,
-            device=device,
-            start="",
-            model="tiny",
-            parameters=1,
-            trainable_parameters=1,
-            versions={},
-        )
-        log.emit("phase_changed", step=0, phase="rollout", detail="run_started")
+        log.emit(RunStarted(step=0, total_steps=2, pid=1, device=device, model="tiny", parameters=1))
+        log.emit(PhaseChanged(step=0, phase="rollout", detail="run_started"))
     log.close()
     assert used_gpus_before(tmp_path / "events.jsonl") == found

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from engine.events import CheckpointSaved, StepCompleted
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from tests.engine.cluster.runs import (
     actors,
     descendants,
@@ -66,7 +66,7 @@ def test_a_run_on_ray_has_the_numbers_of_the_same_run_without(
     assert numbers_here.keys() == found.keys() == {1, 2, 3}
     for step, wanted in numbers_here.items():
         assert found[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
-    (freed,) = [event for event in events(tmp_path) if event.kind == "machines_freed"]
+    (freed,) = [event for event in events(tmp_path) if event.kind == "cluster_released"]
     assert freed.proven
 
 
@@ -105,7 +105,7 @@ def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_
     *before, freed, failed = events(tmp_path)
     (alert,) = [event for event in before if event.kind == "alert_raised" and event.rule == "cluster"]
     assert "takes its place" in alert.message
-    assert freed.kind == "machines_freed" and freed.proven
+    assert freed.kind == "cluster_released" and freed.proven
     assert failed.kind == "run_failed" and failed.retryable and "learner" in failed.message
     assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
     resumed = [event for event in events(tmp_path) if event.kind == "run_started"][-1]

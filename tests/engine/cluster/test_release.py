@@ -14,7 +14,7 @@ import pytest
 
 from engine.cluster.connection import connect, disconnect
 from engine.cluster.reporting import ReleaseReport
-from engine.events import MachinesFreed
+from engine.events import ClusterReleased
 from tests.engine.cluster.runs import engine, events, needs_ray, ray_config, rolling_out, wait_for
 
 Process = subprocess.Popen[bytes]
@@ -62,7 +62,7 @@ def test_a_run_that_ended_holds_nothing_of_the_cluster(
         while (used := used_resources(other_driver)) != ([], 0.0) and time.monotonic() < deadline:
             time.sleep(0.2)
     assert used == ([], 0.0)
-    reports = [event for event in events(tmp_path) if isinstance(event, MachinesFreed)]
+    reports = [event for event in events(tmp_path) if isinstance(event, ClusterReleased)]
     assert [event.proven for event in reports] == ([] if end is kill else [True])
     assert all("no actor of the run, and its placement group as removed" in event.account for event in reports)
 

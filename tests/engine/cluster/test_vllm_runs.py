@@ -17,7 +17,7 @@ import pytest
 
 from engine.config import RunConfig
 from engine.events import StepCompleted
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.statistics.paired import paired_difference
 from tests.engine.cluster.runs import events, needs_ray, ray_config, train
 from tests.engine.policies.vllm_builders import needs_vllm

@@ -78,13 +78,13 @@ def test_a_format_breakdown_is_critical_after_three_steps() -> None:
 
 
 def test_spread_under_a_tenth_of_its_baseline_for_ten_steps_warns_when_success_is_gone() -> None:
-    trouble = step_of(in_group_std=0.03, success=0.21)
+    trouble = step_of(within_group_std=0.03, success=0.21)
     assert raised([HEALTHY] * 10 + [trouble] * 10) == [(20, "in_group_std_low", "warn")]
     assert raised([HEALTHY] * 10 + [trouble] * 9) == []
 
 
 def test_spread_that_falls_because_the_problems_are_solved_is_only_watched() -> None:
-    [(step, alert)] = alerts_of([HEALTHY] * 10 + [step_of(in_group_std=0.03, success=0.99)] * 10)
+    [(step, alert)] = alerts_of([HEALTHY] * 10 + [step_of(within_group_std=0.03, success=0.99)] * 10)
     assert (step, alert.rule, alert.severity) == (20, "in_group_std_low", "watch")
     assert "solved" in alert.message
     assert alert.baseline == pytest.approx(0.4)
@@ -135,7 +135,7 @@ def test_alerts_say_what_was_seen_what_is_usual_and_what_to_do() -> None:
 
 TROUBLED = (
     [step_of(entropy=1.0 + 0.01 * i, grad_norm=1.0 + i % 3) for i in range(14)]
-    + [step_of(entropy=4.0, parse_ok_rate=0.3, in_group_std=0.01, success=0.1, grad_norm=40.0)] * 14
+    + [step_of(entropy=4.0, parse_ok_rate=0.3, within_group_std=0.01, success=0.1, grad_norm=40.0)] * 14
     + [DEAD] * 8
 )
 
@@ -174,7 +174,7 @@ def test_a_dead_run_is_stopped_only_when_asked_for() -> None:
 
 
 def test_a_solved_run_is_not_stopped_as_dead() -> None:
-    solved = step_of(success=1.0, in_group_std=0.0)
+    solved = step_of(success=1.0, within_group_std=0.0)
     assert stop_of([solved] * 20, collapsed_after=3) == [None] * 20
 
 
@@ -206,7 +206,7 @@ def test_an_alert_of_what_is_no_number_is_an_event_that_can_be_read_and_says_so(
     tmp_path: Path, value: float, kept: float, words: str
 ) -> None:
     draft = AlertDraft(rule="kl", severity="critical", message="KL exploded.", metric="policy/kl", value=value)
-    EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit("alert_raised", step=3, **draft.fields())
+    EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit(draft.event(3))
     [line] = (tmp_path / "events.jsonl").read_bytes().splitlines()
     told = parse_event(line)
     assert isinstance(told, AlertRaised)
@@ -218,8 +218,8 @@ def test_an_alert_that_compares_with_what_is_no_number_says_both() -> None:
     draft = AlertDraft(
         rule="spike", severity="warn", message="It rose.", metric="x/y", value=math.inf, baseline=math.nan
     )
-    told = draft.fields()
-    assert (told["value"], told["baseline"]) == (LARGEST, 0.0)
-    assert told["message"] == "It rose. (The value was infinite and the baseline was not a number.)"
-    plain = replace(draft, value=2.0, baseline=1.0).fields()
-    assert (plain["value"], plain["baseline"], plain["message"]) == (2.0, 1.0, "It rose.")
+    told = draft.event(3)
+    assert (told.value, told.baseline) == (LARGEST, 0.0)
+    assert told.message == "It rose. (The value was infinite and the baseline was not a number.)"
+    plain = replace(draft, value=2.0, baseline=1.0).event(3)
+    assert (plain.value, plain.baseline, plain.message) == (2.0, 1.0, "It rose.")

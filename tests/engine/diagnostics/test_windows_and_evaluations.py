@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.config import DetectorsConfig
 from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.recordings import Recording, read_recording, replay
+from engine.events import EvaluationCompleted
 from tests.engine.diagnostics.test_detect import event
 from tests.engine.diagnostics.test_rule_kinds import KL, SUCCESS, alerts, detectors, fired, rule
 
@@ -48,9 +50,14 @@ def test_an_alert_says_where_the_trouble_began() -> None:
 
 
 def test_held_out_success_is_of_all_episodes_together() -> None:
-    lake = {"environment": "lake", "episodes": 10, "successes": 1, "success": 0.1, "low": 0.0, "high": 0.4}
-    box = {"environment": "box", "episodes": 30, "successes": 15, "success": 0.5, "low": 0.3, "high": 0.7}
-    found = held_out_metrics([{**lake, "mean_return": 0.1}, {**box, "mean_return": 2.0}])
+    settings: Any = {"step": 0, "first_seed": 1, "temperature": 1.0, "seconds": 1.0}
+    lake = EvaluationCompleted(
+        environment="lake", episodes=10, successes=1, success=0.1, low=0.0, high=0.4, mean_return=0.1, **settings
+    )
+    box = EvaluationCompleted(
+        environment="box", episodes=30, successes=15, success=0.5, low=0.3, high=0.7, mean_return=2.0, **settings
+    )
+    found = held_out_metrics([lake, box])
     assert found[HELD_OUT] == pytest.approx(16 / 40)
     assert (found["eval/lake/success"], found["eval/box/return"], found["eval/box/success_low"]) == (0.1, 2.0, 0.3)
 

@@ -17,7 +17,7 @@ from engine.evaluation.evaluation import Outcome, Plan, evaluate
 from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
 from engine.events import parse_event
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.training.session import train
 from tests.engine.evaluation.conftest import lake_config
 from tests.engine.models import save_small_model

@@ -11,7 +11,7 @@ import pytest
 from engine.events import parse_event
 from engine.foreign.rollouts import NoRollout, read_rollout
 from engine.foreign.run_directory import Report, Source, as_log, import_rollouts
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 
 MARKED = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nState A<|im_end|>\n<|im_start|>assistant\n<think>"
 BARE = "system\nRules\nuser\nState A\nassistant\n"

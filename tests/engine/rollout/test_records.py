@@ -1,4 +1,4 @@
-"""What shards keep of a trajectory."""
+"""What trajectory files keep of a trajectory."""
 
 from __future__ import annotations
 

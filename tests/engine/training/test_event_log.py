@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.events import PhaseChanged, RunFailed
 from engine.training.run_directory import EventLog
 
 
@@ -40,13 +41,13 @@ def test_an_event_that_finds_no_room_leaves_nothing_and_the_next_one_has_its_num
 ) -> None:
     path = tmp_path / "events.jsonl"
     log = opened(path)
-    log.emit("phase_changed", step=1, phase="rollout")
+    log.emit(PhaseChanged(step=1, phase="rollout"))
     with room_for(path.stat().st_size + 5), pytest.raises(OSError, match="File too large"):
-        log.emit("phase_changed", step=1, phase="update", detail="d" * length)
-    log.emit("run_failed", step=1, error="OSError", message="No space left on device")
+        log.emit(PhaseChanged(step=1, phase="update", detail="d" * length))
+    log.emit(RunFailed(step=1, error="OSError", message="No space left on device"))
     log.close()
     assert kinds_in(path) == [(1, "phase_changed"), (2, "run_failed")]
-    assert opened(path, attempt=2).emit("phase_changed", step=1, phase="rollout").seq == 3
+    assert opened(path, attempt=2).emit(PhaseChanged(step=1, phase="rollout")).seq == 3
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_damaged_line_keeps_nobody_from_going_on_after_the_last_one_that_is_wh
     tmp_path: Path, damage: bytes
 ) -> None:
     path = tmp_path / "events.jsonl"
-    opened(path).emit("phase_changed", step=1, phase="rollout")
+    opened(path).emit(PhaseChanged(step=1, phase="rollout"))
     whole = path.read_bytes()
     path.write_bytes(whole + damage + b'{"seq": 3, "torn')
     assert opened(path, attempt=2).seq == 1
@@ -66,4 +67,4 @@ def test_a_damaged_line_keeps_nobody_from_going_on_after_the_last_one_that_is_wh
 def test_a_record_without_any_event_begins_at_one(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"damaged\n")
-    assert opened(path).emit("phase_changed", step=0, phase="loading").seq == 1
+    assert opened(path).emit(PhaseChanged(step=0, phase="loading")).seq == 1

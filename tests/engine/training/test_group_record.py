@@ -34,10 +34,9 @@ def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str
 
 
 def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
-    sound = [played[place] for place in trainable(played)]
+    usable = [played[index] for index in trainable(played)]
     config = filter_from({"type": "none", **choice})
-    fields = group_record(played, keep_groups(config, collate(sound)), config)
-    return GroupsFiltered(seq=1, time=0.0, attempt=1, epoch=0, step=1, **fields)
+    return group_record(1, played, keep_groups(config, collate(usable)), config)
 
 
 def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:

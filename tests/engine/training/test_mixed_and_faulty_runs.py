@@ -14,7 +14,7 @@ from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentFault
 from engine.events import parse_event
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
@@ -173,9 +173,9 @@ def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
     unasked = Trajectory(environment="", kind="", group=4, member=0, seed=4)  # its first prompt left no room
     found = Evaluation(
         environment="lake", trajectories=[*played, unasked], first_seed=1, temperature=1.0, seconds=1.0
-    ).fields()
-    assert (found["episodes"], found["successes"], found["faults"]) == (3, 2, 2)
-    assert found["success"] == pytest.approx(2 / 3)
+    ).event(0, final=False)
+    assert (found.episodes, found.successes, found.faults) == (3, 2, 2)
+    assert found.success == pytest.approx(2 / 3)
 
 
 def test_an_evaluation_without_an_outcome_says_how_many_episodes_broke_and_how_many_had_no_room() -> None:
@@ -183,4 +183,4 @@ def test_an_evaluation_without_an_outcome_says_how_many_episodes_broke_and_how_m
     unasked = [Trajectory(environment="lake", kind="", group=0, member=0, seed=3)] * 3
     found = Evaluation(environment="lake", trajectories=[*broken, *unasked], first_seed=1, temperature=1.0, seconds=1.0)
     with pytest.raises(EnvironmentFault, match=r"None of 5 held-out .* broke off 2, and 3 had no room"):
-        found.fields()
+        found.event(0, final=False)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.config import build_config
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.training.recorder import MEGABYTE, Recorder
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.session import EXIT_DONE, train
@@ -23,16 +23,16 @@ def recorder(path: Path, **capture: Any) -> tuple[Recorder, EventLog]:
     return Recorder(config, directory, piece=str), EventLog(directory.events, attempt=1, epoch=0)
 
 
-def shards(path: Path) -> list[str]:
+def files(path: Path) -> list[str]:
     found = path.glob("trajectories/*/*.zst")
-    return sorted(f"{shard.parent.name} {shard.name.partition('.')[0]}" for shard in found)
+    return sorted(f"{file.parent.name} {file.name.partition('.')[0]}" for file in found)
 
 
 def record(path: Path, steps: range, **capture: Any) -> list[Any]:
     writes, events = recorder(path, **capture)
     for step in steps:
-        writes.tell(writes.training(step, made_up([0, 1], [1, 1], [2, 3]), {0: []}), events)
-        writes.tell(writes.held_out(step, made_up([1], [0])), events)
+        writes.report(writes.training(step, made_up([0, 1], [1, 1], [2, 3]), {0: []}), events)
+        writes.report(writes.held_out(step, made_up([1], [0])), events)
     return events_of(path)
 
 
@@ -49,7 +49,7 @@ def test_an_event_says_what_was_kept_and_what_was_dropped(tmp_path: Path) -> Non
 
 def test_only_the_newest_steps_stay_and_splits_are_counted_apart(tmp_path: Path) -> None:
     told = record(tmp_path, range(1, 5), keep_steps=2)
-    assert shards(tmp_path) == ["train step_3", "train step_4", "validation step_3", "validation step_4"]
+    assert files(tmp_path) == ["train step_3", "train step_4", "validation step_3", "validation step_4"]
     removed = [event for event in told if event.kind == "trajectories_removed"]
     assert [path for event in removed for path in event.paths] == [
         f"trajectories/{split}/step_{step}.jsonl.zst" for step in (1, 2) for split in ("train", "validation")
@@ -62,12 +62,12 @@ def test_above_the_limit_of_disk_the_oldest_go_and_never_the_newest(
 ) -> None:
     monkeypatch.setattr("engine.training.recorder.MEGABYTE", MEGABYTE // MEGABYTE)  # so the limit is of one byte
     record(tmp_path, range(1, 4), most_megabytes=1)
-    assert shards(tmp_path) == ["train step_3", "validation step_3"]
+    assert files(tmp_path) == ["train step_3", "validation step_3"]
 
 
 def test_without_limits_all_stay(tmp_path: Path) -> None:
     told = record(tmp_path, range(1, 4))
-    assert len(shards(tmp_path)) == 6
+    assert len(files(tmp_path)) == 6
     assert {event.kind for event in told} == {"trajectories_recorded"}
 
 
@@ -77,4 +77,4 @@ def test_a_budget_changes_what_is_recorded_and_nothing_that_is_learned(tmp_path:
     assert train(run_config(model), tmp_path / "all") == EXIT_DONE
     assert train(run_config(model, capture={"most_per_step": 3, "keep_steps": 2}), tmp_path / "few") == EXIT_DONE
     assert steps_of(tmp_path / "all") == steps_of(tmp_path / "few")
-    assert len(shards(tmp_path / "few")) == 4
+    assert len(files(tmp_path / "few")) == 4

@@ -15,7 +15,7 @@ import pytest
 
 from engine.config import RunConfig, build_config
 from engine.events import parse_event
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from engine.training import checkpoint
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.models import save_small_model

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from engine.config import build_config
-from engine.rollout.shards import read_records, write_shard
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.training.session import EXIT_DONE, train
-from engine.what_if.command import ask_what_if
+from engine.what_if.command import play_what_if
 from engine.what_if.request import EVENTS, TRAJECTORY, WhatIfRequest
 
 pytestmark = pytest.mark.slow
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +57,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         }
     )
     assert train(config, run_dir) == EXIT_DONE
-    offset, length, record = max(read_records(run_dir / SHARD), key=lambda found: len(found[2]["turns"]))
+    offset, length, record = max(read_records(run_dir / FILE), key=lambda found: len(found[2]["turns"]))
     assert len(record["turns"]) >= 3
     return Recorded(run_dir=run_dir, offset=offset, length=length, record=record)
 
 
 def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
-    place = {"run_dir": str(recorded.run_dir), "shard": SHARD, "offset": recorded.offset, "length": recorded.length}
+    place = {"run_dir": str(recorded.run_dir), "file": FILE, "offset": recorded.offset, "length": recorded.length}
     request = WhatIfRequest.model_validate({**place, "turn": 1, "device": "cpu", **changes})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "request.json").write_text(request.model_dump_json())
-    status = ask_what_if(folder / "request.json", folder)
+    status = play_what_if(folder / "request.json", folder)
     messages = [json.loads(line) for line in (folder / EVENTS).read_text().splitlines()]
     path = folder / TRAJECTORY
     record = next(iter(read_records(path)))[2] if path.exists() else None
@@ -94,7 +94,7 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     assert [message["kind"] for message in found.messages[:3]] == ["loading", "replayed", "prompt"]
     assert found.messages[-1]["kind"] == "finished"
     for told in found.of("turn"):
-        said = "".join(message["text"] for message in found.of("words") if message["turn"] == told["turn"])
+        said = "".join(message["text"] for message in found.of("text") if message["turn"] == told["turn"])
         assert said == told["response"] == found.record["turns"][told["turn"]]["response"]
     assert len(found.of("turn")) == len(found.record["turns"]) - 1
     assert found.record["what_if"] == {
@@ -137,7 +137,7 @@ def test_a_limit_of_tokens_ends_it_and_keeps_the_turns_until_then(recorded: Reco
     assert found.status == 0
     assert found.record is not None
     assert (found.record["stop"], len(found.record["turns"])) == ("limit", 1)
-    assert found.messages[-1]["note"] == "It was ended at its limit of 3 tokens."
+    assert found.messages[-1]["note"] == "Stopped at the limit of 3 tokens."
 
 
 def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
@@ -145,7 +145,7 @@ def as_recorded(recorded: Recorded, folder: Path, found: Answer) -> Recorded:
     offset, length, record = next(iter(read_records(folder / TRAJECTORY)))
     assert found.record == record
     shutil.copytree(recorded.run_dir, folder / "run")
-    shutil.copy(folder / TRAJECTORY, folder / "run" / SHARD)
+    shutil.copy(folder / TRAJECTORY, folder / "run" / FILE)
     return Recorded(run_dir=folder / "run", offset=offset, length=length, record=record)
 
 
@@ -182,7 +182,7 @@ def test_a_fork_before_another_prompt_reads_what_its_window_writes(recorded: Rec
     ("changes", "message"),
     [
         ({"turn": 77}, "there is no turn 78"),
-        ({"checkpoint": "step_99"}, "The checkpoint step_99 is gone"),
+        ({"checkpoint": "step_99"}, "The checkpoint step_99 no longer exists"),
         ({"edit": "response", "text": "word " * 500}, "a response here has 40 at most"),
         ({"edit": "prompt", "text": ""}, "The prompt is empty"),
     ],
@@ -199,12 +199,12 @@ def test_what_cannot_be_asked_is_refused(
 
 
 def tampered(recorded: Recorded, folder: Path, change: Any) -> Recorded:
-    """The same run with another record in its shard."""
+    """The same run with another record in its file."""
     shutil.copytree(recorded.run_dir, folder)
     record = json.loads(json.dumps(recorded.record))
     change(record)
-    write_shard(folder / SHARD, [record])
-    offset, length, _ = next(iter(read_records(folder / SHARD)))
+    write_trajectory_file(folder / FILE, [record])
+    offset, length, _ = next(iter(read_records(folder / FILE)))
     return Recorded(run_dir=folder, offset=offset, length=length, record=record)
 
 
@@ -216,11 +216,11 @@ def set_frame(record: dict[str, Any], name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record["initial"].update(observation="elsewhere"), "The first state is another"),
-        (lambda record: set_frame(record, "observation", "elsewhere"), "led to another state"),
-        (lambda record: set_frame(record, "reward", 0.25), "earned 0, not 0.25"),
-        (lambda record: record["turns"][0]["executed"].append("Up"), "other actions were done"),
-        (lambda record: record["tokens"]["ids"].__setitem__(3, 1), "written in another way"),
+        (lambda record: record["initial"].update(observation="elsewhere"), "The initial state differs"),
+        (lambda record: set_frame(record, "observation", "elsewhere"), "led to a different state"),
+        (lambda record: set_frame(record, "reward", 0.25), "had a reward of 0, not 0.25"),
+        (lambda record: record["turns"][0]["executed"].append("Up"), "The actions executed in turn"),
+        (lambda record: record["tokens"]["ids"].__setitem__(3, 1), "differs from the recorded one"),
         (lambda record: record["tokens"].update(ids=[]), "it was imported"),
         (lambda record: record.update(environment="Other"), "no environment 'Other'"),
     ],
@@ -231,4 +231,4 @@ def test_what_is_not_as_it_was_recorded_is_refused(
     found = ask(tampered(recorded, tmp_path / "run", change), tmp_path / "out", turn=recorded.last)
     assert found.status == 1
     assert message in found.messages[-1]["message"]
-    assert not found.of("words")
+    assert not found.of("text")

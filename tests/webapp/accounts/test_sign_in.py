@@ -57,7 +57,7 @@ def test_a_second_use_says_so_and_how_to_get_a_new_link(client: Client, settings
     answer = stranger.get(link)
     page = answer.content.decode()
     assert answer.status_code == 403
-    assert "was used already" in page
+    assert "has already been used" in page
     assert "make link" in page
     assert not signed_in(stranger)
 
@@ -75,7 +75,7 @@ def test_a_link_just_below_ten_minutes_works() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "a" * 5000, "%00", "ß" * 43])
-def test_a_made_up_token_is_unknown(token: str) -> None:
+def test_an_invented_token_is_unknown(token: str) -> None:
     new_link(local_user())
     assert use_token(token) is Refused.UNKNOWN
 
@@ -116,7 +116,7 @@ def test_the_session_is_a_new_one_after_signing_in(client: Client, ada: User) ->
 def test_five_wrong_passwords_lock_the_account_for_the_right_one_too(client: Client, ada: User) -> None:
     for _ in range(5):
         assert "Too many" not in try_password(client, "ada", "wrong")
-    assert "Too many wrong passwords" in try_password(client, "ada", PASSWORD)
+    assert "Too many failed attempts" in try_password(client, "ada", PASSWORD)
     assert not signed_in(client)
 
 
@@ -171,14 +171,14 @@ def test_the_many_ipv6_addresses_of_one_machine_count_as_one(ada: User) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_locked_account_is_told_of_links_only_where_there_are_some(
+def test_a_locked_account_mentions_sign_in_links_only_if_they_are_enabled(
     client: Client, ada: User, settings: Settings, links: bool
 ) -> None:
     settings.STARBOARD_SIGN_IN_LINKS = links
     assert ("make link" in client.get(LOGIN).content.decode()) == links
     for _ in range(6):
         page = try_password(client, "ada", "wrong")
-    assert "Wait five minutes" in page
+    assert "Try again in five minutes" in page
     assert ("make link" in page) == links
 
 

@@ -56,16 +56,16 @@ def test_an_address_that_is_never_called_is_refused_with_the_reason(browser: Cli
     assert Webhook.objects.count() == 0
 
 
-def test_a_test_says_whether_it_arrived(browser: Client, loopback: None) -> None:
+def test_a_test_reports_whether_it_was_delivered(browser: Client, loopback: None) -> None:
     with webhook_receiver(answers=[200, 500]) as inbox:
         do(browser, "add", url=inbox.url)
         key = Webhook.objects.get().pk
         do(browser, "test_webhook", webhook=key)
-        assert "The test was taken by" in browser.get(PLACE).content.decode()
+        assert "Test delivered to" in browser.get(PLACE).content.decode()
         do(browser, "test_webhook", webhook=key)
         page = browser.get(PLACE).content.decode()
-    assert "The test did not arrive. It answered 500." in page
-    assert page.count("a test") >= 2
+    assert "The test could not be delivered. It answered 500." in page
+    assert page.count("<td>test</td>") >= 2
     assert [one.state for one in Delivery.objects.all()] == ["failed", "sent"]
 
 
@@ -79,7 +79,7 @@ def test_turning_off_and_removing(browser: Client) -> None:
     assert Webhook.objects.count() == 0
 
 
-def test_nobody_uses_someone_else_s_webhook_or_sees_their_deliveries(browser: Client, db: None) -> None:
+def test_users_cannot_use_webhooks_or_see_deliveries_of_others(browser: Client, db: None) -> None:
     eve = User.objects.create_user("eve")
     theirs = Webhook.objects.create(user=eve, url="https://eve.example/hook")
     Delivery.objects.create(user=eve, channel="email:1", target="eve@example.org", message_id="msg_eve")
@@ -92,9 +92,9 @@ def test_nobody_uses_someone_else_s_webhook_or_sees_their_deliveries(browser: Cl
 
 
 @pytest.mark.parametrize("key", ["", "x", "-1", "9" * 30, "１"])
-def test_a_webhook_that_is_none_is_said(browser: Client, key: str) -> None:
+def test_an_unknown_webhook_is_reported(browser: Client, key: str) -> None:
     do(browser, "remove", webhook=key)
-    assert "There is no such webhook." in browser.get(PLACE).content.decode()
+    assert "This webhook does not exist." in browser.get(PLACE).content.decode()
 
 
 def test_hostile_text_stays_text(browser: Client, user: User) -> None:

@@ -11,12 +11,14 @@ from django.test import Client
 from engine.config import DetectorsConfig
 from engine.diagnostics.rule_config import RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
+from engine.events import Change, SettingsChanged
 from tests.builders.recorded_run import RecordedRun
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run, report
 from webapp.alerts.evidence import config_at, evidence_of
 from webapp.alerts.rules import editor_data
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent
+from webapp.runs.models import Alert, Checkpoint, Run
 
 LOW = {"name": "low", "kind": "below", "metric": "rollout/success", "limit": 0.3, "steps": 2}
 
@@ -39,7 +41,7 @@ def test_a_set_is_tried_on_what_is_recorded(browser: Client) -> None:
 def test_what_the_run_raised_itself_is_marked(browser: Client) -> None:
     run = a_run()
     report(run, 0.2, 0.2)
-    Alert.objects.create(run=run, seq=9, step=2, time=1.0, rule="low", severity="warn", message="m", payload={})
+    Alert.objects.create(run=run, seq=9, step=2, time=1.0, rule="low", severity="warn", message="m")
     assert [one["raised"] for one in try_on(browser, run, [LOW]).json()["firings"]] == [True]
 
 
@@ -95,10 +97,10 @@ def test_evidence_says_which_rule_settings_and_metrics(browser: Client, recorded
 def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
     run = a_run()
     report(run, *[0.4, 0.6] * 5, 0.9)  # mean 0.5, standard deviation 0.1, so 0.9 is 4 of them away
-    payload = {"metric": "rollout/success", "baseline": 0.3}
     alert = Alert.objects.create(
-        run=run, seq=99, step=11, time=1.0, rule="low", severity="warn", message="m", payload=payload
-    )
+        run=run, seq=99, step=11, time=1.0, rule="low", severity="warn", message="m", metric="rollout/success",
+        baseline=0.3,
+    )  # fmt: skip
     first = evidence_of(alert).notable[0]
     assert (first.name, first.value, first.mean) == ("rollout/success", 0.9, pytest.approx(0.5))
     assert first.deviations == pytest.approx(4.0)
@@ -146,8 +148,8 @@ def test_evidence_goes_on_into_an_attempt_that_began_after_the_alert(recorded: R
 def test_the_settings_are_those_that_held_then(db: None) -> None:
     run = a_run()
     for seq, old, new in ((5, 2e-4, 1e-4), (9, 1e-4, 5e-5)):
-        payload = {"changes": {"optimizer.learning_rate": {"old": old, "new": new}}}
-        RunEvent.objects.create(run=run, seq=seq, kind="settings_changed", step=seq, time=1.0, payload=payload)
+        changes = {"optimizer.learning_rate": Change(old=old, new=new)}
+        add_event(run, SettingsChanged(step=seq, revision=seq, changes=changes), seq=seq)
     assert [config_at(run, seq).optimizer.learning_rate for seq in (4, 7, 10)] == [2e-4, 1e-4, 5e-5]
 
 
@@ -223,10 +225,10 @@ def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_befor
     for step in (1, 3):
         Checkpoint.objects.create(run=run, step=step, path=f"checkpoints/step_{step}", bytes=1, reason="x", time=1.0)
         (run.directory / f"checkpoints/step_{step}").mkdir(parents=True)
-    payload = {"metric": "eval/success", "baseline": 0.3, "since": 2, "attempt": 1}
     alert = Alert.objects.create(
-        run=run, seq=99, step=4, time=1.0, rule="held", severity="warn", message="m", payload=payload
-    )
+        run=run, seq=99, step=4, time=1.0, rule="held", severity="warn", message="m", metric="eval/success",
+        baseline=0.3, since=2,
+    )  # fmt: skip
     found = evidence_of(alert)
     assert found.curve is not None and len(found.curve.points.split()) == 3
     assert found.checkpoint is not None and found.checkpoint.step == 1

@@ -10,8 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.config import RunConfig
+from engine.events import PhaseChanged
+from tests.webapp.event_rows import add_event
 from webapp.api.schema import openapi
-from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +35,7 @@ def report(run: Run, events: int) -> None:
     """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …, together as many as `events`."""
     for seq in range(1, events + 1):
         if seq % 2:
-            payload = {"kind": "phase_changed", "seq": seq, "step": seq, "time": float(seq), "phase": "rollout"}
-            RunEvent.objects.create(run=run, seq=seq, kind="phase_changed", step=seq, time=seq, payload=payload)
+            add_event(run, PhaseChanged(step=seq, phase="rollout"), seq=seq, time=float(seq))
         else:
             StepMetrics.objects.create(
                 run=run, seq=seq, step=seq // 2, time=seq, tokens=10 * seq, seconds=seq, metrics={"reward/mean": seq}
@@ -57,7 +58,7 @@ def test_runs_come_newest_first_in_pages_without_overlap(api: Client) -> None:
     assert not second["more"]
 
 
-def test_runs_can_be_asked_by_state(api: Client) -> None:
+def test_runs_can_be_filtered_by_state(api: Client) -> None:
     a_run("live")
     a_run("over", RunState.FINISHED)
     assert [run["name"] for run in api.get(RUNS, {"state": "finished"}).json()["runs"]] == ["over"]
@@ -98,7 +99,7 @@ def test_metrics_are_columns_with_null_where_a_step_has_none(api: Client) -> Non
     assert found["series"] == {"reward/mean": [2, 4, 6], "eval/x/success": [None, None, None]}
 
 
-def test_a_pause_is_asked_for_and_said(api: Client) -> None:
+def test_a_pause_is_requested_and_shown(api: Client) -> None:
     run = a_run()
     assert control(api, run, "pause").json()["requested"] == "pause"
     run.refresh_from_db()

@@ -29,7 +29,7 @@ def change(api: Client, run: Run, body: object) -> Any:
     return api.post(f"/api/v1/runs/{run.pk}/settings", text, content_type="application/json")
 
 
-def test_a_change_is_asked_for_and_who_asked_is_on_record(api: Client) -> None:
+def test_a_change_is_requested_and_recorded_with_its_author(api: Client) -> None:
     run = a_run()
     answer = change(api, run, {"changes": {"optimizer.learning_rate": 1e-5}, "revision": 0})
     assert answer.status_code == 200
@@ -58,24 +58,24 @@ def test_a_field_that_is_none_is_named_as_text(api: Client) -> None:
     assert "'step\\x00s' cannot be changed" in answer.json()["error"]
 
 
-def test_settings_that_others_changed_meanwhile_are_not_overwritten(api: Client) -> None:
+def test_a_concurrent_change_of_settings_is_not_overwritten(api: Client) -> None:
     run = a_run()
     change(api, run, {"changes": {"optimizer.learning_rate": 1e-5}})
     late = change(api, run, {"changes": {"optimizer.learning_rate": 1e-6}, "revision": 0})
     assert late.status_code == 409
-    assert "meanwhile" in late.json()["error"]
+    assert "in the meantime" in late.json()["error"]
 
 
 def test_a_run_that_has_ended_is_a_conflict(api: Client) -> None:
     answer = change(api, a_run(state=RunState.FINISHED), {"changes": {"optimizer.learning_rate": 1e-5}})
     assert answer.status_code == 409
-    assert "fork it" in answer.json()["error"]
+    assert "Fork it" in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
     "body", ["", "{", "[]", {}, {"changes": []}, {"changes": {}, "revision": "1"}, "[" * 100_000, {"revision": 1}]
 )
-def test_a_body_that_asks_for_nothing_is_refused_with_an_example(body: object, api: Client) -> None:
+def test_a_body_without_changes_is_refused_with_an_example(body: object, api: Client) -> None:
     answer = change(api, a_run(), body)
     assert answer.status_code == 400
     assert "optimizer.learning_rate" in answer.json()["remedy"]

@@ -16,7 +16,7 @@ from webapp.evaluations.compare import (
     read_view,
     results,
     seed_groups,
-    what_differs,
+    short_differences,
 )
 from webapp.runs.models import MetricName, Run
 
@@ -40,7 +40,7 @@ def test_the_address_decides_the_view() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("colours", ["x", "", "11,0,-1", "٣"])
-def test_an_address_that_makes_no_sense_gives_the_first_view(colours: str) -> None:
+def test_an_invalid_query_gives_the_default_view(colours: str) -> None:
     run = build_run()
     view = read_view({"runs": f",{run.pk},", "metrics": ",", "colours": colours})
     assert (view.runs, view.metrics, view.colours) == ([run], FIRST_METRICS, read_view({"runs": run.pk}).colours)
@@ -56,7 +56,7 @@ def test_held_out_success_is_among_the_first_charts_once_there_is_any() -> None:
 
 
 @pytest.mark.django_db
-def test_runs_keep_their_colour_whoever_stands_beside_them() -> None:
+def test_runs_keep_their_colour_when_others_are_added() -> None:
     runs = [build_run(name=str(number)) for number in range(MOST_RUNS)]
     assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert all(colours([run, *runs])[0] == colours([run])[0] for run in runs)
@@ -92,10 +92,10 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 
 
 @pytest.mark.django_db
-def test_what_differs_is_told_in_a_line_for_each_run() -> None:
+def test_differing_settings_are_one_line_per_run() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
-    assert what_differs(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
+    assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
 
 
 @pytest.mark.django_db
@@ -104,8 +104,8 @@ def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> 
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
     # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
-    assert results([one, two])[0].words == "+8.2 points (95% interval +0.4 to +15.8): significant"
-    assert results([two, one])[0].words == "-8.2 points (95% interval -15.8 to -0.4): significant"
+    assert results([one, two])[0].summary == "+8.2 points (95% interval +0.4 to +15.8): significant"
+    assert results([two, one])[0].summary == "-8.2 points (95% interval -15.8 to -0.4): significant"
 
 
 @pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_a_difference_whose_interval_holds_zero_is_not_significant() -> None:
     one, two = pair()
     add_evaluation(one, successes=62)
     add_evaluation(two, successes=61)
-    assert results([one, two])[0].words.endswith("not significant")
+    assert results([one, two])[0].summary.endswith("not significant")
 
 
 @pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_runs_on_other_problems_have_no_difference() -> None:
     add_evaluation(one, successes=82)
     add_evaluation(two, successes=61)
     assert results([one, two])[0].note == "Not comparable: the environments differ in max_turns."
-    assert results([one, two])[0].words == ""
+    assert results([one, two])[0].summary == ""
 
 
 def test_the_page_shows_differences_first_and_folds_what_is_the_same(browser: Client) -> None:
@@ -138,18 +138,18 @@ def test_without_runs_the_page_offers_a_choice(browser: Client) -> None:
     assert "calm-otter" in browser.get("/compare/").content.decode()
 
 
-def test_an_installation_without_runs_says_what_to_do(browser: Client) -> None:
+def test_an_installation_without_runs_links_to_the_form_of_a_new_run(browser: Client) -> None:
     assert "Nothing to compare yet" in browser.get("/compare/").content.decode()
 
 
-def test_runs_that_are_gone_are_named(browser: Client) -> None:
-    assert "There is no run gone" in browser.get("/compare/?runs=gone").content.decode()
+def test_missing_runs_are_named(browser: Client) -> None:
+    assert "Run gone does not exist" in browser.get("/compare/?runs=gone").content.decode()
 
 
 @pytest.mark.django_db
-def test_episodes_that_broke_off_are_told_where_there_are_any(browser: Client) -> None:
+def test_environment_errors_are_shown_only_if_there_are_any(browser: Client) -> None:
     one, two = pair()
     add_evaluation(one, successes=60)
     add_evaluation(two, successes=60, faults=1)
     page = browser.get(f"/compare/?runs={one.pk},{two.pk}").content.decode()
-    assert page.count("fault-note") == 1 and "1 fault<" in page
+    assert page.count("fault-note") == 1 and "1 error<" in page

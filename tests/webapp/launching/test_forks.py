@@ -72,7 +72,7 @@ def test_a_launched_fork_keeps_the_checkpoint_when_its_parent_drops_it(
     assert f'forked from <a href="/runs/{parent.pk}/">calm-otter-12</a> at step 40' in page
 
 
-def test_a_checkpoint_that_is_gone_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_missing_checkpoint_is_an_error_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
     parent = a_run()
     with_checkpoint(parent, 20)
     answer = browser.post("/runs/new/", posted(parent, lake))
@@ -82,7 +82,7 @@ def test_a_checkpoint_that_is_gone_is_said_at_its_field(browser: Client, lake: E
     assert checked["errors"] == {"model.start_from.step": "Choose one of its steps 20."}
 
 
-def test_a_checkpoint_that_goes_between_check_and_launch_gives_the_form_back_with_everything_in_it(
+def test_a_checkpoint_deleted_between_check_and_launch_keeps_the_filled_form(
     browser: Client, lake: EnvironmentVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent = a_run()
@@ -98,7 +98,7 @@ def test_a_checkpoint_that_goes_between_check_and_launch_gives_the_form_back_wit
     answer = browser.post("/runs/new/", {**posted(parent, lake), "name": "my fork", "optimizer.learning_rate": "3e-5"})
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "so nothing was launched. Choose one of its steps 20." in page
+    assert "so the run was not launched. Choose one of its steps 20." in page
     assert 'value="my fork"' in page
     assert 'name="optimizer.learning_rate" value="3e-5"' in page
     assert Run.objects.get() == parent
@@ -106,7 +106,7 @@ def test_a_checkpoint_that_goes_between_check_and_launch_gives_the_form_back_wit
 
 
 @pytest.mark.parametrize("left", ["nothing", "a part of it"])
-def test_run_again_of_a_fork_whose_checkpoint_is_gone_says_so_and_launches_nothing(browser: Client, left: str) -> None:
+def test_run_again_of_a_fork_without_its_checkpoint_is_refused(browser: Client, left: str) -> None:
     parent = a_run()
     checkpoint = with_checkpoint(parent)
     fork = submit_run(owner=None, config=forked(parent))
@@ -153,7 +153,7 @@ def test_the_page_says_where_two_runs_of_one_configuration_part(browser: Client)
     report(run, 0.1, 0.2, 0.3)
     report(twin, 0.1, 0.2, 0.4)
     page = browser.get(f"/runs/{run.pk}/history/").content.decode()
-    assert "The first step that differs is 3, in 1 metric." in page
+    assert "The first difference is at step 3, in 1 metric." in page
     assert '<th scope="row" class="mono">rollout/success</th><td class="num">0.3</td><td class="num">0.4</td>' in page
     compared = browser.get(f"/compare/?runs={run.pk},{twin.pk}").content.decode()
-    assert "The first step that differs is 3" in compared
+    assert "The first difference is at step 3" in compared

@@ -41,10 +41,10 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/")
     assert (run.state, run.preset, run.imported_from) == ("finished", "imported", "20.jsonl")
     waiting = browser.get(f"/runs/{run.pk}/").content.decode()
-    assert "Being read in" in waiting and "20.jsonl line 3: it is no JSON" in waiting
+    assert "<h2>Indexing</h2>" in waiting and "20.jsonl line 3: it is no JSON" in waiting
     index_run(run.pk)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
-    assert "Being read in" not in page and "step 20" in page
+    assert "<h2>Indexing</h2>" not in page and "step 20" in page
     row = run.trajectories.get(member=1)
     assert (row.step, row.split, row.group, row.episode_return, row.turns) == (20, "train", 0, 0.0, 1)
     record = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/data.json").json()
@@ -83,22 +83,20 @@ def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are
     assert not list((tmp_path / "runs").glob("*"))
 
 
-def test_too_large_an_upload_is_refused_and_told_the_other_way(
-    browser: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_an_upload_is_refused_and_names_the_command(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_views, "MOST_MEGABYTES", 0)
     answer = upload(browser, verl())
     assert answer.status_code == 422
     assert "manage.py import_rollouts" in answer.content.decode()
 
 
-def test_without_a_file_the_form_asks_for_one(browser: Client) -> None:
+def test_a_file_is_required(browser: Client) -> None:
     answer = browser.post("/runs/import/", {})
     assert answer.status_code == 422
     assert "Choose at least one file" in answer.content.decode()
 
 
-def test_the_command_takes_a_folder_of_dumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_accepts_a_directory_of_dumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "dumps"
     folder.mkdir()
     for step in (10, 20):
@@ -111,8 +109,8 @@ def test_the_command_takes_a_folder_of_dumps(tmp_path: Path, capsys: pytest.Capt
     assert "10.jsonl line 2" in told.err and "Read: 2 trajectories of 2 steps" in told.out
 
 
-def test_the_command_says_that_a_file_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="There is no file"):
+def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="does not exist"):
         call_command("import_rollouts", str(tmp_path / "none.jsonl"))
 
 

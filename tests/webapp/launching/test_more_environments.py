@@ -43,12 +43,14 @@ def test_each_row_is_an_environment_with_its_name_and_its_problems(
     assert run.environment_version == lake
 
 
-def test_without_rows_the_first_ones_number_means_nothing(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_groups_of_the_first_environment_are_ignored_without_others(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
     browser.post(NEW, with_more(lake, own="3"))
     assert [one.groups for one in Run.objects.get().parsed_config().environments] == [0]
 
 
-def test_what_is_wrong_is_said_at_the_row_or_field_that_it_is_wrong_in(
+def test_errors_are_shown_at_their_row_or_field(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     def errors(*rows: tuple[Any, str, str], **changes: str) -> dict[str, str]:
@@ -58,8 +60,8 @@ def test_what_is_wrong_is_said_at_the_row_or_field_that_it_is_wrong_in(
     assert errors((level.pk, "", "4")) == {}
     assert "tags must differ" in errors((lake.pk, "", "0"))["environment"]
     assert "environments.2" in errors((level.pk, "", "0"), (level.pk, "Other", "many"))
-    assert "Choose" in errors(("999", "", "0"))["environments.1"]
-    assert "Choose" in errors(("kept-1", "", "0"))["environments.1"]
+    assert "Select" in errors(("999", "", "0"))["environments.1"]
+    assert "Select" in errors(("kept-1", "", "0"))["environments.1"]
     assert "evenly" in errors((level.pk, "", "0"), rollout__groups="9")["rollout.groups"]
 
 

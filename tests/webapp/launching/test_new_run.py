@@ -46,7 +46,7 @@ def test_a_preset_fills_the_fields(browser: Client) -> None:
     assert field_of(page, "optimizer.learning_rate").value == str(config.optimizer.learning_rate)
 
 
-def test_a_launch_makes_a_queued_run_of_what_was_filled_in(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_launch_creates_a_queued_run_from_the_form(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, {**filled_in(lake, rollout__groups="8", steps="5"), "name": "my run"})
     run = Run.objects.get()
     assert answer["Location"] == f"/runs/{run.pk}/"
@@ -56,9 +56,7 @@ def test_a_launch_makes_a_queued_run_of_what_was_filled_in(browser: Client, lake
     assert [environment.tag for environment in config.environments] == ["Lake"]
 
 
-def test_a_wrong_field_keeps_its_value_beside_its_error_and_launches_nothing(
-    browser: Client, lake: EnvironmentVersion
-) -> None:
+def test_an_invalid_field_keeps_its_value_and_shows_its_error(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, filled_in(lake, rollout__groups="minus one", optimizer__learning_rate="0.123"))
     assert answer.status_code == 422
     groups = field_of(answer, "rollout.groups")
@@ -80,13 +78,13 @@ def test_a_box_that_was_unticked_stays_so_beside_another_field_s_error(
     assert (left_ticked.value, left_ticked.changed) == ("true", False)
 
 
-def test_a_model_that_is_not_there_is_said_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_missing_model_is_an_error_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
     assert "/nowhere/at/all" in field_of(answer, "model.path").error
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/model", "/etc/passwd"])
-def test_a_path_that_can_be_no_directory_is_said_at_its_field_or_left_to_the_hub(
+def test_an_invalid_path_is_an_error_at_its_field_or_left_to_the_hub(
     browser: Client, lake: EnvironmentVersion, path: str
 ) -> None:
     answer = browser.post(CHECK, filled_in(lake, model__path=path))
@@ -106,7 +104,7 @@ def test_a_budget_that_no_problem_fits_is_refused_with_the_reason(browser: Clien
     tight = define(name="Tight", config=EnvironmentConfig.model_validate(config))
     answer = browser.post(NEW, filled_in(tight))
     assert answer.status_code == 422
-    assert "No problem can be solved within the budget." in answer.context["errors"]["environment"]
+    assert "No problem can be solved within the action budget." in answer.context["errors"]["environment"]
 
 
 def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: EnvironmentVersion) -> None:
@@ -157,7 +155,7 @@ def test_a_clone_keeps_a_label_that_is_no_preset_and_is_compared_with_its_source
     assert (made := Run.objects.exclude(pk=source.pk).get()).preset == made.config["preset"] == "my own"
 
 
-def test_a_preset_that_is_asked_for_goes_before_that_of_the_source(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_requested_preset_takes_precedence_over_that_of_the_source(browser: Client, lake: EnvironmentVersion) -> None:
     source = Run.objects.create(name="source", preset="GRPO", config=run_presets()["grpo"].config().model_dump())
     page = browser.get(f"{NEW}?clone={source.pk}&preset=ppo")
     assert page.context["preset"].key == "ppo"
@@ -178,7 +176,7 @@ def test_a_clone_keeps_the_alert_rules_of_its_source(browser: Client, lake: Envi
     assert "rules" not in tomllib.loads(browser.post(CHECK, filled_in(lake)).json()["toml"])["detectors"]
 
 
-def test_a_clone_of_nothing_is_a_new_run(browser: Client) -> None:
+def test_a_clone_of_an_unknown_run_is_a_new_run(browser: Client) -> None:
     assert browser.get(f"{NEW}?clone=nothing").context["source"] is None
 
 
@@ -210,12 +208,12 @@ def test_the_wrong_verb_is_refused(browser: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [NEW, CHECK])
-def test_a_stranger_launches_nothing(client: Client, path: str, lake: EnvironmentVersion) -> None:
+def test_anonymous_users_cannot_launch(client: Client, path: str, lake: EnvironmentVersion) -> None:
     client.post(path, filled_in(lake))
     assert not Run.objects.exists()
 
 
-def test_a_run_on_a_cluster_is_told_its_memory_before_it_is_launched(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_form_estimates_the_memory_of_a_run_on_a_cluster(browser: Client, lake: EnvironmentVersion) -> None:
     sampler, learner, *_ = browser.post(CHECK, filled_in(lake, backend="ray", cluster__device="cpu")).json()["memory"]
     assert sampler.startswith("The sampler needs about ")
     # 609,920 parameters of 4 bytes
@@ -229,7 +227,7 @@ def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Clie
     answer = browser.post(CHECK, filled_in(lake, backend="ray", model__path="someone/far-away")).json()
     assert answer["errors"] == {}
     assert answer["memory"] == [
-        "Memory cannot be estimated. 'someone/far-away' is not on this machine yet, so its shape is not known. "
+        "Memory could not be estimated. 'someone/far-away' is not on this machine yet, so its shape is not known. "
         "Give a directory, or download the model into the local Hugging Face cache."
     ]
 
@@ -242,7 +240,7 @@ def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Clie
         ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM samples"),
     ],
 )
-def test_what_cannot_work_on_a_cluster_is_said_at_its_field_and_launches_nothing(
+def test_settings_that_cannot_work_on_a_cluster_are_errors_at_their_fields(
     browser: Client, lake: EnvironmentVersion, changes: dict[str, str], field: str, words: str
 ) -> None:
     asked = filled_in(lake, backend="ray", **changes)

@@ -32,7 +32,7 @@ def test_no_rules_are_no_rules(browser: Client, lake: EnvironmentVersion) -> Non
     assert Run.objects.get().config["detectors"]["rules"] == []
 
 
-def test_what_is_wrong_is_said_at_the_rule_and_the_editor_keeps_it(browser: Client, lake: EnvironmentVersion) -> None:
+def test_an_invalid_rule_shows_its_error_and_stays_in_the_editor(browser: Client, lake: EnvironmentVersion) -> None:
     wrong = posted(lake, json.dumps([{**RULE, "limit": "much"}]))
     assert list(browser.post("/runs/check/", wrong).json()["errors"]) == ["detectors.rules.0.limit"]
     answer = browser.post("/runs/new/", wrong)

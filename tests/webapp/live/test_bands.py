@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.events import AlertRaised
 from tests.builders.recorded_run import RecordedRun
+from tests.webapp.event_rows import add_event
 from webapp.live.bands import elapsed_seconds, metric_bands, spans_of
 from webapp.live.outline import metric_names, outline
-from webapp.runs.models import MetricName, Run, RunEvent, StepMetrics
+from webapp.runs.models import MetricName, Run, StepMetrics
 
 pytestmark = pytest.mark.django_db
 NORM, ENTROPY = "optim/grad_norm", "policy/entropy"
@@ -166,7 +168,7 @@ def test_rows_that_were_written_without_names_are_still_found(run: Run) -> None:
 
 def test_an_outline_holds_nothing_that_came_after_the_row_it_was_read_for(run: Run) -> None:
     for seq in (1, 2):
-        payload = {"kind": "alert_raised", "seq": seq, "step": 1, "time": 0.0}
-        RunEvent.objects.create(run=run, seq=seq, kind="alert_raised", step=1, time=0.0, payload=payload)
+        alert = AlertRaised(step=1, rule="low", severity="warn", message="m", metric="x", value=0.0)
+        add_event(run, alert, seq=seq)
     run.last_seq = 1
     assert [event["seq"] for event in outline(run)["events"]] == [1]

@@ -13,7 +13,7 @@ Column = Sequence[float | None]
 
 
 def band_of(cut: Buckets, column: Column, steps: list[int], *, real: bool = False) -> Band:
-    return cut.band(np.array(column, dtype=float), np.array(steps, dtype=int), real=real)
+    return cut.band(np.array(column, dtype=float), np.array(steps, dtype=int), last_value=real)
 
 
 def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[object, ...]]:

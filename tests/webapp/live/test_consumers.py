@@ -7,14 +7,18 @@ import time
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
+from channels_redis.core import RedisChannelLayer
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
 
+from engine.events import PhaseChanged
+from tests.webapp.event_rows import add_event
 from tests.webapp.live.browser import Browser
 from tests.webapp.live.sockets import Sockets, layers
 from webapp.live import consumers
 from webapp.live.listen import listen
-from webapp.runs.models import Run, RunEvent, StepMetrics
+from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
 from webapp.updates import publish_run
 
@@ -34,8 +38,7 @@ async def step(run: Run, seq: int) -> None:
 
 
 async def phase(run: Run, seq: int) -> None:
-    payload = {"kind": "phase_changed", "seq": seq, "phase": "rollout"}
-    await RunEvent.objects.acreate(run=run, seq=seq, kind="phase_changed", step=1, time=0.0, payload=payload)
+    await database_sync_to_async(add_event)(run, PhaseChanged(step=1, phase="rollout"), seq=seq)
     await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq)
 
 
@@ -169,22 +172,25 @@ async def test_the_list_gets_live_runs_at_first_and_then_each_that_changes(
 async def test_a_socket_outlives_the_groups_memory(
     run: Run, session: SessionStore, sockets: Sockets, redis_url: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the layer forgets members after two seconds; the socket joins again each second
-    settings.CHANNEL_LAYERS = layers(redis_url, group_expiry=2)
-    monkeypatch.setattr(listen, "__kwdefaults__", {"rejoin_seconds": 1.0})
+    # the layer forgets members after a second; the socket joins again each quarter of one
+    settings.CHANNEL_LAYERS = layers(redis_url, group_expiry=1)
+    monkeypatch.setattr(listen, "__kwdefaults__", {"rejoin_seconds": 0.25})
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
-    await asyncio.sleep(4)
+    await asyncio.sleep(2.5)
     await step(run, 1)
     publish_run(run.pk, 1)
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
 
 
-async def test_news_comes_at_once_after_a_long_silence(run: Run, session: SessionStore, sockets: Sockets) -> None:
-    # the layer asks Redis anew every five seconds; none of that may be felt
+async def test_news_comes_at_once_after_a_long_silence(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the layer asks Redis anew every five seconds, here every second; none of that may be felt
+    monkeypatch.setattr(RedisChannelLayer, "brpop_timeout", 1)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
-    await asyncio.sleep(6)
+    await asyncio.sleep(1.3)
     await step(run, 1)
     began = time.monotonic()
     publish_run(run.pk, 1)

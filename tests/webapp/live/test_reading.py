@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from engine.events import parse_payload
+from engine.events import PhaseChanged, parse_payload
+from tests.webapp.event_rows import add_event
 from webapp.live.reading import events_after, metric_series
 from webapp.runs.models import Run, RunEvent, StepMetrics
 
@@ -20,9 +21,7 @@ def run() -> Run:
 
 
 def add_phase(run: Run, seq: int) -> None:
-    head = {"seq": seq, "kind": "phase_changed", "step": 1, "time": float(seq)}
-    payload = {**head, "attempt": 1, "epoch": 1, "phase": "rollout", "detail": ""}
-    RunEvent.objects.create(run=run, **head, payload=payload)
+    add_event(run, PhaseChanged(step=1, phase="rollout"), seq=seq, time=float(seq))
     Run.objects.filter(pk=run.pk).update(last_seq=seq)
 
 

@@ -6,10 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from engine.events import RunStarted
 from tests.builders.recorded_run import RecordedRun
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run
 from webapp.run_pages.judgement import course, health
-from webapp.runs.models import Alert, Run, RunEvent, StepMetrics
+from webapp.runs.models import Alert, Run, StepMetrics
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +33,7 @@ def takes(run: Run, *successes: float, attempt: int = 1) -> None:
 def alerts(run: Run, step: int, *, attempt: int = 1, severity: str = "critical") -> None:
     Alert.objects.create(
         run=run, seq=1000 + step, step=step, time=0.0, rule="low", severity=severity, message="m",
-        payload={"attempt": attempt},
+        attempt=attempt,
     )  # fmt: skip
 
 
@@ -72,7 +74,8 @@ def test_the_best_of_steps_that_were_taken_again_is_forgotten() -> None:
     takes(run, *[0.4] * 20, *[0.9] * 20)
     assert course(run).best["rollout/success"] == pytest.approx(0.9)
     run.steps.filter(step__gt=20).delete()
-    RunEvent.objects.create(run=run, seq=99, kind="run_started", step=20, time=0.0, payload={})
+    started = RunStarted(step=20, total_steps=2000, pid=1, device="cpu", model="tiny", parameters=1, resumed_from=20)
+    add_event(run, started, seq=99)
     Run.objects.filter(pk=run.pk).update(step=20, last_seq=99)
     run.refresh_from_db()
     takes(run, *[0.4] * 30, attempt=2)

@@ -10,7 +10,7 @@ from engine.metrics import GLOSSARY
 STATIC = Path(__file__).parents[3] / "static"
 
 
-def test_every_time_that_the_engine_measures_has_its_place_and_a_colour() -> None:
+def test_every_time_metric_has_a_segment_and_a_colour() -> None:
     script, style = (STATIC / "js/run/phase_bars.js").read_text(), (STATIC / "css/run_page.css").read_text()
     listed = re.search(r"const PHASES = \[(.*?)\]", script, re.DOTALL)
     assert listed is not None

@@ -109,9 +109,9 @@ def test_ticked_runs_are_compared_in_the_address(browser: Client) -> None:
     assert answer["Location"] == f"/compare/?runs={one.pk},{two.pk}"
 
 
-def test_nothing_ticked_is_said(browser: Client) -> None:
+def test_a_bulk_action_without_selected_runs_shows_a_warning(browser: Client) -> None:
     a_run()
-    assert "Tick the runs first." in browser.post("/runs/bulk/", {"action": "stop"}, follow=True).content.decode()
+    assert "Select at least one run." in browser.post("/runs/bulk/", {"action": "stop"}, follow=True).content.decode()
 
 
 def test_an_unknown_action_is_refused(browser: Client) -> None:
@@ -128,7 +128,7 @@ def test_the_rows_alone_answer_the_same_filters(browser: Client) -> None:
     assert "<html" not in page
 
 
-def test_a_full_page_of_rows_asks_the_database_no_more_often_than_one_row(browser: Client) -> None:
+def test_a_full_page_of_rows_needs_no_more_queries_than_one_row(browser: Client) -> None:
     runs = [a_run(f"run {number}", steps=9) for number in range(PAGE)]
     for number, run in enumerate(runs):
         report(run, *[0.0, number / PAGE, 1.0][number % 3 :])
@@ -150,7 +150,7 @@ def test_a_preset_starts_with_one_press(browser: Client) -> None:
     assert run.owner is not None
 
 
-def test_a_preset_that_does_not_exist_starts_nothing(browser: Client) -> None:
+def test_an_unknown_preset_is_refused(browser: Client) -> None:
     assert browser.post("/runs/quick-start/", {"preset": "../../etc/passwd"}).status_code == 400
     assert not Run.objects.exists()
 

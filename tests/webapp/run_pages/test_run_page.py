@@ -34,7 +34,7 @@ def ask(browser: Client, run: Run, action: str, **more: str) -> Any:
     return browser.post(f"/runs/{run.pk}/control/", {"action": action, **more}, headers={"Accept": "application/json"})
 
 
-def test_the_page_begins_with_the_health_in_words(browser: Client) -> None:
+def test_the_page_begins_with_the_health_of_the_run(browser: Client) -> None:
     run = a_run()
     report(run, *[0.2] * 10, *[0.5] * 10)
     page = page_of(browser, run)
@@ -43,7 +43,7 @@ def test_the_page_begins_with_the_health_in_words(browser: Client) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 20])
-def test_a_run_that_waits_for_its_cluster_says_what_it_lacks_at_first_and_after_a_fault(
+def test_a_run_waiting_for_its_cluster_shows_what_is_missing_initially_and_after_a_failure(
     browser: Client, steps: int
 ) -> None:
     run = a_run(state=RunState.STARTING)
@@ -109,18 +109,18 @@ def test_the_config_is_shown_with_the_command_that_repeats_it(browser: Client) -
 @pytest.mark.parametrize(
     ("action", "requested"), [("pause", Request.PAUSE), ("stop", Request.STOP), ("checkpoint", Request.RUN)]
 )
-def test_a_running_run_takes_requests(browser: Client, action: str, requested: Request) -> None:
+def test_a_running_run_accepts_requests(browser: Client, action: str, requested: Request) -> None:
     run = a_run()
     assert ask(browser, run, action).status_code == 200
     run.refresh_from_db()
     assert run.requested == requested
-    assert run.checkpoints_asked == (1 if action == "checkpoint" else 0)
+    assert run.checkpoint_requests == (1 if action == "checkpoint" else 0)
 
 
-def test_what_a_run_cannot_do_is_said_with_its_state(browser: Client) -> None:
+def test_a_refused_action_names_the_state(browser: Client) -> None:
     answer = ask(browser, a_run(state=RunState.FINISHED), "pause")
     assert answer.status_code == 409
-    assert answer.json()["error"] == "The run is finished: it cannot pause."
+    assert answer.json()["error"] == "Cannot pause a run that is finished."
 
 
 def test_a_stopped_run_resumes_as_its_next_attempt(browser: Client) -> None:
@@ -144,7 +144,7 @@ def test_a_name_is_changed_and_an_empty_one_is_not(browser: Client) -> None:
     assert run.name == "after"
 
 
-def test_a_form_goes_back_to_the_page_and_never_to_another_site(browser: Client) -> None:
+def test_a_form_redirects_to_the_page_and_never_to_another_site(browser: Client) -> None:
     run = a_run()
     answer = browser.post(f"/runs/{run.pk}/control/", {"action": "pause", "next": "//evil.example/"})
     assert answer["Location"] == f"/runs/{run.pk}/"
@@ -191,7 +191,7 @@ def test_the_wrong_verb_is_refused(browser: Client) -> None:
     assert browser.post(f"/runs/{run.pk}/log/").status_code == 405
 
 
-def test_a_stranger_asks_nothing_of_a_run(client: Client) -> None:
+def test_anonymous_users_cannot_control_a_run(client: Client) -> None:
     run = a_run()
     client.post(f"/runs/{run.pk}/control/", {"action": "stop"})
     run.refresh_from_db()
@@ -199,4 +199,4 @@ def test_a_stranger_asks_nothing_of_a_run(client: Client) -> None:
 
 
 def test_the_newest_trajectories_come_alone(browser: Client) -> None:
-    assert "The first step's trajectories appear here." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()
+    assert "No trajectories yet." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()

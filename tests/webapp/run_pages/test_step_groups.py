@@ -40,12 +40,12 @@ def test_the_groups_of_a_step_come_with_their_returns_and_recorded_trajectories(
     member = Trajectory.objects.create(
         run=run, step=3, split="train", environment="Lake", kind="frozen_lake", group=2, member=1, seed=71,
         success=True, episode_return=1.0, score=1.0, turns=1, response_tokens=1, parse_failures=0, stop="success",
-        shard="s", offset=0, length=1,
+        file="s", offset=0, length=1,
     )  # fmt: skip
     told = get(browser, run, "groups/", step=3)
     assert (told["step"], told["kept"], told["threshold"]) == (3, [0], 1.0)
     assert told["groups"][1] == {
-        "group": 2, "environment": "Lake", "seed": 71, "returns": [0.0, 1.0], "spread": 0.5, "score": 0.5,
+        "group": 2, "environment": "Lake", "seed": 71, "returns": [0.0, 1.0], "std": 0.5, "score": 0.5,
         "kept": False, "trajectories": [None, member.pk],
     }  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_a_group_without_a_score_is_never_chosen_and_shifts_no_other(browser: Cl
     assert get(browser, run, "groups/what-if/", strategy="none")["kept"] == [1, 2]
 
 
-def test_the_kept_share_is_told_of_all_steps_and_of_long_runs_of_some(browser: Client) -> None:
+def test_the_kept_share_has_all_steps_or_an_even_sample_of_a_long_run(browser: Client) -> None:
     run = a_run()
     for step in range(1, 4):
         add_groups(run, step, 1.0, 1.0, 0.0, None, kept=[0])
@@ -112,7 +112,7 @@ def test_the_kept_share_is_told_of_all_steps_and_of_long_runs_of_some(browser: C
         "step=x", "seed=1", "mode=all&mode=std",
     ],
 )  # fmt: skip
-def test_a_query_that_makes_no_sense_is_told_what_is_allowed(browser: Client, query: str) -> None:
+def test_an_invalid_query_is_answered_with_the_allowed_values(browser: Client, query: str) -> None:
     run = a_run()
     add_groups(run, 1, 1.0)
     answer = browser.get(f"/runs/{run.pk}/groups/what-if/?{query}")
@@ -149,7 +149,7 @@ def with_templates() -> Run:
     return run
 
 
-def test_templates_are_counted_over_the_steps_that_are_asked_for(browser: Client) -> None:
+def test_templates_are_counted_over_the_requested_steps(browser: Client) -> None:
     told = get(browser, with_templates(), "templates/", steps="1,2,3,9")
     assert told["steps"] == [
         {"step": 1, "thoughts": 8, "counts": {"abc": [1, 2]}},
@@ -157,7 +157,7 @@ def test_templates_are_counted_over_the_steps_that_are_asked_for(browser: Client
     ]
 
 
-def test_the_words_and_prompts_of_one_step_are_told_whole(browser: Client) -> None:
+def test_the_templates_of_a_step_have_all_texts_and_prompts(browser: Client) -> None:
     told = get(browser, with_templates(), "templates/", step=3)
     assert told["templates"][0]["text"] == "go up"
     assert told["prompts"][0]["state"] == "P_G"

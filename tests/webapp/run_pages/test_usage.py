@@ -7,19 +7,18 @@ from datetime import UTC, datetime
 import pytest
 from pytest_django import Settings
 
+from engine.events import PhaseChanged, RunStarted
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run
 from webapp.run_pages.usage import usage
-from webapp.runs.models import Run, RunEvent
+from webapp.runs.models import Run
 
 pytestmark = pytest.mark.django_db
 
 
 def start(run: Run, seq: int, time: float, device: str = "cuda") -> None:
-    add(run, seq, time, "run_started", {"time": time, "device": device})
-
-
-def add(run: Run, seq: int, time: float, kind: str = "phase_changed", payload: dict[str, object] | None = None) -> None:
-    RunEvent.objects.create(run=run, seq=seq, kind=kind, step=0, time=time, payload=payload or {})
+    started = RunStarted(step=0, total_steps=9, pid=1, device=device, model="tiny", parameters=1)
+    add_event(run, started, seq=seq, time=time)
 
 
 def at(run: Run, time: float) -> Run:
@@ -27,22 +26,22 @@ def at(run: Run, time: float) -> Run:
     return run
 
 
-def test_attempts_count_from_their_start_to_their_last_word() -> None:
+def test_attempts_count_from_their_start_to_their_last_event() -> None:
     run = a_run()
     start(run, 1, 1000.0)
-    add(run, 2, 4600.0)  # one hour later; then the engine died
+    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later; then the engine died
     start(run, 3, 9000.0)
     told = usage(at(run, 10_800.0))  # half an hour into the second attempt
     assert (told["device_hours"], told["unit"], told["devices"], told["cost"]) == (1.5, "GPU hours", 1, None)
-    assert told["words"] == "1.50 GPU hours"
+    assert told["text"] == "1.50 GPU hours"
 
 
-def test_a_price_makes_a_cost(settings: Settings) -> None:
+def test_a_configured_price_gives_a_cost(settings: Settings) -> None:
     settings.CPU_HOUR_PRICE, settings.CURRENCY = 0.5, "EUR"
     run = a_run()
     start(run, 1, 0.0, device="cpu")
     told = usage(at(run, 7200.0))
-    assert (told["cost"], told["words"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
+    assert (told["cost"], told["text"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
 
 
 def test_a_cluster_s_devices_all_count() -> None:
@@ -54,5 +53,5 @@ def test_a_cluster_s_devices_all_count() -> None:
     assert usage(at(run, 3600.0))["device_hours"] == 4.0
 
 
-def test_a_run_that_never_started_used_nothing() -> None:
+def test_a_run_that_never_started_has_no_usage() -> None:
     assert usage(a_run())["device_hours"] == 0.0

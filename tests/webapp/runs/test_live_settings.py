@@ -12,7 +12,7 @@ from django.test import Client
 from tests.webapp.runs.rows import a_run
 from webapp.audit.models import AuditEntry
 from webapp.audit.services import entries
-from webapp.run_pages.judgement import told_state
+from webapp.run_pages.judgement import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.services import request_pause, request_stop
 from webapp.runs.states import RunState
@@ -25,7 +25,7 @@ def change(browser: Client, run: Run, revision: int | str = "", **fields: Any) -
     return browser.post(f"/runs/{run.pk}/settings/", {"changes": changes, "revision": revision})
 
 
-def test_a_change_is_written_with_its_revision_and_who_asked(browser: Client, user: User) -> None:
+def test_a_change_is_recorded_with_its_revision_and_author(browser: Client, user: User) -> None:
     run = a_run()
     answer = change(browser, run, optimizer__learning_rate="1e-5", filter__strategy="top_p")
     assert answer.status_code == 200
@@ -38,7 +38,7 @@ def test_a_change_is_written_with_its_revision_and_who_asked(browser: Client, us
     assert (entry.who, entry.outcome) == ("ada", "done")
     assert entry.detail["changes"]["optimizer.learning_rate"] == {"old": 2e-4, "new": 1e-5}
     assert answer.json()["state"]["settings"]["revision"] == 1
-    assert told_state(run)["settings_by"] == {"1": "ada"}
+    assert run_snapshot(run)["settings_by"] == {"1": "ada"}
 
 
 def test_a_later_change_keeps_the_earlier_ones(browser: Client) -> None:
@@ -49,7 +49,7 @@ def test_a_later_change_keeps_the_earlier_ones(browser: Client) -> None:
     assert run.settings_changes == {"optimizer.learning_rate": 1e-5, "loss.entropy_coefficient": 0.01}
 
 
-def test_what_differs_from_nothing_asks_for_nothing(browser: Client) -> None:
+def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
     run = a_run()
     assert change(browser, run, optimizer__learning_rate=2e-4).json()["changes"] == {}
     run.refresh_from_db()
@@ -63,7 +63,7 @@ def test_what_differs_from_nothing_asks_for_nothing(browser: Client) -> None:
         ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
         ({"filter__strategy": "top_p", "filter__value": 3}, "filter.value", "takes a share"),
         ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
-        ({"steps": 4}, "", "cannot be changed while a run goes on"),
+        ({"steps": 4}, "", "cannot be changed during a run"),
         ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
     ],
 )
@@ -86,18 +86,18 @@ def test_what_is_no_object_of_fields_is_refused(browser: Client, text: str) -> N
     assert "JSON object" in answer.json()["errors"][""]
 
 
-def test_two_people_do_not_overwrite_each_other(browser: Client) -> None:
+def test_concurrent_changes_do_not_overwrite_each_other(browser: Client) -> None:
     run = a_run()
     assert change(browser, run, revision=0, optimizer__learning_rate=1e-5).status_code == 200
     late = change(browser, run, revision=0, optimizer__learning_rate=1e-6)
     assert late.status_code == 409
-    assert "meanwhile" in late.json()["errors"][""]
+    assert "in the meantime" in late.json()["errors"][""]
 
 
-def test_a_run_that_has_ended_is_forked_instead(browser: Client) -> None:
+def test_an_ended_run_must_be_forked(browser: Client) -> None:
     answer = change(browser, a_run(state=RunState.FINISHED), optimizer__learning_rate=1e-5)
     assert answer.status_code == 409
-    assert "fork it" in answer.json()["errors"][""]
+    assert "Fork it" in answer.json()["errors"][""]
 
 
 def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(browser: Client) -> None:
@@ -108,20 +108,20 @@ def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(brow
     assert 'data-original="0.0002"' in page
 
 
-def test_every_request_to_a_run_is_on_record_those_refused_too(user: User) -> None:
+def test_every_request_is_recorded_including_refused_ones(user: User) -> None:
     run = a_run()
     request_pause(run, user)
     request_pause(run, user)
     request_stop(run)
-    told = [(entry["who"], entry["words"], entry["refused"]) for entry in entries(run)]
+    told = [(entry["who"], entry["description"], entry["refused"]) for entry in entries(run)]
     assert told == [
-        ("Starboard", "asked to stop", False),
-        ("ada", "asked to pause", True),
-        ("ada", "asked to pause", False),
+        ("Starboard", "requested a stop", False),
+        ("ada", "requested a pause", True),
+        ("ada", "requested a pause", False),
     ]
 
 
-def test_the_record_is_never_changed(user: User) -> None:
+def test_audit_entries_cannot_be_changed_or_deleted(user: User) -> None:
     run = a_run()
     request_pause(run, user)
     entry = AuditEntry.objects.get()
@@ -131,13 +131,13 @@ def test_the_record_is_never_changed(user: User) -> None:
         AuditEntry.objects.all().delete,
         lambda: AuditEntry.objects.update(who="eve"),
     ):
-        with pytest.raises(TypeError, match="never"):
+        with pytest.raises(TypeError, match="cannot be"):
             attempt()
     user.delete()
     assert AuditEntry.objects.get().who == "ada"
 
 
-def test_the_history_says_who_asked_what(browser: Client) -> None:
+def test_the_history_shows_the_audit_log(browser: Client) -> None:
     run = a_run()
     change(browser, run, optimizer__learning_rate=1e-5)
     page = browser.get(f"/runs/{run.pk}/history/").content.decode()

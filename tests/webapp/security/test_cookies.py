@@ -18,7 +18,7 @@ def test_cookies_are_for_requests_of_our_own_pages_only(world: World, client: Cl
         assert (cookie["httponly"], cookie["samesite"], cookie["domain"]) == (True, "Lax", "")
 
 
-def test_a_session_of_this_installation_under_another_port_s_name_signs_nobody_in(world: World, client: Client) -> None:
+def test_a_session_cookie_named_for_another_port_is_not_accepted(world: World, client: Client) -> None:
     client.force_login(world.user)
     other = Client()
     other.cookies[f"starboard_session_{settings.PORT + 1}"] = str(client.session.session_key)

@@ -29,7 +29,7 @@ def listen(settings: Settings, address: str, **changed: object) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost"])
-def test_loopback_needs_nothing(address: str, settings: Settings) -> None:
+def test_loopback_needs_no_settings(address: str, settings: Settings) -> None:
     listen(settings, address, SECRET_KEY_GIVEN="", STARBOARD_EXTRA_ORIGINS=[], STARBOARD_SIGN_IN_LINKS=True)
     assert missing() == []
 
@@ -43,7 +43,7 @@ def test_everything_else_is_not_loopback(address: str) -> None:
     ("changed", "named"),
     [
         ({"SECRET_KEY_GIVEN": ""}, "SECRET_KEY is not set"),
-        ({"SECRET_KEY_GIVEN": "k" * 49}, "SECRET_KEY is short"),
+        ({"SECRET_KEY_GIVEN": "k" * 49}, "SECRET_KEY is too short"),
         ({"STARBOARD_EXTRA_ORIGINS": []}, "STARBOARD_ORIGINS"),
         ({"STARBOARD_SIGN_IN_LINKS": True}, "STARBOARD_SIGN_IN_LINKS=0"),
         ({"DEBUG": True}, "STARBOARD_DEBUG"),
@@ -61,7 +61,7 @@ def test_a_careful_installation_may_listen(settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_the_site_refuses_before_it_takes_the_port(tmp_path: Path) -> None:
+def test_the_site_refuses_before_it_binds_the_port(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "workers.launch.web"],
         cwd=REPOSITORY,
@@ -72,5 +72,5 @@ def test_the_site_refuses_before_it_takes_the_port(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "STARBOARD_BIND=0.0.0.0 lets other machines in" in done.stderr
+    assert "STARBOARD_BIND=0.0.0.0 accepts connections from other machines" in done.stderr
     assert "Traceback" not in done.stderr

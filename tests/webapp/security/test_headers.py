@@ -98,13 +98,13 @@ def test_a_page_that_fails_shows_a_reference_and_no_stack(
     assert "Reference" in answer.content.decode()
 
 
-def test_a_form_without_its_token_says_what_to_do(world: World) -> None:
+def test_a_form_without_its_token_is_refused_with_a_remedy(world: World) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(world.user)
     answer = strict.post("/accounts/logout/")
     assert answer.status_code == 403
     assert_guarded(answer, "CSRF")
-    assert "Load the page again" in answer.content.decode()
+    assert "Reload the page" in answer.content.decode()
 
 
 async def test_a_refusal_of_the_guard_has_the_headers() -> None:
@@ -124,9 +124,9 @@ def test_static_files_have_the_headers(client: Client) -> None:
 @pytest.mark.parametrize(
     "path", ["../manage.py", "%2e%2e/manage.py", "..%2fmanage.py", "../../manage.py", "/etc/passwd"]
 )
-def test_nothing_outside_the_folder_of_static_files_is_served(path: str, client: Client, db: None) -> None:
+def test_files_outside_the_static_folder_are_not_served(path: str, client: Client, db: None) -> None:
     assert client.get(site.STATIC_URL + path).status_code in (302, 404)
 
 
-def test_tls_is_asked_for_only_where_it_is(settings: Settings, client: Client, db: None) -> None:
+def test_tls_is_required_only_if_all_origins_use_it(settings: Settings, client: Client, db: None) -> None:
     assert "Strict-Transport-Security" not in client.get("/healthz")

@@ -29,7 +29,7 @@ def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_no_page_lets_hostile_text_out_of_its_place(route: str, hostile_world: World, client: Client) -> None:
+def test_every_page_escapes_hostile_text(route: str, hostile_world: World, client: Client) -> None:
     client.force_login(hostile_world.user)
     answer = client.get(address(route, hostile_world))
     assert answer.status_code == 200
@@ -102,10 +102,10 @@ def test_hostile_ids_of_runs_are_not_found(run_id: str, world: World, client: Cl
         assert client.get(f"/runs/{run_id}/{rest}").status_code in (400, 404)
 
 
-@pytest.mark.parametrize("shard", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../secret"])
-def test_a_row_that_points_out_of_its_run_s_folder_reads_nothing(shard: str, world: World, client: Client) -> None:
+@pytest.mark.parametrize("file", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../secret"])
+def test_a_row_that_points_outside_its_run_directory_is_not_read(file: str, world: World, client: Client) -> None:
     trajectory = world.trajectories[0]
-    trajectory.shard = shard
+    trajectory.file = file
     trajectory.save()
     client.force_login(world.user)
     answer = client.get(f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/data.json")
@@ -115,9 +115,9 @@ def test_a_row_that_points_out_of_its_run_s_folder_reads_nothing(shard: str, wor
 
 def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) -> None:
     """An engine, or an environment inside it, may write links into its folder."""
-    shard = world.run.directory / world.trajectories[0].shard
-    shard.unlink()
-    shard.symlink_to("/etc/passwd")
+    file = world.run.directory / world.trajectories[0].file
+    file.unlink()
+    file.symlink_to("/etc/passwd")
     log = world.run.directory / "engine.log"
     log.unlink()
     log.symlink_to("/etc/passwd")

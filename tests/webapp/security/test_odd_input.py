@@ -59,7 +59,7 @@ def test_an_odd_number_in_a_form(browser: Client, number: str) -> None:
     for choice in (number, f"kept-{number}"):
         form = {"environment": lake.pk, "more-environment": choice, "clone": source.pk}
         errors = browser.post("/runs/check/", form).json()["errors"]
-        assert errors["environments.1"] == "Choose an environment, or remove this one."
+        assert errors["environments.1"] == "Select an environment, or remove this row."
 
 
 def test_json_that_is_nested_too_deeply(browser: Client) -> None:

@@ -27,7 +27,7 @@ def test_public_addresses_are_called(address: str) -> None:
     assert may_call(address)
 
 
-def test_a_setting_allows_a_network_and_nothing_beside_it() -> None:
+def test_a_setting_allows_exactly_one_network() -> None:
     allowed = networks(["10.0.0.0/8", "::1"])
     assert may_call("10.200.0.1", allowed)
     assert may_call("::ffff:10.200.0.1", allowed)
@@ -64,7 +64,7 @@ def test_a_name_with_one_private_address_among_its_addresses_is_refused() -> Non
         connect("two.example", 443, timeout=0.2, resolve=answering(["93.184.216.34", "10.0.0.7"]))
 
 
-def test_a_name_is_asked_once_so_it_cannot_change_its_mind() -> None:
+def test_a_name_is_resolved_once_which_prevents_dns_rebinding() -> None:
     """The first answer is allowed by a setting, and it is where the line goes; a second is never asked for."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

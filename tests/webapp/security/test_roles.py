@@ -53,14 +53,14 @@ def test_a_signed_in_user_gets_what_the_table_says(route: str, row: Row, world: 
 
 
 @pytest.mark.parametrize("route", HTTP)
-def test_no_route_takes_a_form_without_its_token(route: str, world: World) -> None:
+def test_no_route_accepts_a_form_without_its_token(route: str, world: World) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(world.user)
     assert strict.post(address(route, world)).status_code == 403
 
 
 @pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.stranger == OPEN])
-def test_what_is_open_to_strangers_names_nothing_of_the_installation(route: str, world: World, client: Client) -> None:
+def test_public_pages_reveal_nothing_about_the_installation(route: str, world: World, client: Client) -> None:
     text = client.get(address(route, world)).content.decode()
     assert world.run.pk not in text
     assert world.run.name not in text

@@ -89,7 +89,7 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str, tmp_path: Pat
     assert repr(value) in last
 
 
-def test_prices_are_amounts_or_nothing(tmp_path: Path) -> None:
+def test_prices_are_amounts_or_unset(tmp_path: Path) -> None:
     names = ["GPU_HOUR_PRICE", "CPU_HOUR_PRICE", "CURRENCY"]
     told = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
     assert told == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}

@@ -6,14 +6,15 @@ from typing import Any
 
 from django.test import Client
 
-from webapp.runs.models import Run, RunEvent
+from engine.events import Split, TrajectoriesRecorded
+from tests.webapp.event_rows import add_event
+from webapp.runs.models import Run
 from webapp.trajectories.captured import captured
 from webapp.trajectories.models import Trajectory
 
 
-def recorded(run: Run, step: int, *, seq: int, split: str = "train", **fields: Any) -> None:
-    payload = {"kind": "trajectories_recorded", "seq": seq, "step": step, "split": split, "path": "x", **fields}
-    RunEvent.objects.create(run=run, seq=seq, step=step, time=1.0, kind="trajectories_recorded", payload=payload)
+def recorded(run: Run, step: int, *, seq: int, split: Split = "train", **fields: Any) -> None:
+    add_event(run, TrajectoriesRecorded(step=step, split=split, path="x", **fields), seq=seq)
 
 
 def listed(browser: Client, run: Run, query: str = "") -> str:

@@ -91,9 +91,9 @@ def test_without_the_environment_there_is_no_optimal_play_and_the_page_says_so(
 def test_one_that_cannot_be_read_says_why_and_the_others_are_shown(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
-    (run.directory / rows[0].shard).unlink()
+    (run.directory / rows[0].file).unlink()
     page = browser.get(address(run, [rows[0], rows[20]]))
-    assert "The shard step_1.jsonl.zst is gone." in page.content.decode()
+    assert "The trajectory file step_1.jsonl.zst does not exist." in page.content.decode()
     assert page.context["columns"][1].aligned is not None
 
 

@@ -71,7 +71,7 @@ def test_a_prompt_without_marks_is_one_message_of_the_user() -> None:
 def test_one_that_cannot_be_read_has_no_messages_and_says_why(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
-    (run.directory / rows[0].shard).unlink()
+    (run.directory / rows[0].file).unlink()
     found = exported(browser, run)
     assert len(found) == len(rows)
     assert found[0]["messages"] == []

@@ -30,7 +30,7 @@ def test_a_row_has_the_kinds_of_its_responses_each_once_in_the_parser_s_order(ru
     assert kinds_in(row.faults) == ["no_think", "unclosed"]
 
 
-def test_what_real_play_leaves_is_noted_as_its_shards_have_it(run: Run) -> None:
+def test_what_real_play_leaves_is_noted_as_its_files_have_it(run: Run) -> None:
     rows = record_steps(run, run.parsed_config().environments[0], steps=range(1, 2), faults=0.5)
     assert any(row.faults for row in rows)
     for row in rows:

@@ -45,7 +45,7 @@ from webapp.trajectories.models import Trajectory
 def test_each_filter_keeps_what_it_names(
     run: Run, rows: list[Trajectory], query: dict[str, str], matches: object
 ) -> None:
-    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="", payload={})
+    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
     for filters in (read_filters(query), read_filters(query, run_id=run.pk)):
         found = set(filters.apply(Trajectory.objects.filter(run=run)).values_list("pk", flat=True))
         assert found == {row.pk for row in rows if matches(row)}  # type: ignore[operator]

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from engine.events import TrajectoriesRecorded
-from engine.rollout.shards import read_records
+from engine.rollout.trajectory_files import read_records
 from tests.builders.trajectories import record_steps
 from tests.hostile import short
 from tests.webapp.security.page_reader import read_page
@@ -18,14 +18,14 @@ from workers.rows import Rows
 
 @pytest.fixture
 def damaged(run: Run) -> Run:
-    """One step of 4 groups x 4 members, whose shard ends in the last member of the third group."""
+    """One step of 4 groups x 4 members, whose file ends in the last member of the third group."""
     record_steps(run, run.parsed_config().environments[0], steps=range(1, 2))
-    shard = Trajectory.objects.filter(run=run).values_list("shard", flat=True)[0]
-    path = run.directory / shard
+    file = Trajectory.objects.filter(run=run).values_list("file", flat=True)[0]
+    path = run.directory / file
     offset = [offset for offset, _, _ in read_records(path)][11]
     path.write_bytes(path.read_bytes()[: offset + 40])
     rows = Rows(run)
-    rows.add(TrajectoriesRecorded(seq=9, time=1.0, attempt=1, epoch=0, step=1, split="train", path=shard, count=16))
+    rows.add(TrajectoriesRecorded(seq=9, time=1.0, attempt=1, epoch=0, step=1, split="train", path=file, count=16))
     save_trajectories(rows)
     return run
 
@@ -35,7 +35,7 @@ def test_the_list_names_the_lost_the_cause_and_the_remedy(browser: Client, damag
     assert "5 recorded trajectories cannot be read" in text
     assert "group 2, member 3" in text
     assert "group 3, member 0" in text
-    assert text.count("it was cut off at byte") == 6  # once for the shard, and on each of the five
+    assert text.count("it was cut off at byte") == 6  # once for the file, and on each of the five
     assert f"rebuild_run {damaged.pk}" in text
     assert "11 of 11 trajectories" in text
 
@@ -56,15 +56,13 @@ def test_a_reader_of_the_group_is_told_who_is_missing(browser: Client, damaged: 
 
 
 def test_a_run_of_which_everything_is_lost_does_not_say_that_nothing_was_recorded(browser: Client, run: Run) -> None:
-    LostTrajectory.objects.create(
-        run=run, step=1, split="train", shard="s", count=16, why="Gone.", remedy="Restore it."
-    )
+    LostTrajectory.objects.create(run=run, step=1, split="train", file="s", count=16, why="Gone.", remedy="Restore it.")
     text = browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
     assert "16 recorded trajectories cannot be read" in text
     assert "No trajectories yet" not in text
 
 
-def test_hostile_words_of_a_damaged_shard_are_shown_as_text(browser: Client, damaged: Run) -> None:
+def test_hostile_words_of_a_damaged_file_are_shown_as_text(browser: Client, damaged: Run) -> None:
     for text in short(60):
-        LostTrajectory.objects.filter(group=2).update(environment=text, why=text, shard=text, remedy=text)
+        LostTrajectory.objects.filter(group=2).update(environment=text, why=text, file=text, remedy=text)
         assert read_page(browser.get(f"/runs/{damaged.pk}/trajectories/").content.decode()).dangers == []

@@ -99,7 +99,7 @@ def test_words_are_looked_for_in_the_chosen_runs(run: Run, other: Run) -> None:
 
 def test_an_environment_and_an_alert_are_filters_over_runs(run: Run, other: Run) -> None:
     other.trajectories.update(environment="Thin ice")
-    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="", payload={})
+    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
     assert found({"environment": "Thin ice"}) == {other.name}
     spoken = read_filters({"alert": "entropy"}).apply(Trajectory.objects.all())
     assert set(spoken.values_list("run", "step")) == {(run.pk, 2)}
@@ -107,7 +107,7 @@ def test_an_environment_and_an_alert_are_filters_over_runs(run: Run, other: Run)
 
 def test_the_form_offers_what_any_run_has(browser: Client, run: Run, other: Run) -> None:
     other.trajectories.update(environment="Thin ice", stop="max_turns")
-    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="", payload={})
+    Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
     facets = browser.get("/trajectories/").context["facets"]
     assert list(facets.environments) == ["FrozenLake", "Thin ice"]
     assert "max_turns" in facets.stops
@@ -224,7 +224,7 @@ def test_a_download_holds_what_was_found_in_all_runs(browser: Client, run: Run, 
 
 def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: Run, other: Run) -> None:
     for one in (run, other):
-        LostTrajectory.objects.create(run=one, step=1, split="train", shard="s", why="It is gone.", remedy="Look.")
+        LostTrajectory.objects.create(run=one, step=1, split="train", file="s", why="It is gone.", remedy="Look.")
     assert "cannot be read" not in browser.get("/trajectories/").content.decode()
     text = browser.get(f"/trajectories/?run={other.pk}").content.decode()
     assert "1 recorded trajectory cannot be read" in text

@@ -82,16 +82,16 @@ def test_a_download_is_named_after_the_trajectory(browser: Client, run: Run, row
     assert answer["Content-Disposition"] == f'attachment; filename="{run.pk}-train-1-0-0.json"'
 
 
-def test_a_missing_shard_is_an_error_that_says_which_and_what_to_do(
+def test_a_missing_file_is_an_error_that_says_which_and_what_to_do(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
-    (run.directory / rows[0].shard).unlink()
+    (run.directory / rows[0].file).unlink()
     answer = browser.get(address("data", rows[0]))
     assert answer.status_code == 410
     assert answer.json()["error"] == {
-        "message": "The shard step_1.jsonl.zst is gone.",
+        "message": "The trajectory file step_1.jsonl.zst does not exist.",
         "remedy": "Its run directory was moved or cleaned; restore it to read it.",
-        "shard": "trajectories/train/step_1.jsonl.zst",
+        "file": "trajectories/train/step_1.jsonl.zst",
     }
 
 

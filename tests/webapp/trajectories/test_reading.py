@@ -1,4 +1,4 @@
-"""Records are read by their place in a shard, and from nowhere but the run's own directory."""
+"""Records are read by their place in a file, and from nowhere but the run's own directory."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_what_was_recorded_adds_up(rows: list[Trajectory]) -> None:
         assert row.response_tokens == sum(turn["response_end"] - turn["response_start"] for turn in turns)
 
 
-@pytest.mark.parametrize("shard", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../other/x.zst"])
-def test_a_shard_outside_the_runs_directory_is_refused(rows: list[Trajectory], shard: str) -> None:
-    rows[0].shard = shard
-    with pytest.raises(RunDirectoryError, match="lies outside the directory of run"):
+@pytest.mark.parametrize("file", ["../../../../etc/passwd", "/etc/passwd", "trajectories/../../other/x.zst"])
+def test_a_file_outside_the_runs_directory_is_refused(rows: list[Trajectory], file: str) -> None:
+    rows[0].file = file
+    with pytest.raises(RunDirectoryError, match="is outside the directory of run"):
         services.record(rows[0])
 
 
@@ -44,20 +44,20 @@ def test_a_link_that_leads_out_of_the_runs_directory_is_refused(
     run: Run, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.zst"
-    (run.directory / rows[0].shard).rename(outside)
-    (run.directory / rows[0].shard).symlink_to(outside)
-    with pytest.raises(RunDirectoryError, match="lies outside"):
+    (run.directory / rows[0].file).rename(outside)
+    (run.directory / rows[0].file).symlink_to(outside)
+    with pytest.raises(RunDirectoryError, match="is outside the directory"):
         services.record(rows[0])
 
 
-def test_a_missing_shard_is_named(run: Run, rows: list[Trajectory]) -> None:
-    (run.directory / rows[0].shard).unlink()
-    with pytest.raises(RunDirectoryError, match=r"The shard step_1.jsonl.zst is gone"):
+def test_a_missing_file_is_named(run: Run, rows: list[Trajectory]) -> None:
+    (run.directory / rows[0].file).unlink()
+    with pytest.raises(RunDirectoryError, match=r"The trajectory file step_1.jsonl.zst does not exist"):
         services.record(rows[0])
 
 
-def test_a_damaged_shard_says_where(run: Run, rows: list[Trajectory]) -> None:
-    path = run.directory / rows[3].shard
+def test_a_damaged_file_says_where(run: Run, rows: list[Trajectory]) -> None:
+    path = run.directory / rows[3].file
     data = bytearray(path.read_bytes())
     data[rows[3].offset : rows[3].offset + 8] = b"\0" * 8
     path.write_bytes(bytes(data))
@@ -66,8 +66,8 @@ def test_a_damaged_shard_says_where(run: Run, rows: list[Trajectory]) -> None:
         services.record(rows[3])
 
 
-def test_a_directory_in_the_place_of_a_shard_is_an_error_with_a_remedy(run: Run, rows: list[Trajectory]) -> None:
-    path = run.directory / rows[0].shard
+def test_a_directory_in_the_place_of_a_file_is_an_error_with_a_remedy(run: Run, rows: list[Trajectory]) -> None:
+    path = run.directory / rows[0].file
     path.unlink()
     path.mkdir()
     with pytest.raises(RunDirectoryError, match="cannot be read") as caught:

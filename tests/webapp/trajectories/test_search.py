@@ -20,7 +20,7 @@ from webapp.trajectories.search.terms import Term, read_terms
 from webapp.trajectories.texts import TURN, actions_of, thoughts_of
 from workers.bridge import save_trajectories
 from workers.rows import Rows
-from workers.shard_rows import _text, _trajectory
+from workers.trajectory_rows import _text, _trajectory
 
 
 def turn(thought: str, *actions: str, parse: str = "ok", response: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Asking what if: the form, what is refused, one at a time for each user, and what the page is told."""
+"""What-ifs: the form, what is refused, one at a time per user, and the updates that the page receives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from engine.rollout.shards import read_record, write_shard
+from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
@@ -35,7 +35,7 @@ def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, ro
     page = browser.get(f"{form_of(row)}?turn=2").content.decode()
     turn = trajectories.record(row)["turns"][1]
     assert "Turn 2 of" in page
-    assert "checkpoint of step 20" in page and "the model that the run began with" in page
+    assert "checkpoint of step 20" in page and "reference model" in page
     assert '<option value="step_20" selected>' in page
     assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
 
@@ -48,7 +48,7 @@ def test_an_edit_becomes_a_queued_row_with_the_place_of_its_original(browser: Cl
     assert (asked.state, asked.turn, asked.edit, asked.text) == ("queued", 0, "action", "Left || Up")
     assert (asked.temperature, asked.seed, asked.owner) == (0.5, 9, User.objects.get(username="ada"))
     assert asked.original() == row
-    assert "Asked before" in browser.get(form_of(row)).content.decode()
+    assert "Earlier what-ifs" in browser.get(form_of(row)).content.decode()
 
 
 def test_lines_of_a_form_are_those_that_the_model_reads(browser: Client, rows: list[Trajectory]) -> None:
@@ -59,11 +59,11 @@ def test_lines_of_a_form_are_those_that_the_model_reads(browser: Client, rows: l
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"turn": "99"}, "choose one of them"),
+        ({"turn": "99"}, "choose one of these"),
         ({"edit": "everything"}, "edit"),
-        ({"temperature": "hot"}, "&#x27;hot&#x27; is not a number"),
+        ({"temperature": "hot"}, "&#x27;hot&#x27; is not a valid number"),
         ({"temperature": "9"}, "less than or equal to 5"),
-        ({"seed": "1e999"}, "is not a number"),
+        ({"seed": "1e999"}, "is not a valid number"),
         ({"seed": "-1"}, "greater than or equal to 0"),
         ({"checkpoint": "../../etc"}, "checkpoint"),
         ({"edit": "response", "response": "a\0b"}, "NUL"),
@@ -83,14 +83,14 @@ def test_each_user_has_one_at_a_time(browser: Client, rows: list[Trajectory]) ->
     ask(browser, rows[0])
     answer = ask(browser, rows[1])
     assert answer.status_code == 422
-    assert "One of yours is under way" in answer.content.decode()
+    assert "You already have a what-if in progress" in answer.content.decode()
     other = Client()
     other.force_login(User.objects.create_user("grace"))
     assert ask(other, rows[1]).status_code == 302
     asked = WhatIf.objects.order_by("pk")[0]
     assert browser.post(f"/runs/{asked.run_id}/what-ifs/{asked.pk}/stop/").status_code == 302
     asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("stopped", "Stopped before it began.")
+    assert (asked.state, asked.message) == ("stopped", "Stopped before it started.")
     assert ask(browser, rows[1]).status_code == 302
 
 
@@ -117,13 +117,13 @@ def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
 def test_the_page_is_told_what_is_new_and_whole(browser: Client, asked: WhatIf) -> None:
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
     assert browser.get(place).json()["events"] == []
-    tell(asked, {"kind": "words", "turn": 0, "text": "go"}, rest='{"kind": "wo')
+    tell(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
     first = browser.get(place).json()
-    # {"kind": "words", "turn": 0, "text": "go"} and its newline are 43 bytes
-    assert first["events"] == [{"seq": 43, "kind": "words", "turn": 0, "text": "go"}]
-    assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 43)
-    tell(asked, rest='rds", "turn": 0, "text": " on"}\n')
-    again = browser.get(f"{place}?after=43").json()
+    # {"kind": "text", "turn": 0, "text": "go"} and its newline are 42 bytes
+    assert first["events"] == [{"seq": 42, "kind": "text", "turn": 0, "text": "go"}]
+    assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 42)
+    tell(asked, rest='xt", "turn": 0, "text": " on"}\n')
+    again = browser.get(f"{place}?after=42").json()
     assert [event["text"] for event in again["events"]] == [" on"]
     for inside_or_beyond in (7, 9999):  # no event ends there
         assert browser.get(f"{place}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
@@ -132,12 +132,12 @@ def test_the_page_is_told_what_is_new_and_whole(browser: Client, asked: WhatIf) 
 
 def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
-    secret.write_text('{"kind": "words"}\n')
+    secret.write_text('{"kind": "text"}\n')
     asked.folder.mkdir(parents=True)
     (asked.folder / EVENTS).symlink_to(secret)
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
     assert browser.get(f"{place}/events.json").json()["events"] == []
-    write_shard(tmp_path / "other", [{"id": "secret"}])
+    write_trajectory_file(tmp_path / "other", [{"id": "secret"}])
     (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
     assert browser.get(f"{place}/data.json").status_code == 410
 
@@ -145,14 +145,14 @@ def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tm
 def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: WhatIf) -> None:
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
     assert browser.get(place).status_code == 410
-    write_shard(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
+    write_trajectory_file(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
     assert browser.get(place).json() == {"id": "a", "turns": []}
 
 
 def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
     """It ends with what was recorded of `row`."""
     record = trajectories.record(row)
-    write_shard(asked.folder / TRAJECTORY, [record])
+    write_trajectory_file(asked.folder / TRAJECTORY, [record])
     summary = {"turns": len(record["turns"]), "success": record["success"], "episode_return": record["return"]}
     WhatIf.objects.filter(pk=asked.pk).update(state=State.FINISHED, summary=summary)
     asked.refresh_from_db()
@@ -169,14 +169,14 @@ def test_what_came_of_it_is_asked_again_and_its_page_shows_the_chain(
     answer = browser.post(f"{place}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
     child = WhatIf.objects.get(parent=asked)
     assert (answer.status_code, answer["Location"]) == (302, f"{place}/{child.pk}/")
-    assert (child.turn, child.text, child.seed, child.place) == (1, "Left", 3, asked.place)
+    assert (child.turn, child.text, child.seed, child.trajectory_key) == (1, "Left", 3, asked.trajectory_key)
     page = browser.get(f"{place}/{child.pk}/").content.decode()
     chain = page[page.index('class="what-if-chain"') :].partition("</ol>")[0]
     links = [f"trajectories/{rows[0].pk}/", f"what-ifs/{asked.pk}/", "at turn 1 (nothing)", "at turn 2 (action)"]
     assert sorted(links, key=chain.index) == links
     assert f'data-original="{place}/{asked.pk}/data.json"' in page
-    assert "Asked of this one" in browser.get(f"{place}/{asked.pk}/").content.decode()
-    assert "Asked before" not in browser.get(form_of(rows[1])).content.decode()
+    assert "What-ifs that fork this one" in browser.get(f"{place}/{asked.pk}/").content.decode()
+    assert "Earlier what-ifs" not in browser.get(form_of(rows[1])).content.decode()
     assert WhatIf.objects.filter(parent=None).get() == asked  # the trajectory's own list has it alone
 
 
@@ -184,8 +184,8 @@ def test_the_engine_is_asked_for_the_trajectory_of_the_what_if(asked: WhatIf, ro
     origin = ForkedOrigin(finish(asked, rows[3]))
     fields = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1}
     request = services.request_of(origin, fields)
-    assert request.shard == f"what_if/{asked.pk}/{TRAJECTORY}"
-    read = read_record(Path(request.run_dir) / request.shard, request.offset, request.length)
+    assert request.file == f"what_if/{asked.pk}/{TRAJECTORY}"
+    read = read_record(Path(request.run_dir) / request.file, request.offset, request.length)
     assert read == trajectories.record(rows[3])
 
 
@@ -199,7 +199,7 @@ def test_what_came_of_it_outlives_the_trajectory_that_it_forked(
     Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
     assert "removed by the run's retention" in browser.get(f"{place}/{child.pk}/").content.decode()
     Trajectory.objects.all().delete()
-    assert "a trajectory that is gone" in browser.get(f"{place}/{child.pk}/").content.decode()
+    assert "a trajectory that no longer exists" in browser.get(f"{place}/{child.pk}/").content.decode()
     assert "Turn 1 of" in browser.get(f"{place}/{asked.pk}/fork/").content.decode()
     asked.run.delete()
     assert not WhatIf.objects.exists()
@@ -207,15 +207,15 @@ def test_what_came_of_it_outlives_the_trajectory_that_it_forked(
 
 def test_one_that_has_nothing_to_fork_says_why(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
     place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
-    assert "It has not come to its end" in browser.get(place).content.decode()
+    assert "This what-if is still in progress" in browser.get(place).content.decode()
     WhatIf.objects.update(state=State.FAILED)
-    assert "No trajectory came of it, so" in browser.get(place).content.decode()
+    assert "This what-if has no trajectory, so" in browser.get(place).content.decode()
     finish(asked, rows[0])
     (asked.folder / TRAJECTORY).unlink()
     refused = browser.post(place, {"turn": "1"})
-    assert (refused.status_code, "No trajectory came of it." in refused.content.decode()) == (422, True)
+    assert (refused.status_code, "This what-if has no trajectory." in refused.content.decode()) == (422, True)
     finish(asked, rows[0])
-    assert "choose one of them" in browser.post(place, {"turn": "99"}).content.decode()
+    assert "choose one of these" in browser.post(place, {"turn": "99"}).content.decode()
 
 
 def test_another_runs_address_finds_it_not(browser: Client, asked: WhatIf) -> None:

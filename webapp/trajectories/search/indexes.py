@@ -1,4 +1,4 @@
-"""The two indexes of words, by the database's vendor. The migration that makes them is 0003.
+"""The two indexes of words, by the database's vendor. Created by the migration `0002_word_index`.
 
 Both are kept by the database itself as `TrajectoryText` rows come and go: SQLite by triggers, PostgreSQL by a generated
 column. So a row and its words are in one transaction, whoever deletes them.

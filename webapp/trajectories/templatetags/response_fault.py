@@ -1,4 +1,4 @@
-"""What was wrong in words: with a response `{{ turn.parse|response_fault }}`, with several `{{ row.faults|fault_kinds }}`."""
+"""Labels of faults: of one response `{{ turn.parse|response_fault }}`, of several `{{ row.faults|fault_kinds }}`."""
 
 from __future__ import annotations
 

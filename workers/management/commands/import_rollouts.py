@@ -1,4 +1,4 @@
-"""`manage.py import_rollouts FILE … --name NAME`: a run made of rollouts that RAGEN, verl or the like wrote."""
+"""`manage.py import_rollouts FILE … --name NAME`: imports rollouts written by RAGEN, verl and similar as a run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from workers.rebuilding import rebuild
 
 
 class Command(BaseCommand):
-    help = "Makes a run of rollouts in JSON lines, as RAGEN and verl write them, so that they can be read here."
+    help = "Imports rollouts in JSON Lines, as written by RAGEN and verl, as a run."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", nargs="+", type=Path, help="files of JSON lines, or folders with *.jsonl in them")
-        parser.add_argument("--name", default="", help="of the run; a memorable one is made up")
-        parser.add_argument("--split", choices=["train", "validation"], help="for rollouts that do not say theirs")
+        parser.add_argument("path", nargs="+", type=Path, help="JSON Lines files, or directories with *.jsonl files")
+        parser.add_argument("--name", default="", help="name of the run; generated if left out")
+        parser.add_argument(
+            "--split", choices=["train", "validation"], help="the split of rollouts that do not state one"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = [file for path in options["path"] for file in _files(path)]
@@ -30,12 +32,12 @@ class Command(BaseCommand):
         for name, number, reason in report.errors:
             self.stderr.write(f"{name} line {number}: {reason}")
         if run is None:
-            raise CommandError("No line holds a rollout, so there is no run.")
+            raise CommandError("The files contain no rollouts, so no run was created.")
         rebuild(run.pk)
         self.stdout.write(f"{run.name}: {report.in_words()} See /runs/{run.pk}/")
 
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise CommandError(f"There is no file {path}.")
+        raise CommandError(f"{path} does not exist.")
     return sorted(path.glob("*.jsonl")) if path.is_dir() else [path]

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_run <id> …`: the rows of runs anew from their `events.jsonl`."""
+"""`manage.py rebuild_run <id> …`: rebuilds the database rows of runs from their `events.jsonl`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.rebuilding import rebuild, removed_trajectories
 class Command(BaseCommand):
     help = (
         "Rebuilds the rows of runs (events, steps, trajectories, evaluations, checkpoints, alerts) from their files. "
-        "Of trajectories that a run's retention removed no file is left: their rows stay where there are any."
+        "Existing rows of trajectories whose files were removed by the run's retention are kept."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,16 +24,16 @@ class Command(BaseCommand):
             try:
                 run = rebuild(run_id)
             except Run.DoesNotExist:
-                raise CommandError(f"There is no run {run_id!r}. Give the id in its page's address.") from None
+                raise CommandError(f"Run {run_id!r} does not exist. Use the ID in the URL of its page.") from None
             self.stdout.write(f"{run.name}: {run.last_seq} events, step {run.step} of {run.total_steps}")
-            self._tell_removed(run)
+            self._report_removed(run)
 
-    def _tell_removed(self, run: Run) -> None:
+    def _report_removed(self, run: Run) -> None:
         removed = removed_trajectories(run)
         if removed.kept:
-            self.stdout.write(f"  {removed.kept} trajectories that its retention removed: their rows stayed")
+            self.stdout.write(f"  {removed.kept} trajectories removed by retention: rows kept")
         if removed.gone:
             self.stdout.write(
-                f"  {removed.gone} trajectories that its retention removed have no rows: their shards are gone, and "
+                f"  {removed.gone} trajectories that its retention removed have no rows: their files are gone, and "
                 "events tell only how many there were"
             )

@@ -1,7 +1,7 @@
-// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at one step that is scrubbed to.
+// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at the selected step.
 
 import { stepsShown } from "../../charts/step_window.js";
-import { element } from "../../core/dom.js";
+import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
@@ -11,22 +11,37 @@ import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../empty_state.js";
 
+/** @import { Facts, HistoryPage, HistoryStore, RegimeRule, RunState, Series, Window } from "../../types.js" */
+/** @import { Borders, Reading } from "../regime_map.js" */
+/** @import { Panels } from "../panels.js" */
+/** @import { RunView } from "../view_state.js" */
+
 export class CollapseTab {
+  /** @type {HistoryPage | undefined} */
+  page = undefined;
+
+  /**
+   * @param {Panels} panels
+   * @param {DOMStringMap} addresses
+   * @param {Facts} facts
+   * @param {RunView} view
+   */
   constructor(panels, addresses, facts, view) {
-    Object.assign(this, { panels, facts });
-    const place = (name) => document.getElementById(`collapse-${name}`);
-    const choose = (step) => this.scrubber.chooseNear(step);
+    this.panels = panels;
+    this.facts = facts;
+    const part = (/** @type {string} */ name) => byId(`collapse-${name}`);
+    const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the collapse diagnostics", view, () => this.redraw());
     this.map = new RegimeMap(choose);
-    this.per = place("per");
+    this.per = byId("collapse-per", HTMLSelectElement);
     this.per.addEventListener("change", () => this.redraw());
-    this.said = place("said");
-    this.why = place("why");
-    this.body = place("body");
-    this.facing = place("facts");
-    this.borders = place("borders");
-    place("scrubber").append(this.scrubber.root);
-    place("map").append(this.map.root, regimeKey());
+    this.said = part("said");
+    this.why = part("why");
+    this.body = part("body");
+    this.facing = part("facts");
+    this.borders = part("borders");
+    part("scrubber").append(this.scrubber.root);
+    part("map").append(this.map.root, regimeKey());
     this.retrieval = new SmallChart({
       title: label("collapse/retrieval_above_chance"),
       low: 0,
@@ -35,15 +50,16 @@ export class CollapseTab {
     });
     this.samples = new SmallChart({ title: label("collapse/samples"), low: 0, onStep: choose });
     this.ratio = new SmallChart({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
-    place("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
-    this.gradients = new GradientBuckets(place("gradients"), facts, choose);
-    this.templates = new TemplatesPanel(place("templates"), addresses, facts, choose);
+    part("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
+    this.gradients = new GradientBuckets(part("gradients"), facts, choose);
+    this.templates = new TemplatesPanel(part("templates"), addresses, facts, choose);
   }
 
   redraw() {
     if (this.page) this.draw(this.page);
   }
 
+  /** @param {HistoryPage} page */
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
@@ -56,6 +72,12 @@ export class CollapseTab {
     await this.panels.draw("collapse", store, view, this.scrubber.step);
   }
 
+  /**
+   * @param {HistoryStore} store
+   * @param {RunState} state
+   * @param {number | null} mark
+   * @param {Window} domain
+   */
   drawRegimes(store, state, mark, domain) {
     const found = readings(store.steps, this.per.value);
     this.body.hidden = !found.length;
@@ -68,16 +90,26 @@ export class CollapseTab {
       return;
     }
     const borders = bordersOf(found, this.facts.rule);
+    if (!borders) return;
     const unit = this.per.value === "token" ? "nats per token" : "nats of a whole thought";
-    const now = found.findLast((one) => one.step <= mark) ?? found[0];
+    const now = found.findLast((one) => one.step <= (mark ?? Infinity)) ?? found[0];
     this.map.draw({ found, borders, step: now.step, unit });
     this.said.textContent = sentence(found, borders, now);
     this.facing.replaceChildren(...factRows(now, borders));
     this.borders.textContent = bordersInWords(borders, this.facts.rule, unit);
+    /**
+     * @param {string} name
+     * @param {string} kind
+     * @param {(one: Reading) => number | undefined} y
+     * @returns {Series}
+     */
     const line = (name, kind, y) => ({
       name,
       kind,
-      points: found.filter((one) => y(one) !== undefined).map((one) => ({ step: one.step, y: y(one) })),
+      points: found.flatMap((one) => {
+        const value = y(one);
+        return value === undefined ? [] : [{ step: one.step, y: value }];
+      }),
     });
     this.ratio.draw({
       series: [
@@ -110,10 +142,14 @@ export class CollapseTab {
   }
 }
 
+/**
+ * @param {Reading[]} found
+ * @param {Borders} borders
+ * @param {Reading} now
+ */
 function sentence(found, borders, now) {
   const regime = regimeOf(now, borders);
-  const place = found.indexOf(now);
-  const before = found.slice(0, place).findLast((one) => regimeOf(one, borders) !== regime);
+  const before = found.slice(0, found.indexOf(now)).findLast((one) => regimeOf(one, borders) !== regime);
   const since = before ? found[found.indexOf(before) + 1].step : found[0].step;
   const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;
   const fault = formatBreaks(now, borders)
@@ -123,6 +159,10 @@ function sentence(found, borders, now) {
   return `${REGIMES[regime].word} ${long}${from}: ${REGIMES[regime].what}.${fault}`;
 }
 
+/**
+ * @param {Reading} now
+ * @param {Borders} borders
+ */
 function factRows(now, borders) {
   const rows = [
     ["Regime", REGIMES[regimeOf(now, borders)].word],
@@ -137,6 +177,11 @@ function factRows(now, borders) {
   return rows.flatMap(([term, value]) => [element("dt", {}, term), element("dd", { class: "num" }, value)]);
 }
 
+/**
+ * @param {Borders} borders
+ * @param {RegimeRule} rule
+ * @param {string} unit
+ */
 function bordersInWords(borders, rule, unit) {
   const start = borders.over === 1 ? "the first reading" : `the mean of the first ${borders.over} readings`;
   const floor =

@@ -1,19 +1,32 @@
-// Settings of a run that goes on, who asked what of it, and other runs of its configuration.
+// Settings that can change while a run goes on, the history of requests, and other runs of its configuration.
 
+import { byId, control, find, findAll } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
+
+/** @import { FormAnswer, RunPage, RunState, Setting, SettingsChanged, SettingsState } from "../../types.js" */
+
+/** @typedef {HTMLInputElement | HTMLSelectElement} Field */
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
 export class ControlTab {
+  /** @type {Set<string>} */
+  touched = new Set();
+  /** @type {boolean} */
+  inView = false;
+  /** @type {number} */
+  requests = 0;
+  /** @type {number | null} */
+  read = null;
+
   constructor() {
-    this.form = document.getElementById("live-settings");
-    this.status = document.getElementById("live-settings-status");
-    this.history = document.getElementById("history");
+    this.form = byId("live-settings", HTMLFormElement);
+    this.status = byId("live-settings-status");
+    this.history = byId("history");
     this.revision = Number(this.form.dataset.revision);
-    this.touched = new Set();
     this.form.addEventListener("input", (event) => {
-      this.touched.add(event.target.name);
+      this.touched.add(event.target instanceof Element ? (event.target.getAttribute("name") ?? "") : "");
       this.mark();
     });
     this.form.addEventListener("submit", (event) => {
@@ -23,85 +36,108 @@ export class ControlTab {
     this.mark();
   }
 
+  /** @param {RunPage} runPage */
   draw({ store, state }) {
     const live = CHANGEABLE.includes(state.state);
     for (const input of this.inputs()) input.disabled = !live;
-    this.form.querySelector("button").disabled = !live;
-    if (!live) this.status.textContent = "The run has ended: fork it to go on with other settings.";
-    else this.status.textContent = this.word(store.settings.at(-1), state.settings);
+    find(this.form, "button", HTMLButtonElement).disabled = !live;
+    if (!live) this.status.textContent = "The run has ended. Fork it to continue with other settings.";
+    else this.status.textContent = this.statusOf(store.settings.at(-1), state.settings);
     if (state.settings.revision !== this.revision) this.follow(state.settings);
-    if (this.waits && state.asked !== this.read) this.refresh(state.asked);
+    if (this.inView && state.asked !== this.read) this.refresh(state.asked ?? null);
   }
 
-  // what the engine has said of the newest wish
-  word(event, wanted) {
+  /**
+   * What the engine has reported about the newest request.
+   * @param {SettingsChanged | undefined} event
+   * @param {SettingsState} wanted
+   */
+  statusOf(event, wanted) {
     if (!wanted.revision) return "";
-    if (!event || event.revision < wanted.revision) return "Asked for; they hold once the step in progress is done.";
+    if (!event || event.revision < wanted.revision) return "Requested; in force once the step in progress is done.";
     if (event.refused) return `The engine refused: ${event.refused}`;
     return `In force since step ${event.step + 1}.`;
   }
 
-  // someone changed them: what the reader has not touched follows
+  /**
+   * Another user changed them: fields that the reader has not touched follow.
+   * @param {SettingsState} wanted
+   */
   follow(wanted) {
     this.revision = wanted.revision;
-    for (const input of this.inputs())
+    for (const input of this.inputs()) {
       if (input.name in wanted.changes && !this.touched.has(input.name)) show(input, wanted.changes[input.name]);
+    }
     this.mark();
   }
 
+  /** @param {boolean} on */
   shown(on) {
-    this.waits = on;
-    this.read = null; // the next drawing reads it
+    this.inView = on;
+    this.read = null; // the next drawing requests it
   }
 
-  // `count`: of the entries that were known of when it was asked for
+  /**
+   * `count` is how many entries were known when it was requested.
+   * @param {number | null} count
+   */
   async refresh(count) {
     this.read = count;
-    const mine = (this.asked = (this.asked ?? 0) + 1);
-    const answer = await fetch(this.history.dataset.address).catch(() => null);
+    this.requests += 1;
+    const mine = this.requests;
+    const answer = await fetch(this.history.dataset.address ?? "").catch(() => null);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== this.asked) return; // a later answer is the newer one
+    if (mine !== this.requests) return; // a later answer is the newer one
     this.history.replaceChildren(...[...page.body.children].map((one) => document.adoptNode(one)));
   }
 
   async apply() {
     const changes = Object.fromEntries(this.inputs().map((input) => [input.name, valueOf(input)]));
     const body = new FormData();
-    body.set("csrfmiddlewaretoken", this.form.elements.csrfmiddlewaretoken.value);
-    body.set("revision", this.revision);
+    body.set("csrfmiddlewaretoken", control(this.form, "csrfmiddlewaretoken").value);
+    body.set("revision", String(this.revision));
     body.set("changes", JSON.stringify(changes));
+    /** @type {(FormAnswer & { changes: Record<string, Setting>, state?: RunState }) | null} */
     const answer = await post(this.form.action, body);
     const errors = answer?.errors ?? {};
-    for (const place of this.form.querySelectorAll("[data-error]")) {
-      const words = errors[place.dataset.error];
-      place.textContent = Array.isArray(words) ? words.join(" ") : (words ?? "");
-      this.form.elements[place.dataset.error]?.setAttribute?.("aria-invalid", String(Boolean(words)));
+    for (const slot of findAll(this.form, "[data-error]")) {
+      const name = slot.dataset.error ?? "";
+      slot.textContent = [errors[name] ?? []].flat().join(" ");
+      const input = this.form.elements.namedItem(name);
+      if (input instanceof Element) input.setAttribute("aria-invalid", String(name in errors));
     }
     this.refresh(this.read); // what was refused is on record too
-    if (Object.keys(errors).length) return;
+    if (!answer || Object.keys(errors).length) return;
     this.touched.clear();
-    if (!Object.keys(answer.changes).length) toast("Nothing differs from what holds now.");
+    if (!Object.keys(answer.changes).length) toast("Nothing differs from the settings in force.");
     else if (answer.state) this.follow(answer.state.settings);
   }
 
   inputs() {
-    return [...this.form.elements].filter((one) => one.name && one.type !== "hidden");
+    const all = findAll(this.form, "input[name], select[name]", /** @type {new () => Field} */ (HTMLElement));
+    return all.filter((one) => one.type !== "hidden");
   }
 
   mark() {
-    for (const field of this.form.querySelectorAll("[data-original]")) {
-      const input = field.querySelector("input, select");
+    for (const field of findAll(this.form, "[data-original]")) {
+      const input = find(field, "input, select", /** @type {new () => Field} */ (HTMLElement));
       const changed = String(valueOf(input)) !== field.dataset.original;
       field.classList.toggle("field--live-changed", changed);
     }
   }
 }
 
-const valueOf = (input) => (input.type === "checkbox" ? input.checked : input.value.trim());
+/** @param {Field} input */
+const valueOf = (input) =>
+  input instanceof HTMLInputElement && input.type === "checkbox" ? input.checked : input.value.trim();
 
+/**
+ * @param {Field} input
+ * @param {Setting} value
+ */
 function show(input, value) {
-  if (input.type === "checkbox") input.checked = Boolean(value);
+  if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = Boolean(value);
   else input.value = String(value);
 }
 

@@ -1,45 +1,66 @@
-// Charts by choice: the presets, and the reader's own layouts. What is chosen is in the address: `panels=<preset or
-// layout>`, or `charts=<the layout itself>` while it is not kept.
+// Charts by choice: the presets, and the reader's own layouts. The selected one is in the address: `panels=<preset or
+// layout>`, or `charts=<the layout itself>` while it is not saved.
 
-import { element } from "../../core/dom.js";
+import { byId, element, find } from "../../core/dom.js";
 import { editLayout } from "../../charts/layout_editor.js";
-import { kept, keep, open, fromText, toText } from "../../charts/layouts.js";
+import { fromText, openLayout, savedLayouts, saveLayout, toText } from "../../charts/layouts.js";
 import { toast } from "../../core/toast.js";
+
+/** @import { ChartChoice, Preset, RunPage } from "../../types.js" */
+/** @import { Edited } from "../../charts/layout_editor.js" */
+/** @import { Panels } from "../panels.js" */
+/** @import { RunStore } from "../store.js" */
+/** @import { RunView } from "../view_state.js" */
 
 const FIRST = "stability";
 
 export class PanelsTab {
+  /** @type {Preset[]} */
+  layouts = [];
+  /** @type {Preset | undefined} */
+  chosen = undefined;
+  /** @type {ReturnType<Panels["add"]> | undefined} */
+  set = undefined;
+  /** @type {RunStore | undefined} */
+  store = undefined;
+  /** @type {RunView | undefined} */
+  view = undefined;
+  /** @type {boolean} */
+  opened = false;
+
+  /** @param {Panels} panels */
   constructor(panels) {
     this.panels = panels;
-    this.choices = document.getElementById("panel-choices");
-    this.words = document.getElementById("panel-words");
-    this.none = document.getElementById("panels-none");
-    this.target = document.getElementById("charts-panels");
-    this.layouts = [];
-    document.getElementById("panel-edit").addEventListener("click", () => this.edit());
-    this.set = null;
-    this.chosen = null;
+    this.choices = byId("panel-choices");
+    this.words = byId("panel-words");
+    this.none = byId("panels-none");
+    this.target = byId("charts-panels");
+    byId("panel-edit").addEventListener("click", () => this.edit());
   }
 
+  /** @param {boolean} on */
   async shown(on) {
     if (!on || this.opened) return;
     this.opened = true;
     const asked = new URL(location.href).searchParams;
-    this.layouts = await kept();
-    if (this.chosen) return this.offer();
+    this.layouts = await savedLayouts();
+    if (this.chosen) {
+      this.offer();
+      return;
+    }
     const charts = fromText(asked.get("charts"));
-    if (charts) return this.show({ key: "charts", title: "Layout of this address", charts });
+    if (charts) {
+      this.show({ key: "charts", title: "Layout of this address", charts });
+      return;
+    }
     const key = asked.get("panels") ?? FIRST;
-    const found = this.panels.preset(key) ?? this.layouts.find((one) => one.key === key) ?? (await open(key));
+    const found = this.panels.preset(key) ?? this.layouts.find((one) => one.key === key) ?? (await openLayout(key));
     this.show(found ?? this.panels.preset(FIRST));
   }
 
-  // a preset by its name, for addresses of before
-  choose(key) {
-    this.show(this.panels.preset(key));
-  }
-
+  /** @param {Preset | undefined} chosen */
   show(chosen) {
+    if (!chosen) return;
     this.chosen = chosen;
     const next = new URL(location.href);
     next.searchParams.delete("charts");
@@ -56,14 +77,14 @@ export class PanelsTab {
 
   offer() {
     const every = [...this.panels.presets, ...this.layouts];
-    if (!every.some((one) => one.key === this.chosen.key)) every.push(this.chosen);
+    if (!every.some((one) => one.key === this.chosen?.key) && this.chosen) every.push(this.chosen);
     const buttons = every.map((one) => {
       const attributes = { class: "choice", type: "button", "data-panels": one.key };
-      const pressed = String(one.key === this.chosen.key);
+      const pressed = String(one.key === this.chosen?.key);
       const made = element("button", { ...attributes, "aria-pressed": pressed }, one.title);
       made.addEventListener("click", () => {
         this.show(one);
-        this.choices.querySelector("[aria-pressed=true]").focus();
+        find(this.choices, "[aria-pressed=true]").focus();
       });
       return made;
     });
@@ -71,32 +92,48 @@ export class PanelsTab {
   }
 
   async edit() {
-    if (!this.chosen || !this.store) return;
+    const { chosen, view } = this;
+    if (!chosen || !view || !this.store) return;
     const names = [...this.store.keys].sort();
-    const made = await editLayout(this.asShown(), names);
+    const made = await editLayout(asShown(chosen, view), names);
     if (!made) return;
-    made.charts?.forEach((chart) => this.view.scales.delete(chart.names.join("+"))); // the layout has them now
     if (made.removed) {
-      this.layouts = await kept();
-      return this.show(this.panels.preset(FIRST));
+      this.layouts = await savedLayouts();
+      this.show(this.panels.preset(FIRST));
+      return;
     }
-    if (!made.name) return this.show({ key: "charts", title: "Not kept", charts: made.charts });
-    const answer = await keep(made);
-    if (answer.error) return toast(answer.error, { error: true });
-    this.layouts = await kept();
+    made.charts.forEach((chart) => view.scales.delete(chart.names.join("+"))); // the layout has them now
+    if (made.name) await this.save(made);
+    else this.show({ key: "charts", title: "Not saved", charts: made.charts });
+  }
+
+  /** @param {Edited} edited */
+  async save(edited) {
+    const answer = await saveLayout(edited);
+    if ("error" in answer) {
+      toast(answer.error, { error: true });
+      return;
+    }
+    this.layouts = await savedLayouts();
     this.show(answer);
-    toast(`Kept as “${answer.title}”. The address of this page shows it to others.`);
+    toast(`Saved as “${answer.title}”. The address of this page shows it to others.`);
   }
 
-  // The chosen layout with the axes that the reader has turned meanwhile.
-  asShown() {
-    const turned = (chart) => this.view.scales.get(chart.names.join("+")) ?? chart.log ?? null;
-    return { ...this.chosen, charts: this.chosen.charts.map((chart) => ({ ...chart, log: turned(chart) })) };
-  }
-
+  /** @param {RunPage} runPage */
   async draw({ store, view }) {
-    Object.assign(this, { store, view });
+    this.store = store;
+    this.view = view;
     this.none.hidden = store.keys.size > 0;
     await this.set?.draw({ store, view });
   }
+}
+
+/**
+ * The layout with the axes that the reader has changed meanwhile.
+ * @param {Preset} layout
+ * @param {RunView} view
+ */
+function asShown(layout, view) {
+  const log = (/** @type {ChartChoice} */ chart) => view.scales.get(chart.names.join("+")) ?? chart.log ?? null;
+  return { ...layout, charts: layout.charts.map((chart) => ({ ...chart, log: log(chart) })) };
 }

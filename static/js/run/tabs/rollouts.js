@@ -1,7 +1,7 @@
 // The Rollouts tab: the form of responses as a story of its own, then every curve of rollouts, rewards and environments.
 
 import { stepsShown } from "../../charts/step_window.js";
-import { element } from "../../core/dom.js";
+import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { caseWord, changes, how, story } from "../format_changes.js";
 import { label } from "../../core/glossary.js";
@@ -11,17 +11,42 @@ import { StepScrubber } from "../step_scrubber.js";
 import { stepsQuery, stepsInWords } from "../../charts/step_range.js";
 import { showText } from "../../core/visible_text.js";
 
+/** @import { Facts, HistoryPage, HistoryStore, Series } from "../../types.js" */
+/** @import { FormatChange } from "../format_changes.js" */
+/** @import { Panels } from "../panels.js" */
+/** @import { RunView } from "../view_state.js" */
+/** @import { SmallChartOptions } from "../../charts/small_chart.js" */
+
 const LINES = 8; // different colours
 
+/** @typedef {(metric: string, name: string, kind: string) => Series} LineOf */
+
 export class RolloutsTab {
+  /** @type {HistoryPage | undefined} */
+  page = undefined;
+
+  /**
+   * @param {Panels} panels
+   * @param {DOMStringMap} addresses
+   * @param {Facts} facts
+   * @param {RunView} view
+   */
   constructor(panels, addresses, facts, view) {
-    Object.assign(this, { panels, addresses, facts });
-    const place = (name) => document.getElementById(`rollouts-${name}`);
-    const choose = (step) => this.scrubber.chooseNear(step);
+    this.panels = panels;
+    this.addresses = addresses;
+    this.facts = facts;
+    const part = (/** @type {string} */ name) => byId(`rollouts-${name}`);
+    const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
-    place("scrubber").append(this.scrubber.root);
-    Object.assign(this, { said: place("said"), signs: place("signs"), read: place("read") });
-    this.how = place("how");
+    part("scrubber").append(this.scrubber.root);
+    this.said = part("said");
+    this.signs = part("signs");
+    this.read = byId("rollouts-read", HTMLAnchorElement);
+    this.how = part("how");
+    /**
+     * @param {string | HTMLElement} title
+     * @param {Partial<SmallChartOptions>} options
+     */
     const chart = (title, options) => new SmallChart({ title, low: 0, onStep: choose, ...options });
     this.length = chart(label("rollout/response_tokens"), {});
     this.cut = chart(label("rollout/cut_off_rate"), { show: percent });
@@ -31,13 +56,14 @@ export class RolloutsTab {
     });
     this.invalid = chart("Unknown actions, share of responses", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
-    place("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
+    part("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
   }
 
   redraw() {
     if (this.page) this.draw(this.page);
   }
 
+  /** @param {HistoryPage} page */
   async draw(page) {
     this.page = page;
     const { store, view, state } = page;
@@ -50,6 +76,10 @@ export class RolloutsTab {
     await this.panels.draw("rollouts", store, view, this.scrubber.step);
   }
 
+  /**
+   * @param {HistoryStore["steps"]} steps
+   * @param {number} total
+   */
   tell(steps, total) {
     this.how.textContent = how(total, steps);
     this.said.textContent = story(steps, total);
@@ -57,6 +87,7 @@ export class RolloutsTab {
     refreshRows(this.signs, signs, (one) => one.dataset.sign);
   }
 
+  /** @param {FormatChange} formatChange */
   sign({ key, says, step, first, from, to, now, still, worst }) {
     const began = { step, first };
     const button = element("button", { class: "button button--small", type: "button" }, stepsInWords(began));
@@ -78,14 +109,16 @@ export class RolloutsTab {
     );
   }
 
+  /**
+   * @param {HistoryStore} store
+   * @param {RunView} view
+   */
   drawCurves(store, view) {
     const shown = { domain: stepsShown(store, view), mark: this.scrubber.step };
-    const of = (name, called, kind) => ({
-      name: called,
-      kind,
-      points: store.points(name),
-    });
+    /** @type {LineOf} */
+    const of = (metric, name, kind) => ({ name, kind, points: store.points(metric) });
     const limits = [...new Set(this.facts.environments.map((one) => one.maxResponseTokens))];
+    /** @type {Series[]} */
     const length = [
       of("rollout/response_tokens", "mean", "line-1"),
       of("rollout/response_tokens_p95", "95th percentile", "line-2"),
@@ -93,12 +126,12 @@ export class RolloutsTab {
     // the limit as a line where responses come near it; elsewhere it would flatten the rest
     const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
     if (limits.length === 1 && near)
-      length.push({
+      {length.push({
         name: "limit",
         kind: "line-limit",
         points: shown.domain.map((step) => ({ step, y: limits[0] })),
         dots: false,
-      });
+      });}
     this.length.draw({ ...shown, series: length });
     this.cut.draw({
       ...shown,
@@ -116,28 +149,38 @@ export class RolloutsTab {
     });
   }
 
-  // Reasons that ever occurred, the most frequent first.
+  /**
+   * Reasons that ever occurred, the most frequent first.
+   * @param {HistoryStore} store
+   * @param {LineOf} of
+   */
   failures(store, of) {
     const names = [...store.keys].filter(
       (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
     );
-    const total = (name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+    const total = (/** @type {string} */ name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
-      .map((name) => [name, total(name)])
-      .filter(([, sum]) => sum > 0)
-      .sort(([, one], [, other]) => other - one)
+      .map((name) => ({ name, sum: total(name) }))
+      .filter(({ sum }) => sum > 0)
+      .sort((one, other) => other.sum - one.sum)
       .slice(0, LINES)
-      .map(([name], place) => of(name, caseWord(name.split("/")[2]), `line-${place + 1}`));
+      .map(({ name }, index) => of(name, caseWord(name.split("/")[2]), `line-${index + 1}`));
   }
 
-  // A line for each environment; of runs from before that was measured, one for all.
+  /**
+   * A line for each environment; one for all where it was not measured by environment.
+   * @param {string} measure
+   * @param {string | null} together
+   * @param {LineOf} of
+   * @param {HistoryStore} store
+   */
   byEnvironment(measure, together, of, store) {
     const known = this.facts.environments.filter(({ tag }) => store.keys.has(`env/${tag}/${measure}`));
     if (!known.length) return together ? [of(together, "all environments", "line-1")] : [];
-    return known.slice(0, LINES).map(({ tag }, place) => {
-      const called = element("span", {});
-      showText(called, tag);
-      return { ...of(`env/${tag}/${measure}`, "", `line-${place + 1}`), name: called };
+    return known.slice(0, LINES).map(({ tag }, index) => {
+      const name = element("span", {});
+      showText(name, tag);
+      return { ...of(`env/${tag}/${measure}`, "", `line-${index + 1}`), name };
     });
   }
 }

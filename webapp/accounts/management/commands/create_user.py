@@ -1,4 +1,4 @@
-"""`manage.py create_user NAME`: a user with a password, which is asked for or read from STARBOARD_PASSWORD."""
+"""`manage.py create_user NAME`: creates a user with a password from STARBOARD_PASSWORD or from a prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VARIABLE = "STARBOARD_PASSWORD"
 
 
 class Command(BaseCommand):
-    help = f"Makes a user who signs in with a password. The password comes from {VARIABLE}, or is asked for."
+    help = f"Creates a user who signs in with a password, which is read from {VARIABLE} or prompted for."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
@@ -23,7 +23,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["name"]
         if User.objects.filter(username=name).exists():
-            raise CommandError(f"There is a user {name!r}. Change the password with `manage.py changepassword {name}`.")
+            raise CommandError(
+                f"User {name!r} already exists. Change the password with `manage.py changepassword {name}`."
+            )
         user = User(username=name)
         try:
             User.username_validator(name)

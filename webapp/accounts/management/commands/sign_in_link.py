@@ -1,4 +1,4 @@
-"""`manage.py sign_in_link`: prints one link that signs the local user in, once, within ten minutes."""
+"""`manage.py sign_in_link`: prints a link that signs a user in once, within ten minutes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from webapp.accounts.services import local_user, new_link
 
 
 class Command(BaseCommand):
-    help = "Prints a link that signs a user in. It works once, and for ten minutes."
+    help = "Prints a link that signs a user in. It is valid once, for ten minutes."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--user", default="", help="a username; without it, the local user")
+        parser.add_argument("--user", default="", help="username; defaults to the local user")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.STARBOARD_SIGN_IN_LINKS:
@@ -27,5 +27,5 @@ class Command(BaseCommand):
             return local_user()
         found = User.objects.filter(username=name).first()
         if found is None:
-            raise CommandError(f"There is no user {name!r}. Make one with `manage.py create_user {name}`.")
+            raise CommandError(f"User {name!r} does not exist. Create it with `manage.py create_user {name}`.")
         return found

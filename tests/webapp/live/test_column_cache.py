@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from webapp.live.bands import MetricBands, metric_bands
+from webapp.live.column_cache import CACHE, ColumnCache, Mark
 from webapp.live.columns import read_columns
-from webapp.live.kept_columns import KEPT, KeptColumns, Mark
 from webapp.runs.models import Run, StepMetrics
 
 pytestmark = pytest.mark.django_db
@@ -19,9 +19,9 @@ NORM, ENTROPY = "optim/grad_norm", "policy/entropy"
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    KEPT.runs.clear()
+    CACHE.runs.clear()
     yield
-    KEPT.runs.clear()
+    CACHE.runs.clear()
 
 
 def run_of(steps: int, state: str = "finished") -> Run:
@@ -87,10 +87,10 @@ def test_the_runs_that_were_looked_at_longest_ago_make_room() -> None:
     runs = [run_of(10) for _ in range(3)]
     read = [read_columns(run, [NORM]) for run in runs]
     assert read[0].size == 560  # 6 columns of places and one metric, 10 numbers of 8 bytes each
-    kept, mark = KeptColumns(most_bytes=1200), Mark(10, 10)
-    kept.keep("one", mark, read[0])
-    kept.keep("two", mark, read[1])
+    kept, mark = ColumnCache(most_bytes=1200), Mark(10, 10)
+    kept.store("one", mark, read[0])
+    kept.store("two", mark, read[1])
     assert kept.find("one", mark, [NORM])
-    kept.keep("three", mark, read[2])
+    kept.store("three", mark, read[2])
     assert [bool(kept.find(name, mark, [NORM])) for name in ("one", "two", "three")] == [True, False, True]
     assert not kept.find("one", mark, [NORM, ENTROPY]) and not kept.find("one", Mark(10, 11), [NORM])

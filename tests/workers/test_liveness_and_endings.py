@@ -1,4 +1,4 @@
-"""What supervision concludes from evidence: liveness by identity, the reaper's table, endings, and turns."""
+"""What supervision concludes from evidence: liveness by identity, the table of conditions, endings, and turns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from engine.events import RunFailed, RunFinished
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers import lease, turns
 from workers.app import app, broker_url
+from workers.condition import AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.endings import ending_of
 from workers.limits import Limits
 from workers.process import Identity, Liveness, identify, liveness, send_signal
-from workers.reaper import Doubt, Evidence, Verdict, judge, progress_limit
 from workers.supervisor import supervise
-from workers.tail import log_tail, mend, read_chunk
+from workers.tail import log_tail, read_chunk, truncate_partial_line
 
 LIMITS = Limits()
 
@@ -70,30 +71,30 @@ def test_a_zombie_is_gone() -> None:
     child.wait()
 
 
-# --- the reaper's table ---
+# --- the table of conditions ---
 
 
 @pytest.mark.parametrize(
-    ("alive", "beat_age", "progress_age", "state", "verdict"),
+    ("alive", "beat_age", "progress_age", "state", "condition"),
     [
-        (Liveness.ALIVE, 5, 5, "running", Verdict.WELL),
-        (Liveness.ALIVE, 25, 25, "running", Verdict.WELL),  # five lost beats change nothing
-        (Liveness.ALIVE, 5, 301, "running", Verdict.STALLED),
-        (Liveness.ALIVE, 5, 10_000, "paused", Verdict.WELL),
-        (Liveness.ALIVE, 61, 61, "running", Verdict.STALLED),
-        (Liveness.ALIVE, 100_000, 100_000, "running", Verdict.STALLED),  # silence alone is never death
-        (Liveness.UNKNOWN, 5, 5, "running", Verdict.WELL),
-        (Liveness.UNKNOWN, 61, 61, "running", Verdict.LOST),
-        (Liveness.GONE, 1, 1, "running", Verdict.ENDED),
+        (Liveness.ALIVE, 5, 5, "running", Condition.HEALTHY),
+        (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five lost beats change nothing
+        (Liveness.ALIVE, 5, 301, "running", Condition.STALLED),
+        (Liveness.ALIVE, 5, 10_000, "paused", Condition.HEALTHY),
+        (Liveness.ALIVE, 61, 61, "running", Condition.STALLED),
+        (Liveness.ALIVE, 100_000, 100_000, "running", Condition.STALLED),  # silence alone is never death
+        (Liveness.UNKNOWN, 5, 5, "running", Condition.HEALTHY),
+        (Liveness.UNKNOWN, 61, 61, "running", Condition.LOST),
+        (Liveness.GONE, 1, 1, "running", Condition.ENDED),
     ],
 )
-def test_the_verdict_on_a_run(
-    alive: Liveness, beat_age: float, progress_age: float, state: str, verdict: Verdict
+def test_the_condition_of_an_engine(
+    alive: Liveness, beat_age: float, progress_age: float, state: str, condition: Condition
 ) -> None:
     evidence = Evidence(
         liveness=alive, beat_age=beat_age, progress_age=progress_age, state=state, progress_limit=LIMITS.stalled
     )
-    assert judge(evidence, LIMITS).verdict is verdict
+    assert assess(evidence, LIMITS).condition is condition
 
 
 @pytest.mark.django_db
@@ -109,8 +110,8 @@ def test_the_progress_limit_is_ten_median_steps_but_never_under_five_minutes() -
 
 def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("workers.reaper.time.monotonic", lambda: now[0])
-    doubt = Doubt(period=5)
+    monkeypatch.setattr("workers.condition.time.monotonic", lambda: now[0])
+    doubt = AssessmentTimer(period=5)
 
     def at(seconds: float) -> bool:
         now[0] = seconds
@@ -123,29 +124,30 @@ def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.M
 # --- endings ---
 
 
-QUIET: dict[str, Any] = {"begun": True, "stop_asked": False, "interrupted": False, "log": ""}
+LastEvent = RunFinished | RunFailed | None
+QUIET: dict[str, Any] = {"begun": True, "stop_requested": False, "interrupted": False, "log": ""}
 
 
-def retryable(word: dict[str, Any] | None, status: int | None, **options: Any) -> bool:
-    return ending_of(word, status, **{**QUIET, **options}).retryable
+def retryable(last: LastEvent, status: int | None, **options: Any) -> bool:
+    return ending_of(last, status, **{**QUIET, **options}).retryable
 
 
-def ending(word: dict[str, Any] | None, status: int | None, **options: Any) -> tuple[str, str]:
-    found = ending_of(word, status, **{**QUIET, **options})
+def ending(last: LastEvent, status: int | None, **options: Any) -> tuple[str, str]:
+    found = ending_of(last, status, **{**QUIET, **options})
     return found.state, found.reason
 
 
 def test_an_engine_is_taken_at_its_word() -> None:
-    finished = {"kind": "run_finished", "outcome": "completed", "reason": "All steps were made."}
+    finished = RunFinished(step=9, outcome="completed", reason="All steps were made.")
     assert ending(finished, 0) == ("finished", "All steps were made.")
-    assert ending({**finished, "outcome": "stopped"}, 0)[0] == "stopped"
-    assert ending({**finished, "outcome": "collapsed"}, 0)[0] == "finished"
+    assert ending(finished.model_copy(update={"outcome": "stopped"}), 0)[0] == "stopped"
+    assert ending(finished.model_copy(update={"outcome": "collapsed"}), 0)[0] == "finished"
     assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
-    failed = {"kind": "run_failed", "error": "ModelError", "message": "No model at x."}
+    failed = RunFailed(step=9, error="ModelError", message="No model at x.")
     assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
 
 
-def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
+def test_an_end_without_a_report_is_typed_by_its_exit() -> None:
     assert ending(None, -9)[0] == "crashed"
     assert "memory" in ending(None, -9)[1]
     assert "signal 11 (SIGSEGV)" in ending(None, -11)[1]
@@ -155,31 +157,31 @@ def test_an_end_without_a_word_is_typed_by_its_exit() -> None:
         and "Traceback" in ending(None, 1, log="Traceback")[1]
     )
     assert ending(None, 2)[0] == "failed"
-    assert "nobody saw" in ending(None, None)[1]
-    assert ending(None, -9, stop_asked=True)[0] == "stopped"
+    assert "unknown exit status" in ending(None, None)[1]
+    assert ending(None, -9, stop_requested=True)[0] == "stopped"
 
 
 def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
     assert ending(None, None, interrupted=True)[0] == "queued"
-    assert ending(None, 3, interrupted=True, stop_asked=True)[0] == "stopped"
-    assert ending({"kind": "run_finished", "outcome": "completed", "reason": ""}, 0, interrupted=True)[0] == "finished"
+    assert ending(None, 3, interrupted=True, stop_requested=True)[0] == "stopped"
+    assert ending(RunFinished(step=9, outcome="completed", reason=""), 0, interrupted=True)[0] == "finished"
 
 
-def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_word_after_it_began() -> None:
-    failed = {"kind": "run_failed", "error": "ConfigError", "message": "No."}
+def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_report_after_it_began() -> None:
+    failed = RunFailed(step=9, error="ConfigError", message="No.")
     assert not retryable(failed, 1)
-    assert retryable({**failed, "retryable": True}, 1)
-    assert not retryable({"kind": "run_finished", "outcome": "completed", "reason": ""}, -9)
+    assert retryable(failed.model_copy(update={"retryable": True}), 1)
+    assert not retryable(RunFinished(step=9, outcome="completed", reason=""), -9)
     for killed in (-9, -11, None, 3):
         assert retryable(None, killed, begun=False)
     assert retryable(None, 1) and retryable(None, 0)
     assert not retryable(None, 1, begun=False)  # what could not be imported once cannot be imported again
     assert not retryable(None, 2) and not retryable(None, 2, begun=False)
-    assert not retryable(None, -9, stop_asked=True)
+    assert not retryable(None, -9, stop_requested=True)
 
 
 def test_a_fault_of_the_machines_own_shutdown_costs_no_restart() -> None:
-    failed = {"kind": "run_failed", "error": "RetryableFault", "message": "A node is gone.", "retryable": True}
+    failed = RunFailed(step=9, error="RetryableFault", message="A node is gone.", retryable=True)
     assert ending(failed, 1, interrupted=True)[0] == "queued"
     assert not retryable(failed, 1, interrupted=True)
 
@@ -203,7 +205,7 @@ def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path
 @pytest.mark.parametrize(
     ("ahead", "live", "slots", "reason"),
     [
-        (-1, [], 1, "Waits for a worker to take it"),
+        (-1, [], 1, "Waiting for a worker"),
         (0, ["calm-otter-12"], 1, "Waits for 'calm-otter-12' to finish (1 of 1 engine slots in use)"),
         (0, ["a", "b"], 2, "Waits for 'a' or 'b' to finish (2 of 2 engine slots in use)"),
         (1, ["a"], 1, "Waits for 1 queued run before it (1 of 1 engine slots in use)"),
@@ -274,10 +276,10 @@ def test_only_live_runs_are_supervised(state: str) -> None:
 def test_a_torn_line_is_cut_before_another_attempt_appends(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"a": 1}\n{"b"')
-    assert mend(path) == 4
+    assert truncate_partial_line(path) == 4
     assert path.read_bytes() == b'{"a": 1}\n'
-    assert mend(path) == 0
-    assert mend(tmp_path / "absent") == 0
+    assert truncate_partial_line(path) == 0
+    assert truncate_partial_line(tmp_path / "absent") == 0
 
 
 def test_a_line_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Shards that are damaged, cut off or gone cost what they lost and no more, and the rows say what and why."""
+"""Trajectory files that are damaged, cut off or gone cost what they lost and no more, and the rows say what and why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.rollout.shards import read_records, write_shard
+from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from tests.workers.engine_record import Record, trajectory
 from webapp.runs.models import Run
 from workers.bridge import Bridge
@@ -15,7 +15,7 @@ from workers.rebuilding import rebuild
 
 pytestmark = pytest.mark.django_db
 
-SHARD = "trajectories/train/step_1.jsonl.zst"
+FILE = "trajectories/train/step_1.jsonl.zst"
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def run(tmp_path: Any, settings: Any) -> Run:
 
 
 def damage(run: Run, *, cut: int | None = None, zero: int | None = None) -> None:
-    """Cuts the shard off in its `cut`th trajectory, or writes zeros over the middle of the `zero`th."""
-    path = run.directory / SHARD
+    """Cuts the file off in its `cut`th trajectory, or writes zeros over the middle of the `zero`th."""
+    path = run.directory / FILE
     places = [(offset, length) for offset, length, _ in read_records(path)]
     data = bytearray(path.read_bytes())
     if zero is not None:
@@ -40,7 +40,7 @@ def damage(run: Run, *, cut: int | None = None, zero: int | None = None) -> None
 def recorded(run: Run, members: int = 4) -> Record:
     record = Record(run)
     record.started()
-    record.shard(run, 1, members=members)
+    record.file(run, 1, members=members)
     record.step(2)
     return record
 
@@ -49,7 +49,7 @@ def told(run: Run) -> list[tuple[int | None, int, str]]:
     return [(row.member, row.count, row.why) for row in run.lost_trajectories.order_by("member")]
 
 
-def test_a_shard_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: Run) -> None:
+def test_a_file_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: Run) -> None:
     recorded(run)
     damage(run, cut=2)
     Bridge(run, 1).drain()
@@ -59,7 +59,7 @@ def test_a_shard_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: 
     assert (row.step, row.split, row.group, row.seed, row.environment) == (1, "train", 0, 7, "FrozenLake")
     assert "it was cut off at byte" in row.why
     assert row.remedy.endswith(f"python manage.py rebuild_run {run.pk}")
-    assert run.steps.count() == 1  # what came after the shard is there
+    assert run.steps.count() == 1  # what came after the file is there
 
 
 def test_damage_in_the_middle_costs_one(run: Run) -> None:
@@ -68,12 +68,12 @@ def test_damage_in_the_middle_costs_one(run: Run) -> None:
     Bridge(run, 1).drain()
     assert sorted(run.trajectories.values_list("member", flat=True)) == [0, 2, 3]
     [(member, _, why)] = told(run)
-    assert (member, why.startswith("The shard is damaged: at byte ")) == (1, True)
+    assert (member, why.startswith("The file is damaged: at byte ")) == (1, True)
 
 
-def test_a_shard_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:
+def test_a_file_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:
     recorded(run)
-    path = run.directory / SHARD
+    path = run.directory / FILE
     whole = path.read_bytes()
     path.unlink()
     Bridge(run, 1).drain()
@@ -83,9 +83,9 @@ def test_a_shard_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:
     assert (run.trajectories.count(), run.lost_trajectories.count()) == (4, 0)
 
 
-def test_a_shard_with_fewer_than_were_recorded_says_how_many_are_missing(run: Run) -> None:
+def test_a_file_with_fewer_than_were_recorded_says_how_many_are_missing(run: Run) -> None:
     recorded(run)
-    write_shard(run.directory / SHARD, [trajectory(step=1, member=0)])
+    write_trajectory_file(run.directory / FILE, [trajectory(step=1, member=0)])
     Bridge(run, 1).drain()
     assert told(run) == [(None, 3, "The file has fewer trajectories than were recorded.")]
 
@@ -101,8 +101,8 @@ def test_a_record_that_no_table_takes_costs_itself_alone(
     recorded(run, members=3)
     records = [trajectory(step=1, member=member) for member in range(3)]
     records[1] |= wrong
-    monkeypatch.setattr("engine.rollout.shards._encode", lambda one: json.dumps(one).encode())  # infinity too
-    write_shard(run.directory / SHARD, records)
+    monkeypatch.setattr("engine.rollout.trajectory_files._encode", lambda one: json.dumps(one).encode())  # infinity too
+    write_trajectory_file(run.directory / FILE, records)
     Bridge(run, 1).drain()
     assert sorted(run.trajectories.values_list("member", flat=True)) == [0, 2]
     assert ["it is no whole record" in why for _, _, why in told(run)] == [True]
@@ -110,7 +110,7 @@ def test_a_record_that_no_table_takes_costs_itself_alone(
 
 def test_losses_above_a_checkpoint_go_with_the_attempt_that_made_them(run: Run) -> None:
     record = recorded(run)
-    (run.directory / SHARD).unlink()
+    (run.directory / FILE).unlink()
     record.attempt = 2
     record.started(resumed_from=0)
     Bridge(run, 1).drain()

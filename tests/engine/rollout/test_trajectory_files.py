@@ -1,4 +1,4 @@
-"""Shards keep trajectories whole, find one by offset, and name their damage."""
+"""Trajectory files keep trajectories whole, find one by offset, and name their damage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from engine.errors import RunDirectoryError
-from engine.rollout.shards import read_record, read_records, survey, write_shard
+from engine.rollout.trajectory_files import read_record, read_records, survey, write_trajectory_file
 
 RECORDS = [
     {"id": "a", "text": "x" * 500},
@@ -20,28 +20,28 @@ RECORDS = [
 
 
 def test_what_is_written_is_read_back_in_order(tmp_path: Path) -> None:
-    write_shard(tmp_path / "s.jsonl.zst", RECORDS)
+    write_trajectory_file(tmp_path / "s.jsonl.zst", RECORDS)
     assert [record for _, _, record in read_records(tmp_path / "s.jsonl.zst")] == RECORDS
 
 
 def test_an_offset_and_a_length_find_one_trajectory(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, RECORDS)
+    write_trajectory_file(path, RECORDS)
     places = [(offset, length) for offset, length, _ in read_records(path)]
     assert [read_record(path, *place) for place in places] == RECORDS
 
 
 def test_the_whole_file_is_one_stream_of_json_lines_to_other_tools(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, RECORDS)
+    write_trajectory_file(path, RECORDS)
     with path.open("rb") as file:
         text = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
     assert text.count(b"\n") == len(RECORDS)
 
 
-def test_a_shard_cut_short_gives_what_comes_before_the_damage(tmp_path: Path) -> None:
+def test_a_file_cut_short_gives_what_comes_before_the_damage(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, RECORDS)
+    write_trajectory_file(path, RECORDS)
     path.write_bytes(path.read_bytes()[:-3])
     seen = []
     with pytest.raises(RunDirectoryError, match="middle of a record"):
@@ -50,13 +50,13 @@ def test_a_shard_cut_short_gives_what_comes_before_the_damage(tmp_path: Path) ->
     assert seen == ["a", "b"]
 
 
-def test_a_shard_that_is_gone_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="is gone"):
+def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="does not exist"):
         read_record(tmp_path / "s.jsonl.zst", 0, 10)
 
 
-def test_reading_shards_loads_no_torch() -> None:
-    modules = "engine.rollout.shards, engine.rollout.prompts, engine.rollout.action_parser"
+def test_reading_files_loads_no_torch() -> None:
+    modules = "engine.rollout.trajectory_files, engine.rollout.prompts, engine.rollout.action_parser"
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
@@ -69,13 +69,13 @@ def members(count: int = 4) -> list[dict[str, object]]:
 
 
 def lost(path: Path) -> dict[object, str]:
-    """The members that the shard tells it has lost, and why."""
+    """The members that the file tells it has lost, and why."""
     return {frame.identity["member"]: frame.why for frame in survey(path) if frame.record is None}
 
 
-def test_a_shard_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -> None:
+def test_a_file_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, members())
+    write_trajectory_file(path, members())
     places = [offset for offset, _, _ in read_records(path)]
     path.write_bytes(path.read_bytes()[: places[2] + 5])
     found = [frame.record["member"] for frame in survey(path) if frame.record]
@@ -88,7 +88,7 @@ def test_a_shard_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -
 @pytest.mark.parametrize("where", [0, 6, 9, -1])
 def test_any_changed_byte_of_a_record_is_seen_and_costs_no_other(tmp_path: Path, where: int) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, members())
+    write_trajectory_file(path, members())
     _, (offset, length, _), *_ = read_records(path)
     data = bytearray(path.read_bytes())
     data[offset + where % length] ^= 0x55
@@ -96,10 +96,10 @@ def test_any_changed_byte_of_a_record_is_seen_and_costs_no_other(tmp_path: Path,
     assert list(lost(path)) == [1]
 
 
-def test_a_shard_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_path: Path) -> None:
-    """As shards were before they had contents, or where the contents themselves are damaged."""
+def test_a_file_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_path: Path) -> None:
+    """As files were before they had contents, or where the contents themselves are damaged."""
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, members())
+    write_trajectory_file(path, members())
     places = [(offset, length) for offset, length, _ in read_records(path)]
     data = bytearray(path.read_bytes()[places[0][0] :])
     begin = places[1][0] - places[0][0]
@@ -116,7 +116,7 @@ def test_a_shard_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_pa
 @pytest.mark.parametrize("contents", [b"[]", b"{}", b"[1]", b"not json", b'[{"length":-5}]', b'[{"length":"9"}]'])
 def test_contents_that_make_no_sense_lose_nothing(tmp_path: Path, contents: bytes) -> None:
     path = tmp_path / "s.jsonl.zst"
-    write_shard(path, members())
+    write_trajectory_file(path, members())
     first = next(read_records(path))[0]
     header = b"\x5e\x2a\x4d\x18" + len(contents).to_bytes(4, "little") + contents
     path.write_bytes(header + path.read_bytes()[first:])

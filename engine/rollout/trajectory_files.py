@@ -1,8 +1,8 @@
-"""Trajectory shards: one JSON line a trajectory, each its own zstd frame with a checksum. No torch.
+"""Trajectory files: one JSON line per trajectory, each in its own zstd frame with a checksum. No torch.
 
-Frames are concatenated, so `zstd -dc` reads the whole file and an offset and a length read one trajectory. Before them
-stands a skippable frame with the contents: who is where. So a damaged file tells which trajectories are lost, and the
-rest can be read.
+Frames are concatenated, so `zstd -dc` reads the whole file, and an offset and a length read one trajectory. A skippable
+frame before them is the index: which trajectory is where. If a file is damaged, the index names the lost trajectories,
+and the others can still be read.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Record = dict[str, Any]
 LEVEL = 3
 MAX_RECORD_BYTES = 1 << 30
 FRAME_MAGIC = b"\x28\xb5\x2f\xfd"
-CONTENTS_MAGIC = b"\x5e\x2a\x4d\x18"  # one of the sixteen that zstd skips
+INDEX_MAGIC = b"\x5e\x2a\x4d\x18"  # one of the sixteen that zstd skips
 IDENTITY = ("environment", "group", "member", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A trajectory's place in a shard. `record` is None where it is lost, and `why` says the reason.
+    """The position of a trajectory in a file. `record` is None where it is lost, and `why` is the reason.
 
-    `identity` has the environment, group, member and seed that the contents name; it is empty in a shard without.
+    `identity` has the environment, group, member and seed from the index; it is empty in a file without an index.
     """
 
     offset: int
@@ -41,14 +41,14 @@ class Frame:
     identity: Record
 
 
-def write_shard(path: Path, records: list[Record]) -> None:
-    """Writes all `records`, or nothing: the file appears under its name only when whole and synced."""
+def write_trajectory_file(path: Path, records: list[Record]) -> None:
+    """Writes all `records` or none: the file gets its name only when it is complete and synced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
     frames = [compressor.compress(_encode(record)) for record in records]
     with temporary.open("wb") as file:
-        file.write(_contents_of(records, frames))
+        file.write(_index_of(records, frames))
         file.writelines(frames)
         file.flush()
         os.fsync(file.fileno())
@@ -64,14 +64,14 @@ def read_records(path: Path) -> Iterator[tuple[int, int, Record]]:
 
 
 def survey(path: Path) -> Iterator[Frame]:
-    """Every trajectory that the shard has or had, the lost ones with the reason; `OSError` if it cannot be opened."""
+    """Every trajectory that the file has or had, the lost ones with the reason; `OSError` if it cannot be opened."""
     data = path.read_bytes()
-    contents = _contents(data)
-    if contents is None:
+    index = _index(data)
+    if index is None:
         yield from _walk(data)
         return
     offset = _skippable_length(data)
-    for identity in contents:
+    for identity in index:
         length = identity.pop("length")
         if offset + length > len(data):
             why = f"it was cut off at byte {len(data)}, before or in the middle of a record"
@@ -82,7 +82,7 @@ def survey(path: Path) -> Iterator[Frame]:
 
 
 def _walk(data: bytes) -> Iterator[Frame]:
-    """The frames of a shard without contents, one after the other; behind a damaged one the next that begins."""
+    """The frames of a file without an index, in order; after a damaged one, the next frame that begins."""
     offset = _skippable_length(data)
     while offset < len(data):
         decompressor = zstandard.ZstdDecompressor().decompressobj()
@@ -109,21 +109,21 @@ def _frame(data: bytes, offset: int, length: int, identity: Record) -> Frame:
     except (zstandard.ZstdError, ValueError) as error:
         why = f"at byte {offset}, {error}"
     if record is not None and not isinstance(record, dict):
-        why, record = f"at byte {offset}, it is no record", None
+        why, record = f"at byte {offset}, it is not a record", None
     return Frame(offset=offset, length=length, record=record, why=why, identity=identity)
 
 
-def _contents_of(records: list[Record], frames: list[bytes]) -> bytes:
+def _index_of(records: list[Record], frames: list[bytes]) -> bytes:
     entries = [
         {**{name: record.get(name) for name in IDENTITY}, "length": len(frame)}
         for record, frame in zip(records, frames, strict=True)
     ]
     text = json.dumps(entries, separators=(",", ":")).encode()
-    return CONTENTS_MAGIC + struct.pack("<I", len(text)) + text
+    return INDEX_MAGIC + struct.pack("<I", len(text)) + text
 
 
-def _contents(data: bytes) -> list[Record] | None:
-    """What stands in the shard, by its contents; None for a shard that has none, or damaged ones."""
+def _index(data: bytes) -> list[Record] | None:
+    """The index of the file; None where it is absent or damaged."""
     size = _skippable_length(data)
     if not size:
         return None
@@ -138,27 +138,28 @@ def _contents(data: bytes) -> list[Record] | None:
 
 
 def _skippable_length(data: bytes) -> int:
-    """Bytes of the frame of contents at the beginning, 0 where there is none."""
-    if data[:4] != CONTENTS_MAGIC or len(data) < 8:
+    """Bytes of the index frame at the beginning, 0 where there is none."""
+    if data[:4] != INDEX_MAGIC or len(data) < 8:
         return 0
     size = 8 + int(struct.unpack("<I", data[4:8])[0])
     return size if size <= len(data) else 0
 
 
 def read_record(path: Path, offset: int, length: int) -> Record:
-    """The one trajectory at `offset`."""
+    """The trajectory at `offset`."""
     return _decode(path, offset, read_text(path, offset, length))
 
 
 def read_text(path: Path, offset: int, length: int) -> bytes:
-    """The same as the JSON that was written, not yet parsed."""
+    """The trajectory at `offset` as the JSON that was written, not parsed."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
             return zstandard.ZstdDecompressor().decompress(file.read(length), max_output_size=MAX_RECORD_BYTES)
     except FileNotFoundError:
         raise RunDirectoryError(
-            f"The shard {path.name} is gone.", remedy="Its run directory was moved or cleaned; restore it to read it."
+            f"The trajectory file {path.name} does not exist.",
+            remedy="The run directory was moved or cleaned up. Restore the file to read it.",
         ) from None
     except zstandard.ZstdError as error:
         raise _damaged(path, f"at byte {offset}, {error}") from None
@@ -179,6 +180,6 @@ def _decode(path: Path, offset: int, text: bytes) -> Record:
 
 def _damaged(path: Path, why: str) -> RunDirectoryError:
     return RunDirectoryError(
-        f"The shard {path.name} is damaged: {why}.",
-        remedy="The other trajectories of the shard can still be read.",
+        f"The trajectory file {path.name} is damaged: {why}.",
+        remedy="The other trajectories in the file can still be read.",
     )

@@ -1,5 +1,4 @@
-"""Columns of runs that are over, kept for whoever looks again, or closer: reading ten thousand steps takes most of the
-time of an answer."""
+"""A cache of columns of runs that have ended: reading ten thousand steps takes most of the time of a request."""
 
 from __future__ import annotations
 
@@ -13,42 +12,42 @@ from django.db.models import Count, Max
 from webapp.live.columns import Columns, read_columns
 from webapp.runs.models import Run
 
-# SQLite hands Python's lock on at every row: of ten readers at once each would wait for the others ten thousand times.
+# SQLite releases the GIL at every row: ten concurrent readers would wait for one another ten thousand times.
 ONE_READER = threading.Lock()
 MOST_BYTES = 64 * 2**20
 
 
 class Mark(NamedTuple):
-    """Of the steps of a run. One that is taken again has a higher `seq`, and what came after it is gone till then."""
+    """Identifies the state of a run's steps: a step that is taken again has a higher `seq`."""
 
     steps: int
     newest: int
 
 
-class KeptColumns:
-    """Those of the runs that were looked at last."""
+class ColumnCache:
+    """Of the runs that were read most recently."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self.runs: OrderedDict[str, tuple[Mark, Columns]] = OrderedDict()
 
     def find(self, run_id: str, mark: Mark, keys: Sequence[str]) -> Columns | None:
-        """All of `keys`, or nothing."""
+        """Columns with all of `keys`, or None."""
         known, columns = self.runs.get(run_id, (None, None))
         if columns is None or known != mark or not columns.metrics.keys() >= set(keys):
             return None
         self.runs.move_to_end(run_id)
         return columns
 
-    def keep(self, run_id: str, mark: Mark, columns: Columns) -> None:
+    def store(self, run_id: str, mark: Mark, columns: Columns) -> None:
         known, others = self.runs.pop(run_id, (None, columns))
         metrics = {**others.metrics, **columns.metrics} if known == mark else columns.metrics
-        self.runs[run_id] = (mark, Columns(columns.places, metrics))
-        while sum(kept.size for _, kept in self.runs.values()) > self.most_bytes:
+        self.runs[run_id] = (mark, Columns(columns.axes, metrics))
+        while sum(columns.size for _, columns in self.runs.values()) > self.most_bytes:
             self.runs.popitem(last=False)
 
 
-KEPT = KeptColumns(MOST_BYTES)
+CACHE = ColumnCache(MOST_BYTES)
 
 
 def columns_of(run: Run, keys: Sequence[str], having: Sequence[str] = ()) -> Columns:
@@ -57,9 +56,9 @@ def columns_of(run: Run, keys: Sequence[str], having: Sequence[str] = ()) -> Col
         if having or not run.is_terminal:
             return read_columns(run, keys, having)
         state = run.steps.aggregate(Count("pk"), Max("seq"))
-        known = KEPT.find(run.pk, Mark(state["pk__count"], state["seq__max"] or 0), keys)
+        known = CACHE.find(run.pk, Mark(state["pk__count"], state["seq__max"] or 0), keys)
         if known is None:
             known = read_columns(run, keys)
-            seq = known.places.seq
-            KEPT.keep(run.pk, Mark(len(seq), int(seq.max(initial=0))), known)
+            seq = known.axes.seq
+            CACHE.store(run.pk, Mark(len(seq), int(seq.max(initial=0))), known)
         return known

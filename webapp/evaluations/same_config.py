@@ -1,4 +1,4 @@
-"""Where two runs of one configuration part: the first step at which any of their metrics differs, exactly."""
+"""Compares runs with the same configuration: the first step at which any of their metrics differs, exactly."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 
 from django.db.models import Q
 
+from engine.events import RunStarted
 from webapp.runs.models import Run
+from webapp.runs.recorded_events import newest_of
 
-# what a clock or a machine decides, and no seed
+# decided by clocks and machines, not by the seed
 NOT_COMPARED = ("time/", "perf/", "cluster/")
 LABELS = ("preset", "description")
-MOST_TWINS = 8
+MOST_SHOWN = 8
 
 Steps = Mapping[int, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """`same` steps are equal in every metric; at `step`, if any, those of `metrics` are not: None for one not there."""
+    """`same` steps are equal. At `step`, if any, `metrics` differ: name and both values, None if missing."""
 
     same: int
     step: int | None = None
@@ -28,14 +30,14 @@ class Difference:
 
 
 def first_difference(one: Steps, other: Steps) -> Difference:
-    """Over the steps that both have, in order. No tolerance: one configuration and seed is one run."""
+    """Compares the steps that both have, in order and without tolerance."""
     same = 0
     for step in sorted(one.keys() & other.keys()):
         mine, theirs = _compared(one[step]), _compared(other[step])
         if mine != theirs:
             names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
-            parted = [(name, mine.get(name), theirs.get(name)) for name in names]
-            return Difference(same=same, step=step, metrics=parted)
+            differing = [(name, mine.get(name), theirs.get(name)) for name in names]
+            return Difference(same=same, step=step, metrics=differing)
         same += 1
     return Difference(same=same)
 
@@ -46,7 +48,7 @@ def _compared(metrics: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two runs of one configuration, and what may be the reason where they part."""
+    """Two runs with the same configuration, and possible reasons for a difference."""
 
     one: Run
     other: Run
@@ -54,11 +56,11 @@ class Pair:
     notes: list[str]
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         found = self.difference
         if found.step is None:
-            return f"Equal in every metric of the {_count(found.same, 'step')} that both have." if found.same else ""
-        return f"The first step that differs is {found.step}, in {_count(len(found.metrics), 'metric')}."
+            return f"Identical in all metrics over {_count(found.same, 'common step')}." if found.same else ""
+        return f"The first difference is at step {found.step}, in {_count(len(found.metrics), 'metric')}."
 
 
 def _count(number: int, what: str) -> str:
@@ -66,35 +68,37 @@ def _count(number: int, what: str) -> str:
 
 
 def compare(one: Run, other: Run) -> Pair:
-    notes = [f"Settings of {run.name} were changed while it ran." for run in (one, other) if run.settings_revision > 0]
+    notes = [
+        f"Settings of {run.name} were changed during the run." for run in (one, other) if run.settings_revision > 0
+    ]
     devices = {_device(one), _device(other)} - {""}
     if len(devices) > 1:
-        notes.append(f"They ran on different devices: {', '.join(sorted(devices))}.")
+        notes.append(f"The runs used different devices: {', '.join(sorted(devices))}.")
     return Pair(one=one, other=other, difference=first_difference(_steps(one), _steps(other)), notes=notes)
 
 
-def twins(run: Run) -> list[Run]:
-    """Other runs of the same configuration, among its clones, what it was cloned from, and that one's clones."""
+def runs_with_same_config(run: Run) -> list[Run]:
+    """Runs with the same configuration among the clones of the run, its source, and the clones of that source."""
     family = Q(cloned_from=run)
     if run.cloned_from_id:
         family |= Q(pk=run.cloned_from_id) | Q(cloned_from=run.cloned_from_id)
     candidates = Run.objects.filter(family).exclude(pk=run.pk).order_by("-created_at")
-    return [other for other in candidates if same_config(run, other)][:MOST_TWINS]
+    return [other for other in candidates if same_config(run, other)][:MOST_SHOWN]
 
 
 def same_config(one: Run, other: Run) -> bool:
-    if one.imported_from or other.imported_from:  # of another trainer, with no configuration to compare
+    if one.imported_from or other.imported_from:  # these have no configuration
         return False
-    return _decides(one) == _decides(other)
+    return _compared_config(one) == _compared_config(other)
 
 
 def same_but_seed(one: Run, other: Run) -> bool:
-    """Whether nothing but their seeds decides how the two differ."""
-    return {**_decides(one), "seed": 0} == {**_decides(other), "seed": 0}
+    """Whether the configurations differ in nothing but the seed."""
+    return {**_compared_config(one), "seed": 0} == {**_compared_config(other), "seed": 0}
 
 
-def _decides(run: Run) -> dict[str, Any]:
-    """Read by the engine's class, which fills in what an older run had no choice of."""
+def _compared_config(run: Run) -> dict[str, Any]:
+    """The configuration with defaults filled in, without the labels."""
     config = run.parsed_config().model_dump(mode="json")
     return {key: value for key, value in config.items() if key not in LABELS}
 
@@ -104,5 +108,5 @@ def _steps(run: Run) -> dict[int, dict[str, float]]:
 
 
 def _device(run: Run) -> str:
-    started = run.events.filter(kind="run_started").order_by("-seq").first()
-    return str(started.payload.get("device", "")) if started else ""
+    started = newest_of(run, RunStarted)
+    return started.device if started else ""

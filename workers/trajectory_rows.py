@@ -1,4 +1,4 @@
-"""A shard of trajectories as rows, not yet saved: those that can be read, their words, and those that are lost."""
+"""A trajectory file as rows, not yet saved: trajectories that can be read, their text, and those that are lost."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from engine.errors import RunDirectoryError
+from engine.events import TrajectoriesRecorded
 from engine.rollout.action_parser import WELL_FORMED
-from engine.rollout.shards import Frame, survey
+from engine.rollout.trajectory_files import Frame, survey
 from webapp.runs.models import Run
 from webapp.trajectories.faults import as_column
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -24,19 +25,19 @@ NUMBERS = ("episode_return", "score", "advantage", "group_std")
 
 
 @dataclass(slots=True)
-class ShardRows:
+class FileRows:
     trajectories: list[Trajectory] = field(default_factory=list)
     texts: dict[int, TrajectoryText] = field(default_factory=dict)  # by offset, without the trajectory's key
     lost: list[LostTrajectory] = field(default_factory=list)
 
 
-def read_shard(run: Run, payload: dict[str, Any]) -> ShardRows:
-    """The rows of the shard that a `trajectories_recorded` event tells of. It never raises for what a file holds."""
-    loss = _Losses(run, payload)
-    found = ShardRows()
+def read_trajectory_file(run: Run, recorded: TrajectoriesRecorded) -> FileRows:
+    """The rows of a recorded file. It never raises for what a file holds."""
+    loss = _Losses(run, recorded)
+    found = FileRows()
     try:
-        for frame in survey(inside(run.directory, payload["path"])):
-            _index(run, payload["path"], frame, found, loss)
+        for frame in survey(inside(run.directory, recorded.path)):
+            _index(run, recorded.path, frame, found, loss)
     except FileNotFoundError:
         loss.rest(found, "The file is gone.")
     except OSError as error:
@@ -56,12 +57,12 @@ def inside(directory: Path, relative: str) -> Path:
     return path
 
 
-def _index(run: Run, shard: str, frame: Frame, found: ShardRows, loss: _Losses) -> None:
+def _index(run: Run, file: str, frame: Frame, found: FileRows, loss: _Losses) -> None:
     if frame.record is None:
         found.lost.append(loss.of(frame, frame.why))
         return
     try:
-        row = _trajectory(run, shard, frame.offset, frame.length, frame.record)
+        row = _trajectory(run, file, frame.offset, frame.length, frame.record)
         _check(row)
         text = _text(run, frame.record)
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
@@ -72,17 +73,17 @@ def _index(run: Run, shard: str, frame: Frame, found: ShardRows, loss: _Losses) 
 
 
 class _Losses:
-    """Rows of what a shard lost, with the step and split of its event."""
+    """Rows of lost trajectories, with the step and split of the event."""
 
-    def __init__(self, run: Run, payload: dict[str, Any]) -> None:
-        self.run, self.payload = run, payload
+    def __init__(self, run: Run, recorded: TrajectoriesRecorded) -> None:
+        self.run, self.recorded = run, recorded
 
     def of(self, frame: Frame, why: str) -> LostTrajectory:
-        return self._row(offset=frame.offset, why=f"The shard is damaged: {why}.", **_known(frame.identity))
+        return self._row(offset=frame.offset, why=f"The file is damaged: {why}.", **_known(frame.identity))
 
-    def rest(self, found: ShardRows, why: str) -> None:
-        """Those that neither were read nor are named as lost."""
-        missing = self.payload["count"] - len(found.trajectories) - len(found.lost)
+    def rest(self, found: FileRows, why: str) -> None:
+        """Those that were neither read nor named as lost."""
+        missing = self.recorded.count - len(found.trajectories) - len(found.lost)
         if missing > 0:
             found.lost.append(self._row(count=missing, why=why))
 
@@ -90,8 +91,10 @@ class _Losses:
         remedy = (
             f"Bring the file back from a copy of the run directory, then: python manage.py rebuild_run {self.run.pk}"
         )
-        place = {name: self.payload[name] for name in ("step", "split")}
-        return LostTrajectory(run=self.run, shard=self.payload["path"], remedy=remedy, **place, **values)
+        recorded = self.recorded
+        return LostTrajectory(
+            run=self.run, file=recorded.path, step=recorded.step, split=recorded.split, remedy=remedy, **values
+        )
 
 
 def _known(identity: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def _known(identity: dict[str, Any]) -> dict[str, Any]:
     return {"environment": environment[:60] if isinstance(environment, str) else "", **whole}
 
 
-def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str, Any]) -> Trajectory:
+def _trajectory(run: Run, file: str, offset: int, length: int, record: dict[str, Any]) -> Trajectory:
     return Trajectory(
         run=run,
         step=record["step"],
@@ -124,7 +127,7 @@ def _trajectory(run: Run, shard: str, offset: int, length: int, record: dict[str
         faults=as_column(turn["parse"] for turn in record["turns"]),
         stop=record["stop"],
         reason=record.get("reason", "all"),
-        shard=shard,
+        file=file,
         offset=offset,
         length=length,
     )

@@ -1,7 +1,7 @@
-"""The index of words over `TrajectoryText`.
+"""The full-text index over `TrajectoryText`: FTS5 with triggers on SQLite, a generated `tsvector` column on PostgreSQL.
 
-On SQLite triggers keep it. A later migration that makes the table anew (most alterations do) loses them, and has to run
-`make_index` again.
+On SQLite a later migration that recreates the table, as most alterations do, drops the triggers and has to call
+`create_index` again.
 """
 
 from django.db import migrations
@@ -10,19 +10,19 @@ SQLITE = (
     """CREATE VIRTUAL TABLE trajectories_words USING fts5(
            run_id, thoughts, actions,
            content='trajectories_trajectorytext', content_rowid='trajectory_id', tokenize='unicode61')""",
-    """CREATE TRIGGER trajectories_words_added AFTER INSERT ON trajectories_trajectorytext BEGIN
+    """CREATE TRIGGER trajectories_words_inserted AFTER INSERT ON trajectories_trajectorytext BEGIN
            INSERT INTO trajectories_words(rowid, run_id, thoughts, actions)
            VALUES (new.trajectory_id, new.run_id, new.thoughts, new.actions); END""",
-    """CREATE TRIGGER trajectories_words_taken AFTER DELETE ON trajectories_trajectorytext BEGIN
+    """CREATE TRIGGER trajectories_words_deleted AFTER DELETE ON trajectories_trajectorytext BEGIN
            INSERT INTO trajectories_words(trajectories_words, rowid, run_id, thoughts, actions)
            VALUES ('delete', old.trajectory_id, old.run_id, old.thoughts, old.actions); END""",
-    """CREATE TRIGGER trajectories_words_changed AFTER UPDATE ON trajectories_trajectorytext BEGIN
+    """CREATE TRIGGER trajectories_words_updated AFTER UPDATE ON trajectories_trajectorytext BEGIN
            INSERT INTO trajectories_words(trajectories_words, rowid, run_id, thoughts, actions)
            VALUES ('delete', old.trajectory_id, old.run_id, old.thoughts, old.actions);
            INSERT INTO trajectories_words(rowid, run_id, thoughts, actions)
            VALUES (new.trajectory_id, new.run_id, new.thoughts, new.actions); END""",
 )
-# ASCII signs become blanks first: PostgreSQL would read paths, tags and addresses in them, SQLite's tokenizer does not.
+# ASCII punctuation is replaced by spaces first: PostgreSQL would parse paths, tags and URLs, unlike SQLite's tokenizer.
 POSTGRESQL = (
     r"""ALTER TABLE trajectories_trajectorytext ADD COLUMN words tsvector GENERATED ALWAYS AS (
            to_tsvector('simple', regexp_replace(thoughts || ' ' || actions, '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', ' ', 'g'))) STORED""",
@@ -30,16 +30,16 @@ POSTGRESQL = (
 )
 DROP = {
     "sqlite": (
-        "DROP TRIGGER trajectories_words_added", "DROP TRIGGER trajectories_words_taken",
-        "DROP TRIGGER trajectories_words_changed", "DROP TABLE trajectories_words",
+        "DROP TRIGGER trajectories_words_inserted", "DROP TRIGGER trajectories_words_deleted",
+        "DROP TRIGGER trajectories_words_updated", "DROP TABLE trajectories_words",
     ),
     "postgresql": ("ALTER TABLE trajectories_trajectorytext DROP COLUMN words",),
 }
-MAKE = {"sqlite": SQLITE, "postgresql": POSTGRESQL}
+CREATE = {"sqlite": SQLITE, "postgresql": POSTGRESQL}
 
 
-def make_index(apps, schema_editor):
-    _run(schema_editor, MAKE)
+def create_index(apps, schema_editor):
+    _run(schema_editor, CREATE)
 
 
 def drop_index(apps, schema_editor):
@@ -53,5 +53,5 @@ def _run(schema_editor, statements):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("trajectories", "0003_trajectory_text")]
-    operations = [migrations.RunPython(make_index, drop_index)]
+    dependencies = [("trajectories", "0001_initial")]
+    operations = [migrations.RunPython(create_index, drop_index)]
