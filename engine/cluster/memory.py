@@ -118,7 +118,7 @@ class MemoryEstimate:
         ]
         if self.learner.loading == self.learner.total:
             found.append(
-                "That is while loading: the model's files cannot be read in parts, so each learner loads the whole model."
+                "That is while loading: the model's files cannot be read in parts, so each learner loads all of it."
             )
         if self.learner.host:
             whose, when = ("Its", "for the whole model") if self.learners == 1 else ("The first one's", WHEN_SHARDED)

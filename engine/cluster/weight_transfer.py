@@ -148,7 +148,8 @@ def logprob_gap(learner: list[list[float]], samplers: Sequence[list[list[float]]
 def require_small_gap(gap: float, limit: float) -> None:
     if not gap <= limit:
         raise ModelError(
-            f"After a weight sync a sampler computes other log-probabilities than the learner: they differ by "
-            f"{gap:.3g} nats on some token, and rounding explains at most {limit}. It does not hold the learner's weights.",
+            "After a weight sync a sampler computes other log-probabilities than the learner: they differ by "
+            f"{gap:.3g} nats on some token, and rounding explains at most {limit}. It does not hold the learner's "
+            "weights.",
             remedy=OTHER_TRANSFER,
         )

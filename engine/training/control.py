@@ -1,5 +1,5 @@
-"""Requests to a running engine: stop, pause, write a checkpoint, change settings. They come from `control.json` and from
-signals."""
+"""Requests to a running engine: stop, pause, write a checkpoint, change settings. They come from `control.json` and
+from signals."""
 
 from __future__ import annotations
 

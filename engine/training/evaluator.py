@@ -26,8 +26,9 @@ class Evaluation:
     seconds: float
 
     def event(self, step: int, *, final: bool) -> EvaluationCompleted:
-        """The event to record. An episode whose environment failed, or whose first prompt left no room for a response, is
-        not a failure of the model and is counted only in `faults`. `EnvironmentFault` if no episode has an outcome."""
+        """The event to record. An episode whose environment failed, or whose first prompt left no room for a response,
+        is not a failure of the model and is counted only in `faults`. `EnvironmentFault` if no episode has an
+        outcome."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         if not played:
             raise self._no_outcome()

@@ -85,7 +85,8 @@ class Recorder:
         )
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones fit."""
+        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
+        fit."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return
