@@ -34,7 +34,7 @@ ARRANGEMENTS: dict[str, dict[str, Any]] = {
     "disaggregated": {"placement": "disaggregated"},
     "overlap": {"placement": "disaggregated", "overlap": True},
 }
-TOLD = ("time/", "perf/", "cluster/", "policy/sampler_gap", "policy/staleness")
+REPORTED = ("time/", "perf/", "cluster/", "policy/sampler_gap", "policy/staleness")
 
 
 def main() -> int:
@@ -110,7 +110,7 @@ def timed(config: dict[str, Any], directory: Path) -> dict[str, float]:
         event = parse_event(line)
         if event.kind == "step_completed" and event.step > WARM_UP:
             steps.append(event.metrics)
-    names = sorted({name for step in steps for name in step if name.startswith(TOLD)})
+    names = sorted({name for step in steps for name in step if name.startswith(REPORTED)})
     return {name: round(statistics.median(step[name] for step in steps if name in step), 5) for name in names}
 
 

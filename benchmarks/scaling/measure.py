@@ -146,23 +146,23 @@ def one_step(
     trajectories, sampled = clock.time("sampling", lambda: backend.play(specs, temperature=1.0, seeds=[1]))
     batch = clock.time("collation", lambda: gathered(trajectories))
     # the backend leaves scoring out where the sampler computes what the learner does; others need it
-    clock.time("scoring", lambda: backend._of_learners("Scoring", "score", batch))
+    clock.time("scoring", lambda: backend._call_learners("Scoring", "score", batch))
     clock.time("learning", lambda: backend.update(batch, step=1 + repeat, scale=1.0))
-    clock.time("sync", backend.sync)
+    clock.time("sync", backend.sync_weights)
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
-    place = scratch / "capture.jsonl.zst"
-    clock.time("capture", lambda: captured(place, trajectories, backend))
-    clock.time("indexing", lambda: list(read_records(place)))  # as the worker does that makes rows of them
+    path = scratch / "capture.jsonl.zst"
+    clock.time("capture", lambda: captured(path, trajectories, backend))
+    clock.time("indexing", lambda: list(read_records(path)))  # as the worker does that makes rows of them
     work = step_of(point, config, trajectories, batch, sampled)
-    return {"step": asdict(work), "file_bytes": place.stat().st_size, **clock.found()}
+    return {"step": asdict(work), "file_bytes": path.stat().st_size, **clock.found()}
 
 
 class Clock:
     """Seconds by phase, on the clock and of processors."""
 
     def __init__(self, backend: RayBackend, config: RunConfig) -> None:
-        troupe = backend._troupe()
-        pids = [pid for _, pid in troupe.places]
+        pool = backend._pool()
+        pids = [location.pid for location in pool.locations]
         self.roles = {
             "learner": pids[: config.cluster.learners],
             "sampler": pids[config.cluster.learners :],
@@ -210,7 +210,7 @@ def made_up_pairs(seed: int) -> Pairs:
     draw = np.random.default_rng(seed)
     prompts = draw.integers(10, 600, (PROMPTS, PROMPT)).tolist()
     thoughts = draw.integers(10, 600, (THOUGHTS, THOUGHT)).tolist()
-    return Pairs(prompts=prompts, thoughts=thoughts, true_column=[place % PROMPTS for place in range(THOUGHTS)])
+    return Pairs(prompts=prompts, thoughts=thoughts, true_column=[index % PROMPTS for index in range(THOUGHTS)])
 
 
 class Scripted:

@@ -16,7 +16,7 @@ from benchmarks.scaling.large import LARGE
 from benchmarks.scaling.measured import parts_of as measured_parts
 from benchmarks.scaling.phases import PARTS, borrowed_numbers, work_of
 from benchmarks.scaling.predict import (
-    Place,
+    Layout,
     borrowing,
     bottleneck,
     fits,
@@ -96,13 +96,13 @@ def test_a_measured_sync_is_the_learners_and_then_the_samplers_work() -> None:
     assert found["environment"] == pytest.approx(2 / 3)
 
 
-def place(**changes: int) -> Place:
+def layout(**changes: int) -> Layout:
     counts = {"samplers": 1, "learners": 1, "tensor_parallel": 1, "trajectories": 16, "micro_batch": 2000, **changes}
-    return Place(shape=qwen2(SIZES), gpu=EVEN, assumed=CERTAIN, **counts)
+    return Layout(shape=qwen2(SIZES), gpu=EVEN, assumed=CERTAIN, **counts)
 
 
 def test_a_pass_of_a_sampler_reads_the_weights_and_the_cache() -> None:
-    found = place()
+    found = layout()
     # given: 16 x 2000 tokens less 15 of 16 prompts of 150 less 16 x 1250 sampled = 9,750, of 2 x 120 + 4 x 1000 x 4
     prompts = 9750 * (240 + 16000) / 1000
     # a pass computes more than it reads: 16 x (240 + 16000 + 2 x 4 x 10)
@@ -111,25 +111,25 @@ def test_a_pass_of_a_sampler_reads_the_weights_and_the_cache() -> None:
 
 
 def test_more_rows_than_a_sampler_decodes_at_once_come_in_waves() -> None:
-    waves = [sampling(place(trajectories=rows)) / rows for rows in (256, 512)]
+    waves = [sampling(layout(trajectories=rows)) / rows for rows in (256, 512)]
     assert waves[0] == pytest.approx(waves[1])
 
 
 def test_weights_are_borrowed_over_the_slower_of_link_and_network() -> None:
     size = 4 * qwen2(SIZES).parameters
-    assert borrowing(place(learners=1)) == 0
-    assert borrowing(place(learners=8)) == pytest.approx(size * 7 / 8 / 1000)
+    assert borrowing(layout(learners=1)) == 0
+    assert borrowing(layout(learners=8)) == pytest.approx(size * 7 / 8 / 1000)
     # eight cards of 100 feed a machine: 800 is less than its links' 1000
-    assert borrowing(place(learners=16)) == pytest.approx(size * 15 / 16 / 800)
+    assert borrowing(layout(learners=16)) == pytest.approx(size * 15 / 16 / 800)
 
 
 def test_weights_reach_samplers_by_memory_and_sockets_or_by_one_card() -> None:
     size = 4 * qwen2(SIZES).parameters
     # twice between GPU and memory, three copies, one hop to one machine
-    assert sync_by_host(place()) == pytest.approx((2 + 3 + 1) * size / 1000)
+    assert sync_by_host(layout()) == pytest.approx((2 + 3 + 1) * size / 1000)
     # three machines: two hops
-    assert sync_by_host(place(samplers=24)) == pytest.approx((2 + 3 + 2) * size / 1000)
-    assert sync_by_gpu(place()) == pytest.approx(size / 100)
+    assert sync_by_host(layout(samplers=24)) == pytest.approx((2 + 3 + 2) * size / 1000)
+    assert sync_by_gpu(layout()) == pytest.approx(size / 100)
 
 
 def test_a_step_waits_for_the_slower_side_and_for_the_sync() -> None:
@@ -150,7 +150,7 @@ def test_large_shapes_have_their_models_parameters_and_as_many_gpus_as_they_need
 
 
 def test_a_model_that_no_learner_has_room_for_is_said_to_be_so() -> None:
-    huge = replace(place(), shape=qwen2(LARGE["72B"]), gpu=replace(EVEN, memory=80e9), assumed=Assumed())
+    huge = replace(layout(), shape=qwen2(LARGE["72B"]), gpu=replace(EVEN, memory=80e9), assumed=Assumed())
     # weights, gradients, moments and the optimiser's copy: 20 bytes each
     assert fits(huge) == "needs 1,454 GB"
     assert fits(replace(huge, learners=48)) == ""

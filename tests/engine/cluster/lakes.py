@@ -13,7 +13,7 @@ from engine.environments.frozen_lake import FrozenLake
 from engine.environments.registry import ENVIRONMENTS
 
 MOST_SECONDS = 30
-WHERE, HOW_MANY = "TESTS_MEETING_PLACE", "TESTS_MEETING_SIZE"
+WHERE, HOW_MANY = "TESTS_MEETING_FOLDER", "TESTS_MEETING_SIZE"
 
 
 class LakeActor(EnvironmentActor):

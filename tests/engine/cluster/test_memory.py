@@ -157,10 +157,10 @@ def test_a_sampler_of_vllm_on_two_gpus() -> None:
     assert found.work == 2048 * (6 * 4 + 4 * 4) * 2 + 3 * 3 * 10 * 4
 
 
-def test_the_cache_on_a_cpu_is_the_one_that_vllm_is_told_to_make() -> None:
-    told = cpu_arguments(AutoConfig.from_pretrained(TINY), rows=7, context_tokens=100, precision="float32", share=0.5)
+def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
+    arguments = cpu_arguments(AutoConfig.from_pretrained(TINY), rows=7, context_tokens=100, precision="float32", share=0.5)
     found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
-    assert found.cache == told["kv_cache_memory_bytes"]
+    assert found.cache == arguments["kv_cache_memory_bytes"]
 
 
 def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:
@@ -288,15 +288,15 @@ class Peak(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
         for one in tree_leaves(made):
-            if isinstance(one, Tensor) and (place := one.untyped_storage())._cdata not in self.sizes:
-                self.sizes[place._cdata] = place.nbytes()
-                self.held += place.nbytes()
+            if isinstance(one, Tensor) and (storage := one.untyped_storage())._cdata not in self.sizes:
+                self.sizes[storage._cdata] = storage.nbytes()
+                self.held += storage.nbytes()
                 self.bytes = max(self.bytes, self.held)
-                weakref.finalize(place, self._freed, place._cdata)
+                weakref.finalize(storage, self._released, storage._cdata)
         return made
 
-    def _freed(self, place: int) -> None:
-        self.held -= self.sizes.pop(place, 0)
+    def _released(self, pointer: int) -> None:
+        self.held -= self.sizes.pop(pointer, 0)
 
 
 SHARDED = ("a critic", "a head that is its embedding", "an adapter")

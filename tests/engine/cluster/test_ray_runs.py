@@ -186,8 +186,8 @@ def test_a_learner_that_is_killed_while_a_rollout_is_ahead_is_told_once_and_the_
         actors("LearnerActor")[0].send_signal(signal.SIGKILL)
         wait_for(tmp_path, lambda event: event.kind == "run_failed")
         assert process.wait(20) == 1
-    told = events(tmp_path)
-    assert [event.kind for event in told if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
-    failed = next(event for event in told if event.kind == "run_failed")
+    recorded = events(tmp_path)
+    assert [event.kind for event in recorded if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
+    failed = next(event for event in recorded if event.kind == "run_failed")
     assert failed.retryable and "learner" in failed.message
     assert "Traceback" not in (tmp_path / "engine.log").read_text()

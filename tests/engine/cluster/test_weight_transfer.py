@@ -119,7 +119,7 @@ def test_every_worker_of_every_sampler_has_a_rank_of_its_own() -> None:
 
     link = nccl_link("10.0.0.1", 6000, workers=3 * 2)
     sender = NCCLTrainerInitInfo(rank=0, **link)
-    samplers = [NCCLWeightTransferInitInfo(**nccl_worker_link(link, place, tensor_parallel=2)) for place in range(3)]
+    samplers = [NCCLWeightTransferInitInfo(**nccl_worker_link(link, index, tensor_parallel=2)) for index in range(3)]
     # a worker's rank is its sampler's offset and its own rank within it; 0 is the first learner
     ranks = [0] + [sampler.rank_offset + worker for sampler in samplers for worker in range(2)]
     assert ranks == list(range(sender.world_size)) == list(range(7))
@@ -186,7 +186,7 @@ def parts(weights: PolicyWeights, folder: Path, count: int) -> list[dict[str, An
     """The update in `count` parts, each with the file that stands in for the wire."""
     save_file(dict(weights), folder / "weights.safetensors")
     manifest, size = weights.manifest(), len(weights.metadata())
-    borders = [place * size // count for place in range(count + 1)]
+    borders = [index * size // count for index in range(count + 1)]
     return [
         {name: values[begin:end] for name, values in manifest.items()} | {"file": str(folder / "weights.safetensors")}
         for begin, end in pairwise(borders)

@@ -73,10 +73,10 @@ def timeless(results: list[Result]) -> list[Result]:
 def test_a_run_directory_is_evaluated_exactly_as_its_trainer_did_at_the_end(trained: Path, tmp_path: Path) -> None:
     assert main(["evaluate", str(trained), "--out", str(tmp_path / "out")]) == 0
     events = [parse_event(line) for line in (trained / "events.jsonl").read_bytes().splitlines()]
-    told = [event for event in events if event.kind == "evaluation_completed" and event.final]
+    recorded = [event for event in events if event.kind == "evaluation_completed" and event.final]
     summaries = json.loads((tmp_path / "out/summary.json").read_text())["summaries"]
-    assert len(told) == len(summaries) == 2
-    for event, summary in zip(told, summaries, strict=True):
+    assert len(recorded) == len(summaries) == 2
+    for event, summary in zip(recorded, summaries, strict=True):
         for name in ("environment", "episodes", "successes", "success", "mean_return", "temperature"):
             assert getattr(event, name) == summary[name], name
         assert (summary["low"], summary["high"]) == pytest.approx((event.low, event.high), abs=1e-12)

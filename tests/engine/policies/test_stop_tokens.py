@@ -33,10 +33,10 @@ def tokenizer_with(template: str) -> Any:
     return tokenizer
 
 
-@pytest.mark.parametrize("told_apart", [True, False])
-def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, told_apart: bool) -> None:
+@pytest.mark.parametrize("separate", [True, False])
+def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, separate: bool) -> None:
     path = save_small_model(tmp_path)
-    if not told_apart:
+    if not separate:
         (path / "generation_config.json").unlink()
     model, tokenizer = load_model(str(path))
     assert stop_token_ids_of(str(path)) == stop_token_ids(model)

@@ -63,8 +63,8 @@ def test_vllm_itself_says_the_same(tmp_path: Path) -> None:
     for family, architecture in asked.items():
         folder = tmp_path / family
         AutoConfig.for_model(family).save_pretrained(folder)
-        told = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps({**told, "architectures": [architecture]}))
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
         folders.append(str(folder))
     done = subprocess.run(
         [sys.executable, "-c", ASK, *folders],

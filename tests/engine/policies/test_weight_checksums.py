@@ -35,12 +35,12 @@ def test_fused_transposed_and_reordered_weights_have_the_same_sum() -> None:
 
 def test_one_number_that_is_off_by_its_last_digit_is_found() -> None:
     model, other = load_model("tiny")[0], load_model("tiny")[0]
-    told = sent(model)
-    assert agree(told, model_checksums(other.parameters())) is True
+    checksums = sent(model)
+    assert agree(checksums, model_checksums(other.parameters())) is True
     with torch.no_grad():
         weight = next(other.parameters()).view(-1)
         weight[5] = torch.nextafter(weight[5], torch.tensor(2.0))
-    assert agree(told, model_checksums(other.parameters())) is False
+    assert agree(checksums, model_checksums(other.parameters())) is False
 
 
 def test_what_is_held_in_half_of_the_digits_is_compared_in_these() -> None:
@@ -61,7 +61,7 @@ def test_tied_weights_count_once_on_either_side_and_one_that_comes_twice_once() 
 
 
 def test_weights_that_are_packed_or_mixed_are_not_compared() -> None:
-    told = sent(torch.nn.Linear(4, 4))
-    assert agree(told, model_checksums([torch.zeros(4, 4)])) is None
-    assert agree(told, model_checksums([torch.zeros(4, 4), torch.zeros(4, dtype=torch.bfloat16)])) is None
-    assert agree(told, {}) is None
+    checksums = sent(torch.nn.Linear(4, 4))
+    assert agree(checksums, model_checksums([torch.zeros(4, 4)])) is None
+    assert agree(checksums, model_checksums([torch.zeros(4, 4), torch.zeros(4, dtype=torch.bfloat16)])) is None
+    assert agree(checksums, {}) is None

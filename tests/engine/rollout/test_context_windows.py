@@ -113,8 +113,8 @@ def test_the_last_turns_are_shown_word_for_word_and_no_earlier_one() -> None:
     assert trajectory.context_starts == [0, trajectory.turns[2].prompt_start, trajectory.turns[3].prompt_start]
     third = trajectory.seen(trajectory.turns[2])
     second_response = trajectory.ids[trajectory.turns[1].response_start : trajectory.turns[1].response_end]
-    place = next(i for i in range(len(third)) if third[i : i + len(second_response)] == second_response)
-    assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(place, len(third)))
+    index = next(i for i in range(len(third)) if third[i : i + len(second_response)] == second_response)
+    assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(index, len(third)))
 
 
 def test_responses_stay_in_a_window_as_the_ids_that_were_sampled() -> None:

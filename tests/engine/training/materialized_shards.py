@@ -72,10 +72,10 @@ def work(rank: int, folder: Path) -> None:
     found["saved"] = save_and_resume(folder, config_of(folder / "tied"), "whole")
     found["saved_adapter"] = save_and_resume(folder, config_of("tiny", model={"lora": LORA}), "adapter")
     found["warnings"] = load_what_is_no_safetensors(folder)
-    told: list[Any] = [None, None]
-    dist.all_gather_object(told, found)
+    gathered: list[Any] = [None, None]
+    dist.all_gather_object(gathered, found)
     if rank == 0:
-        torch.save(told, folder / "found.pt")
+        torch.save(gathered, folder / "found.pt")
     dist.barrier()
     os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
 
@@ -129,9 +129,9 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
     dist.barrier()  # the first has written
     _, again, progress = checkpoint.load_learner(config, saved, device="cpu", share=Sharded())
     names = [] if progress.step == 1 else ["progress"]
-    for place, (then, now) in enumerate(zip(tensors_of(learner), tensors_of(again), strict=True)):
+    for index, (then, now) in enumerate(zip(tensors_of(learner), tensors_of(again), strict=True)):
         if not torch.equal(whole(then), whole(now)):
-            names.append(f"tensor {place}")
+            names.append(f"tensor {index}")
     _, forked, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
     checkpoint.warm_start(saved, forked)
     for then, now in zip(moments_of(learner), moments_of(forked), strict=True):

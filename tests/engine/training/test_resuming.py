@@ -36,7 +36,7 @@ def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "difference"),
     [
         ({"model": {"path": "tiny"}}, "and is now tiny"),
         ({"seed": 8}, "seed was 1 and is now 8"),
@@ -56,12 +56,12 @@ def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=["model", "seed", "think", "context", "budget", "parameter", "one more", "kind"],
 )
 def test_another_configuration_is_refused_by_what_differs(
-    run: Path, model: Path, changes: dict[str, Any], told: str
+    run: Path, model: Path, changes: dict[str, Any], difference: str
 ) -> None:
     before = (run / "config.json").read_text()
     assert train(run_config(model, **{"evaluation": QUIET, **changes}), run, resume=True) == EXIT_FAILED
     failure = events_of(run)[-1]
-    assert failure.error == "CheckpointError" and told in failure.message
+    assert failure.error == "CheckpointError" and difference in failure.message
     assert "the run began with" in failure.remedy and "fork" in failure.remedy
     assert (run / "config.json").read_text() == before  # it still says what the checkpoint is of
 
