@@ -91,14 +91,14 @@ def reconnect(cores: int, *, namespace: str, minutes: float, reporter: RunReport
         try:
             return connect(cores, namespace=namespace)
         except ClusterUnreachable as error:
+            if time.monotonic() - reported_at > REPEAT_SECONDS:
+                reported_at = time.monotonic()
+                reporter.status(f"waiting for Ray to come back. {error.message}")
             if minutes and time.monotonic() - started > 60 * minutes:
                 raise ClusterUnavailable(
                     f"{error.message} It did not come back within {minutes:g} minutes.",
                     remedy="Start it again and resume the run, or raise cluster.wait_minutes.",
                 ) from error
-            if time.monotonic() - reported_at > REPEAT_SECONDS:
-                reported_at = time.monotonic()
-                reporter.status(f"waiting for Ray to come back. {error.message}")
         reporter.check_cancelled()
         time.sleep(POLL_SECONDS)
 

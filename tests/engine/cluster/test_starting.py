@@ -22,4 +22,4 @@ def test_a_model_that_vllm_cannot_run_ends_the_run_with_the_reason_and_is_not_re
     assert train(config, tmp_path / "run", RAY_ADDRESS=ray_address) == 1
     last = events(tmp_path / "run")[-1]
     assert last.kind == "run_failed" and last.error == "ModelError" and not last.retryable
-    assert "head_dim=16" in last.message and "Take a decoder-only language model" in last.remedy
+    assert "head_dim=16" in last.message and "Use a decoder-only language model" in last.remedy

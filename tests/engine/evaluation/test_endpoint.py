@@ -97,7 +97,7 @@ def test_what_passes_is_tried_again_and_changes_no_number(trouble: Answer) -> No
     assert disturbed.complete
     assert timeless(disturbed) == timeless(undisturbed)
     assert len(troubled.asked) > len(calm.asked)
-    assert any("tried again" in note for note in disturbed.notes)
+    assert any("retried" in note for note in disturbed.notes)
 
 
 def test_a_server_that_names_its_wait_is_not_asked_before() -> None:
@@ -144,7 +144,7 @@ def test_models_that_want_other_fields_get_them() -> None:
         outcome = evaluate_at(server, episodes=2, concurrency=1)
     assert outcome.complete
     assert "max_completion_tokens" in server.asked[-1].payload and "seed" not in server.asked[-1].payload
-    assert any("takes no seed" in note for note in outcome.notes)
+    assert any("accepts no seed" in note for note in outcome.notes)
 
 
 def test_token_counts_that_an_endpoint_does_not_tell_are_unknown_not_zero() -> None:
@@ -161,7 +161,7 @@ def test_token_counts_that_an_endpoint_does_not_tell_are_unknown_not_zero() -> N
         ("<answer>Up</answer>", "a", True, "<think>a</think><answer>Up</answer>"),  # the server took the thought out
         ("a</think><answer>Up</answer>", "", True, "<think>a</think><answer>Up</answer>"),  # its template opened it
         ("Up</answer>", "", False, "<answer>Up</answer>"),
-        ("Up", "", True, "Up"),  # nothing else is mended
+        ("Up", "", True, "Up"),  # nothing else is corrected
         ("<answer>Up</answer>", "a", False, "<answer>Up</answer>"),
     ],
 )
@@ -230,10 +230,10 @@ def test_a_server_that_restarts_is_waited_for() -> None:
     endpoint.close()
 
 
-def test_an_endpoint_that_dies_under_way_leaves_what_was_played() -> None:
+def test_results_are_kept_when_an_endpoint_dies() -> None:
     with serving(lambda asked, number: error(500, "gone") if number > 10 else None) as server:
         outcome = evaluate_at(server, episodes=40, concurrency=1, retries=0)
-    assert "gives no responses" in str(outcome.failure)
+    assert "does not respond" in str(outcome.failure)
     assert len(outcome.results) == 40
     stops = [result.stop for result in outcome.results]
     assert stops.count("error") == 8 and stops.count("not_played") > 0

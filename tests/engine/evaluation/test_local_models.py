@@ -115,7 +115,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_refused_when_named(
     assert "is damaged" in capsys.readouterr().err
     shutil.rmtree(run / "checkpoints")
     assert main(["evaluate", str(run)]) == 1
-    assert "has no whole checkpoint" in capsys.readouterr().err
+    assert "has no valid checkpoint" in capsys.readouterr().err
 
 
 def test_an_evaluation_repeats_itself() -> None:
@@ -225,4 +225,4 @@ def test_a_budget_that_solves_no_problem_is_refused_instead_of_scored_0(
 
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path)]) == 2
-    assert "is no run directory" in capsys.readouterr().err
+    assert "is not a run directory" in capsys.readouterr().err

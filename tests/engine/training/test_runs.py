@@ -191,6 +191,6 @@ def test_a_second_engine_in_one_run_directory_is_refused(model: Path, tmp_path: 
     wait_for_step(tmp_path / "run", 1, process)
     second = subprocess.run(process.args, capture_output=True, text=True, timeout=60)
     assert second.returncode == 1
-    assert "Another engine is working" in second.stderr
+    assert "Another engine is running" in second.stderr
     process.kill()
     process.wait()
