@@ -3,8 +3,8 @@
 Compare opens 10 runs of 10,000 steps, of one configuration and ten seeds, with 10 charts; each metric has one step that
 stands out: once with the server having read none of them, once again. *All metrics* opens a run of 500 steps that has
 1,000 metrics. A page counts as drawn when every chart in view has its lines and two frames have passed; the first time,
-with nothing of the site in the browser yet, is told apart. Rows are made up, in a new SQLite database; the server runs
-in this process. Needs Chromium.
+with nothing of the site in the browser yet, is measured separately. Rows are generated, in a new SQLite database; the
+server runs in this process. Needs Chromium.
 
     python -m benchmarks.charts
 """

@@ -1,4 +1,4 @@
-"""`Section`: the base of every part of a configuration, and unions of sections that are told apart by their `type`.
+"""`Section`: the base of every part of a configuration, and unions of sections discriminated by their `type`.
 
 A setting with variants (an algorithm, a filter, a schedule) is such a union: each variant is one class with only the
 fields that it reads, so a file, a form and the validator have no field without an effect.

@@ -1,7 +1,7 @@
 """A short run on Ray with vLLM: colocated, disaggregated, and disaggregated with rollouts a step ahead.
 
 Needs the requirements for clusters; `RAY_ADDRESS` as for any run. A model of 0.5 billion parameters and random weights
-plays FrozenLake, so that every response is as long as it may be. Told are medians over steps: seconds of each phase
+plays FrozenLake, so that every response is as long as it may be. Reported are medians over steps: seconds of each phase
 (`time/…`; with the rollout ahead, `time/rollout` is what the learner waited for it) and of the whole step. What needs
 two sets of GPUs is left out where there are too few, and named.
 

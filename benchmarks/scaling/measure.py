@@ -1,8 +1,8 @@
 """Measures steps on Ray, phase by phase, with 1 to 4 samplers and learners, in processor seconds and on the clock.
 
-Every process has one thread. Told of each phase are the processor seconds of the busiest sampler, the busiest learner
-and the driver, which other work on the machine leaves nearly alone, and the seconds on the clock, which mean something
-where the machine was quiet and had a processor for each process. Linux alone: /proc says what each thread took.
+Every process has one thread. Each phase is reported in processor seconds of the busiest sampler, the busiest learner
+and the driver, which depend little on other work on the machine, and in wall-clock seconds, which are meaningful only
+if the machine was idle and had a processor for each process. Linux only: it reads the time of each thread from /proc.
 
     python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N]
 

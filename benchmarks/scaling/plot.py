@@ -1,4 +1,4 @@
-"""Foretold seconds of a step by part, one panel a model: what samplers do beside what all others do."""
+"""Predicted seconds of a step by phase, one panel per model: samplers next to everything else."""
 
 from __future__ import annotations
 

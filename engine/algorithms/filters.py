@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, TypeAdapter
 
@@ -192,7 +192,7 @@ class MinP(_Ranked):
 
 
 GroupFilter = Annotated[NoFilter | TopP | TopK | TopKAbsolute | MinP, Field(discriminator="type")]
-FILTERS = union_variants(GroupFilter)
+FILTERS = cast("dict[str, type[FilterBase]]", union_variants(GroupFilter))
 _ADAPTER: TypeAdapter[FilterBase] = TypeAdapter(GroupFilter)
 
 

@@ -40,7 +40,7 @@ def apply_preset(name: str, base: dict[str, Any]) -> dict[str, Any]:
 def differences(config: RunConfig) -> dict[str, tuple[Any, Any]]:
     """`dotted field` to `(the preset's value, the config's)` where a config departs from the preset it names.
 
-    None stands for a field that one of the two does not have. Empty when there is no difference, and for a config that
+    None for a field that one of the two does not have. Empty when there is no difference, and for a config that
     names no preset.
     """
     preset = find_preset(config.preset)

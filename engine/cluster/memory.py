@@ -174,7 +174,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
 
 def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
     try:
-        return config.cluster.resolve_weight_transfer(gpus=gpu) == "object_store"
+        return config.cluster.weight_transfer_method(gpus=gpu) == "object_store"
     except ValueError:  # an impossible choice, which the checks report
         return True
 

@@ -93,7 +93,7 @@ class RayBackend:
         where = self._connect(again=again)
         gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus(again=again))
         resources = required_resources(cluster, gpus=gpus)
-        transfer = self._weight_transfer_name(gpus)
+        transfer = self._weight_transfer_method(gpus)
         self.reporter.status(f"waiting for {where}")
         group = reserve(resources, minutes=cluster.wait_minutes, reporter=self.reporter)
         pool = self.pool = ActorPool(
@@ -129,9 +129,9 @@ class RayBackend:
         late = again and bool(os.environ.get("RAY_ADDRESS")) and used_gpus_before(self.directory / "events.jsonl")
         return late or bool(import_ray().cluster_resources().get("GPU", 0))
 
-    def _weight_transfer_name(self, gpus: bool) -> str:
+    def _weight_transfer_method(self, gpus: bool) -> str:
         try:
-            return self.config.cluster.resolve_weight_transfer(gpus=gpus)
+            return self.config.cluster.weight_transfer_method(gpus=gpus)
         except ValueError as error:
             raise ConfigError(f"cluster.{error}") from None
 

@@ -33,7 +33,7 @@ def merged(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
     for field, value in changes.items():
         if field not in LIVE_FIELDS:
             raise ConfigError(
-                f"{field[:80]} cannot be changed while a run is in progress; {', '.join(LIVE_FIELDS)} can.",
+                f"{field[:80]!r} cannot be changed during a run; {', '.join(LIVE_FIELDS)} can.",
                 remedy="Fork the run from a checkpoint to change anything else.",
             )
         section, _, key = field.partition(".")

@@ -117,7 +117,7 @@ class RunConfig(Section):
             if environment.max_response_tokens >= self.rollout.max_context_tokens:
                 raise ValueError(
                     f"rollout.max_context_tokens: {self.rollout.max_context_tokens} leaves no room for a prompt before "
-                    f"a response of up to {environment.max_response_tokens} tokens. Raise it or lower max_response_tokens."
+                    f"responses of {environment.max_response_tokens} tokens. Raise it or lower max_response_tokens."
                 )
         return self
 

@@ -110,7 +110,8 @@ class ChatEndpoint:
         retry_after = problem.retry_after or 0.0
         if retry_after > self.settings.longest_wait:
             raise RequestFailed(
-                f"{problem} Its Retry-After is {retry_after:.0f} s; the longest wait is {self.settings.longest_wait:.0f} s."
+                f"{problem} Its Retry-After is {retry_after:.0f} s; the longest wait is "
+                f"{self.settings.longest_wait:.0f} s."
             )
         ceiling = min(self.settings.backoff * 2**attempt, self.settings.longest_wait)
         return retry_after + random.uniform(0, ceiling)

@@ -38,8 +38,8 @@ def check_torch(vllm: str, torch: str, required: SpecifierSet) -> None:
     """`ModelError` unless the version `torch` satisfies `required`; a local version after `+` is ignored."""
     if torch == "none" or Version(torch).public not in required:
         raise ModelError(
-            f"{vllm} was built for torch {required or 'of any version'}, and the installed torch is {torch}: its compiled "
-            "extensions would fail.",
+            f"{vllm} was built for torch {required or 'of any version'}, and the installed torch is {torch}: its "
+            "compiled extensions would fail.",
             remedy=INSTALL,
         )
 

@@ -1,4 +1,4 @@
-"""Which groups of a step train, and how much their advantages count for it."""
+"""Applies the group filter to a step: which groups train, and the scale of their advantages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def keep_groups(group_filter: FilterBase, batch: Batch) -> Kept:
 
 
 def _values(batch: Batch, metric: str) -> Tensor:
-    """What the metric is of, for each trajectory (B,)."""
+    """The value of each trajectory (B,) that the metric is computed from."""
     if metric.startswith("entropy"):
         return batch.entropies
     return batch.mask.sum(dim=1) if metric == "length" else on_one_scale(batch.returns, batch.tags)

@@ -131,7 +131,7 @@ def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
         label=label_of(name),
         help=(info.description or "").replace("`", ""),
         kind=kind,
-        default="" if info.default is PydanticUndefined else text_of(_plain(info.get_default(call_default_factory=True))),
+        default=_default(info),
         choices=choices,
         low=_bound(info, "ge", "gt"),
         high=_bound(info, "le", "lt"),
@@ -197,5 +197,6 @@ def _bound(info: FieldInfo, *names: str) -> Any:
     return next(found, None)
 
 
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Enum) else value
+def _default(info: FieldInfo) -> str:
+    value = info.get_default(call_default_factory=True)
+    return "" if value is PydanticUndefined else text_of(value.value if isinstance(value, Enum) else value)

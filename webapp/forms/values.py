@@ -15,7 +15,7 @@ UNSEEN = "These are the fields of {type}. Check them, then submit again."
 
 
 def fill(nodes: Sequence[Node], values: Texts, base: Texts, errors: Texts) -> None:
-    """Gives each input its value, what `base` (a preset) says, and its error; of variants, makes one active."""
+    """Gives each input its value, the value of `base` (a preset) and its error, and makes one variant active."""
     for node in nodes:
         if isinstance(node, FormField):
             node.preset_value = base.get(node.name, node.default)
@@ -117,7 +117,7 @@ def unseen(nodes: Sequence[Node], values: Texts, shown: Sequence[str]) -> dict[s
 
 
 def without_unseen(values: Texts, errors: Texts) -> dict[str, str]:
-    """`values` without those under a choice that `unseen` found, whose inputs begin with their defaults."""
+    """`values` without those under the choices that `unseen` found, whose inputs start from their defaults."""
     sections = [name.removesuffix(TYPE) for name in errors]
     return {name: text for name, text in values.items() if name in errors or not name.startswith(tuple(sections))}
 

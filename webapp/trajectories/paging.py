@@ -155,7 +155,7 @@ def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: 
 
 def _beyond(sort: Sort, key: Key, pk: int, *, backwards: bool) -> Q:
     down, ids_down = _directions(sort, backwards=backwards)
-    # the first condition says no more than the second, but lets an index begin in the right place
+    # the first condition is implied by the second, but lets an index start at the right position
     at_least = Q(**{"sort_key__lte" if down else "sort_key__gte": key})
     further = Q(**{"sort_key__lt" if down else "sort_key__gt": key})
     return at_least & (further | Q(sort_key=key, **{"pk__lt" if ids_down else "pk__gt": pk}))

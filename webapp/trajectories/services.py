@@ -84,7 +84,7 @@ def counts(rows: QuerySet[Trajectory]) -> Counts:
 
 
 def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
-    """One for each split that has rows, training first: what tells training and held-out episodes apart."""
+    """One for each split that has rows, training first."""
     grouped = rows.order_by().values("split").annotate(
         total=Count("pk"),
         solved=Count("pk", filter=Q(success=True)),
@@ -164,7 +164,7 @@ def group_of(trajectory: Trajectory) -> QuerySet[Trajectory]:
 
 
 def neighbours(trajectory: Trajectory) -> tuple[Trajectory | None, Trajectory | None]:
-    """The member before and the one after, going on into the next group at a group's end."""
+    """The previous and the next member, across groups."""
     group, member = trajectory.group, trajectory.member
     around = siblings(trajectory)
     before = around.filter(Q(group__lt=group) | Q(group=group, member__lt=member)).last()

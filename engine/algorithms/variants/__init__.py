@@ -1,8 +1,8 @@
-"""All algorithms, one file each: `Algorithm` is their union, told apart by `type`. A new one adds its class here."""
+"""All algorithms, one file each: `Algorithm` is their union, discriminated by `type`. A new one adds its class here."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from engine.algorithms.variants import (
     remax,
     rloo,
 )
+from engine.algorithms.variants.base import AlgorithmBase
 from engine.section import union_variants
 
 Algorithm = Annotated[
@@ -29,7 +30,7 @@ Algorithm = Annotated[
     | bi_level_gae.BiLevelGae,
     Field(discriminator="type"),
 ]
-ALGORITHMS = union_variants(Algorithm)
+ALGORITHMS = cast("dict[str, type[AlgorithmBase]]", union_variants(Algorithm))
 PRESETS = {
     **ppo.PRESETS,
     **grpo.PRESETS,

@@ -50,7 +50,7 @@ PRESETS = {
     ),
     "starpo": Preset(
         title="StarPO",
-        # the paper's KL estimator is k1, whose expected gradient as a loss is 0; k3 does what was meant
+        # the paper's KL estimator is k1, whose expected gradient as a loss is 0; k3 has the intended effect
         one_line="PPO over whole multi-turn trajectories with a small KL penalty; tends to collapse.",
         paper="arXiv 2504.20073, sections 2.2 and 4.1",
         algorithm=Ppo(critic=CriticConfig(warmup_steps=2)),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from engine.algorithms.filters import NoFilter, TopKAbsolute, filter_from
+from engine.algorithms.filters import NoFilter, TopKAbsolute, TopP, filter_from, threshold_of
 from engine.algorithms.group_scores import group_scores, on_one_scale
 from engine.config import build_config
 from engine.errors import ConfigError
@@ -134,7 +134,7 @@ def test_a_score_that_is_not_a_number_is_never_kept() -> None:
 
 
 def test_the_threshold_is_the_score_of_the_last_group_kept() -> None:
-    scores = torch.tensor([1.0, 4.0, 2.0])
+    scores = [1.0, 4.0, 2.0]
     assert threshold_of(scores, [1, 2]) == 2.0
     assert threshold_of(scores, [0, 2], largest=False) == 2.0
     assert threshold_of(scores, []) == 0.0
@@ -168,7 +168,9 @@ def test_scores_of_entropy_and_length_are_means_and_their_spread() -> None:
 
 
 def test_the_loss_is_scaled_by_the_kept_share_or_its_root() -> None:
-    assert [loss_scale(0.25, scaling) for scaling in ("none", "linear", "sqrt")] == [1.0, 0.25, 0.5]
+    scalings: tuple[Any, ...] = ("none", "linear", "sqrt")
+    assert [TopP(loss_scaling=scaling).scale(0.25) for scaling in scalings] == [1.0, 0.25, 0.5]
+    assert NoFilter().scale(0.25) == 1.0
 
 
 @pytest.mark.parametrize("metric", ["entropy", "length"])

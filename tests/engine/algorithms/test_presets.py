@@ -110,7 +110,7 @@ def test_a_shipped_config_is_what_the_preset_it_names_says(path: Path) -> None:
 
 
 def test_reading_presets_does_not_load_torch() -> None:
-    modules = "engine.algorithms.presets, engine.algorithms.filters, engine.metrics, engine.diagnostics.collapse"
+    modules = "engine.algorithms.presets, engine.algorithms.filters, engine.metrics, engine.diagnostics.detectors"
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -158,7 +158,8 @@ def test_a_sampler_of_vllm_on_two_gpus() -> None:
 
 
 def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
-    arguments = cpu_arguments(AutoConfig.from_pretrained(TINY), rows=7, context_tokens=100, precision="float32", share=0.5)
+    config = AutoConfig.from_pretrained(TINY)
+    arguments = cpu_arguments(config, rows=7, context_tokens=100, precision="float32", share=0.5)
     found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
     assert found.cache == arguments["kv_cache_memory_bytes"]
 

@@ -152,7 +152,7 @@ def test_a_local_ray_that_does_not_start_is_a_retryable_failure(tmp_path: Path) 
     assert "Ray did not start" in last.message and "RAY_TMPDIR" in last.remedy
 
 
-def test_a_cluster_with_too_few_gpus_is_waited_for_with_a_status_until_the_time_limit(tmp_path: Path, ray_address: str) -> None:
+def test_a_cluster_with_too_few_gpus_is_waited_for_until_the_time_limit(tmp_path: Path, ray_address: str) -> None:
     config = ray_config(cluster={"device": "gpu", "wait_minutes": 0.05})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 1
     details = [event.detail for event in events(tmp_path) if event.kind == "phase_changed"]
@@ -161,9 +161,7 @@ def test_a_cluster_with_too_few_gpus_is_waited_for_with_a_status_until_the_time_
     assert last.kind == "run_failed" and "needs 2 GPUs" in last.message and "cluster.wait_minutes" in last.remedy
 
 
-def test_with_overlap_each_step_is_one_update_behind_and_corrected_for_it(
-    tmp_path: Path, ray_address: str
-) -> None:
+def test_with_overlap_each_step_is_one_update_behind_and_corrected_for_it(tmp_path: Path, ray_address: str) -> None:
     cluster = {"overlap": True, "environment_actors": 1}  # with which a rollout is two actors ahead of the learner
     config = ray_config(steps=4, cluster=cluster, evaluation={"every": 2, "episodes": 4})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0

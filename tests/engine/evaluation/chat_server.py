@@ -1,4 +1,4 @@
-"""A chat-completions server on loopback that plays at random, seeded by the request, and misbehaves when usage_fields to."""
+"""A chat-completions server on loopback that plays at random, seeded by the request, and can misbehave on demand."""
 
 from __future__ import annotations
 

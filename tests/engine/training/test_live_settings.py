@@ -136,10 +136,10 @@ def test_every_live_field_is_one_of_the_configuration(model: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"steps": 10}, "cannot be changed while a run goes on"),
+        ({"steps": 10}, "cannot be changed during a run"),
         ({"optimizer.learning_rate": 0}, "greater than 0"),
         ({"filter": {"type": "top_p", "value": 3}}, "filter.value: .*less than or equal to 1"),
-        ({"loss.kl_coefficient": 0.1}, "kept in memory from the first step or not at all"),
+        ({"loss.kl_coefficient": 0.1}, "in memory from the first step or not at all"),
         ({"detectors.rules": [{**RULE, "metric": "no/such"}]}, "there is no metric"),
     ],
 )

@@ -88,10 +88,10 @@ def test_evidence_says_which_rule_settings_and_metrics(browser: Client, recorded
     assert '<dt class="mono">optimizer.learning_rate</dt>' in page
     found = evidence_of(alert)
     assert len(found.notable) == 8
-    told = found.notable + found.others
-    away = [abs(one.deviations or 0.0) for one in told if not one.name.startswith(("time/", "perf/"))]
+    shown = found.notable + found.others
+    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(("time/", "perf/"))]
     assert away == sorted(away, reverse=True)
-    assert not any(one.name.startswith(("time/", "perf/")) for one in told[: len(away)])
+    assert not any(one.name.startswith(("time/", "perf/")) for one in shown[: len(away)])
 
 
 def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:

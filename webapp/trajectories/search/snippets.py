@@ -1,4 +1,4 @@
-"""Where in a trajectory the words stand that it was found by: a few of the words around them, and the turn."""
+"""The excerpt of a trajectory that matched a search: the text around the first hit, and its turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """`turn` counts from 1, 0 where it is not known; `place` says thought or action."""
+    """`turn` counts from 1, 0 if unknown; `place` is thought or action."""
 
     place: str
     turn: int
@@ -29,7 +29,7 @@ class Snippet:
 
 
 def snippet(text: TrajectoryText, terms: Terms) -> Snippet | None:
-    """Around the first hit in the thoughts, else in the actions; None where the index alone knows why."""
+    """Around the first hit in the thoughts, or else in the actions; None if only the index matched."""
     for place, words in (("thought", text.thoughts), ("action", text.actions)):
         found = _around(words, terms, place)
         if found is not None:
@@ -62,7 +62,7 @@ def _pattern(term: Term) -> str:
 
 
 def _without_accents(text: str) -> str:
-    """`text` with plain letters, as SQLite's index has them, each character still in its place."""
+    """`text` with plain letters, as in SQLite's index, each character at the same position."""
     if text.isascii():
         return text
     return "".join(unicodedata.normalize("NFD", character)[0] for character in text)

@@ -66,7 +66,7 @@ def sections() -> list[ConfigSection]:
 def fill(
     form: list[ConfigSection], texts: Mapping[str, str], preset: Mapping[str, str], errors: Mapping[str, str]
 ) -> list[ConfigSection]:
-    """Gives each field its value, what the preset says, and its error."""
+    """Gives each field its value, the preset's value and its error."""
     values.fill(_nodes(form), texts, preset, errors)
     return form
 
