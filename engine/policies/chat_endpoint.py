@@ -235,7 +235,7 @@ class ChatEndpoint:
         """The server's error message on one line, without the key and without control characters."""
         clean = self._clean(chat_completions.read_problem(body)["message"])
         line = " ".join("".join(character if character.isprintable() else " " for character in clean).split())
-        return line[: chat_completions.MESSAGE_LENGTH] or "no reason given."
+        return line[: chat_completions.MESSAGE_LENGTH] or "no reason given"
 
     def _clean(self, text: str) -> str:
         return self.key.redact(text)

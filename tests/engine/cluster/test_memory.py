@@ -233,7 +233,7 @@ def test_a_real_learner_holds_what_was_estimated(case: str) -> None:
     assert found.weights == size_of(policy)
     assert found.moments == size_of(moments)
     assert found.gradients >= size_of(weight for weight in policy if weight.requires_grad)
-    frozen = learner.reference.start.parameters() if isinstance(learner.reference, FrozenCopy) else []
+    frozen = learner.reference.frozen.parameters() if isinstance(learner.reference, FrozenCopy) else []
     assert found.reference == size_of(frozen)
     of_critic = []
     if learner.critic is not None and learner.critic_optimizer is not None:

@@ -59,7 +59,7 @@ def test_an_action_that_is_none_is_refused_with_the_ones_there_are(kind: str, pa
     environment = make_environment(kind, **parameters)
     environment.reset(seed=1)
     with pytest.raises(
-        ValueError, match=f"7 is no action of {kind}; the actions are 0 {environment.action_names()[0]}"
+        ValueError, match=f"7 is not an action of {kind}; the actions are 0 {environment.action_names()[0]}"
     ):
         environment.step(7)
 

@@ -77,7 +77,7 @@ def test_an_evaluation_repeats_itself_and_its_samples_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    "failure",
     [
         error(500, "out of memory"),
         error(503, "loading"),
@@ -89,14 +89,14 @@ def test_an_evaluation_repeats_itself_and_its_samples_differ() -> None:
     ],
     ids=["500", "503", "429", "broken JSON", "error in a 200", "hung up", "slow"],
 )
-def test_what_passes_is_tried_again_and_changes_no_number(trouble: Answer) -> None:
+def test_transient_failures_are_retried_and_change_no_result(failure: Answer) -> None:
     with serving() as calm:
         undisturbed = evaluate_at(calm, timeout=0.3)
-    with serving(lambda asked, number: trouble if number % 3 == 1 else None) as troubled:
-        disturbed = evaluate_at(troubled, timeout=0.3, retries=8)
+    with serving(lambda asked, number: failure if number % 3 == 1 else None) as failing:
+        disturbed = evaluate_at(failing, timeout=0.3, retries=8)
     assert disturbed.complete
     assert timeless(disturbed) == timeless(undisturbed)
-    assert len(troubled.asked) > len(calm.asked)
+    assert len(failing.asked) > len(calm.asked)
     assert any("retried" in note for note in disturbed.notes)
 
 
@@ -118,7 +118,7 @@ def test_a_wait_may_be_named_as_a_date() -> None:
     with serving(tomorrow) as server:
         outcome = evaluate_at(server, episodes=1, longest_wait=5)
     assert len(server.asked) == 1
-    assert re.search(r"asks to wait 3(600|59\d) s; no more than 5 s are waited", outcome.results[0].error)
+    assert re.search(r"Its Retry-After is 3(600|59\d) s; the longest wait is 5 s", outcome.results[0].error)
 
 
 def test_no_more_requests_run_at_once_than_allowed() -> None:

@@ -158,7 +158,7 @@ def test_a_first_prompt_that_does_not_fit_has_no_score_and_no_exit_status_0(
     arguments = ["--model", str(small), "--episodes", "3", "--set", "rollout.max_context_tokens=60"]
     assert main(["evaluate", str(lake), *arguments, "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr()
-    assert "3 before the first response, not scored" in printed.out
+    assert "3 before it, not scored" in printed.out
     assert "3 of 3 episodes were not scored" in printed.err
     assert [(row["stop"], row["success"], row["return"]) for row in rows_in(tmp_path / "out")] == [
         ("context_full", None, None)
@@ -200,10 +200,10 @@ def test_a_directory_without_a_model_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--samples", "0"], "--samples 0"),
-        (["--episodes", "-3"], "--episodes -3"),
-        (["--temperature", "-1"], "--temperature -1.0"),
-        (["--temperature", "0", "nan"], "--temperature nan"),
+        (["--samples", "0"], "--samples is 0"),
+        (["--episodes", "-3"], "--episodes is -3"),
+        (["--temperature", "-1"], "--temperature is -1.0"),
+        (["--temperature", "0", "nan"], "--temperature is nan"),
         (["--environment", "Pond"], "Its tags are: FrozenLake"),
     ],
 )

