@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { stepsInWords, stepsQuery } from "../../../static/js/charts/step_range.js";
+import { stepsQuery } from "../../../static/js/charts/step_range.js";
 import { stepsShown, windowByKey, windowOfSteps } from "../../../static/js/charts/step_window.js";
 
 /** @import { Axis, Position, Window } from "../../../static/js/types.js" */
@@ -53,10 +53,7 @@ test("charts over steps show the steps of the window that the run has", () => {
   assert.deepEqual(stepsShown({ ...store, last: 0 }, page(null).view), [1, 2]);
 });
 
-test("a step and a range of steps are named and queried", () => {
-  assert.equal(stepsInWords({ step: 7 }), "step 7");
-  assert.equal(stepsInWords({ step: 7, first: 7 }), "step 7");
-  assert.equal(stepsInWords({ step: 20, first: 11 }), "steps 11 to 20");
+test("a step and a range of steps are queried", () => {
   assert.equal(stepsQuery({ step: 20, first: 11 }), "step_low=11&step_high=20");
   assert.equal(stepsQuery({ step: 7 }), "step=7");
 });
