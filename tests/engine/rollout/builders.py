@@ -79,7 +79,7 @@ class Script:
     def restart(self, row: int) -> None:
         self.restarted.append(row)
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
+    def advance(self, *, block: bool = True) -> list[Response]:
         rows, self.waiting = self.waiting, []
         return [self._response(row) for row in rows]
 
