@@ -6,12 +6,12 @@ VENV := .venv/bin
 TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 # what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
 UNIT := $(wildcard $(addprefix tests/engine/,algorithms config diagnostics environments foreign rollout statistics verdict) \
-	tests/engine/test_metrics.py tests/webapp tests/docs tests/test_vocabulary.py)
+	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/docs tests/test_vocabulary.py)
 # Engines, actors and tasks are processes of their own: without compiled modules each would start in twice the time.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock clean setup setup-dev setup-cluster setup-trl setup-trackers
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl setup-trackers
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -59,6 +59,11 @@ screenshots: setup-dev  ## the pictures of the docs anew, from runs that really 
 
 lock: setup  ## the versions in requirements/ anew from pyproject.toml; UPGRADE=django or UPGRADE=all takes newer ones
 	@$(VENV)/python -m workers.launch.lock $(UPGRADE)
+
+audit: setup-dev  ## the pins against what is declared, and against known vulnerabilities, which needs a network
+	$(VENV)/python -m pytest -q tests/launch/test_requirements.py
+	$(VENV)/uv tool run pip-audit==2.10.1 --disable-pip --no-deps \
+	  -r requirements/torch.txt -r requirements/base.txt -r requirements/dev.txt -r requirements/cluster.txt
 
 setup:
 	@$(PYTHON) -m workers.launch.install base

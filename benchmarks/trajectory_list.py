@@ -36,7 +36,7 @@ PAGES = {
     "words_and_filters": "q=lef*+goal&success=yes&low=0.5",
 }
 PAGES_OF_ALL = PAGES | {
-    "by_spread": "sort=spread",
+    "by_group_std": "sort=group_std",
     "by_kept": "sort=-kept",
     "of_some_runs": "run=other-1,other-2,other-3&sort=-return",
     "of_an_environment": "environment=FrozenLake&sort=-advantage",

@@ -79,7 +79,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_ru
     expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
     expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
     assert view.locator(".regime").count() >= 5
-    view.get_by_text("Where the regimes end").click()
+    view.get_by_text("How the borders are computed").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
@@ -151,7 +151,7 @@ def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, r
 
 def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
-    expect(view.locator("#what-if-said")).to_contain_text(re.compile("the same groups|none either"))
+    expect(view.locator("#filter-preview-summary")).to_contain_text(re.compile("the same groups|none either"))
     scrub(view, 0)
     expect(view.locator("#filter-said")).to_contain_text("Step 1:")
     view.locator("#what-if select").select_option("top_k variance")
@@ -161,14 +161,14 @@ def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: R
     event = groups_of(run, 1)
     scores = [score if score is not None else 0.0 for score in event.scores]
     expected = TopK(value=0.2).choose(scores)
-    expect(view.locator("#what-if-said")).to_contain_text("Top-k of 20.0% of groups would have kept")
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-k of 20.0% of groups would have kept")
     expect(view.locator(".matrix-line--what-if")).to_have_count(1 if expected else 0)
     above = view.locator(".matrix tbody tr").evaluate_all(
         "rows => rows.findIndex(row => row.classList.contains('matrix-line--what-if'))"
     )
     assert above == (len(expected) or -1)
     view.get_by_role("button", name="Reset to the run's filter").click()
-    expect(view.locator("#what-if-said")).to_contain_text("Top-p 0.9 of variance mass would have kept")
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-p 0.9 of variance mass would have kept")
 
 
 def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run) -> None:
@@ -217,20 +217,6 @@ def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run
     expect(view.locator("#rollouts-read")).to_have_attribute("href", re.compile(r"\?step=2$"))
 
 
-def test_changes_of_the_response_format_are_those_of_the_verdict(page: Page, recorded: RecordedRun) -> None:
-    # after the ten steps of the baseline, responses of 24 tokens become 60 tokens long
-    recorded.take_steps(12)
-    for _ in range(3):
-        recorded.step += 1
-        metrics = {"rollout/success": 0.3, "rollout/response_tokens": 60.0, "rollout/parse_ok_rate": 1.0}
-        recorded.emit("step_completed", metrics=metrics, tokens=1, seconds=1.0)
-        recorded.report_verdict()
-    recorded.deliver()
-    view = visit(page, recorded.run, "rollouts")
-    expect(view.locator("#rollouts-said")).to_contain_text("First, at step 13, responses became 50% longer")
-    expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_on_a_phone_nothing_sticks_out(run: Run, settings: Settings, view: str) -> None:
     with open_site(settings, width=390) as phone:
@@ -247,6 +233,22 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
     made = RecordedRun(name="still-heron-3", steps=60)
     made.deliver()
     return made
+
+
+def test_changes_of_the_response_format_are_those_of_the_verdict(recorded: RecordedRun, settings: Settings) -> None:
+    # after ten steps of baseline, and two more, responses of 24 tokens become 60 tokens long
+    recorded.take_steps(12)
+    for _ in range(3):
+        recorded.step += 1
+        metrics = {"rollout/success": 0.3, "rollout/response_tokens": 60.0, "rollout/parse_ok_rate": 1.0}
+        recorded.emit("step_completed", metrics=metrics, tokens=1, seconds=1.0)
+        recorded.report_verdict()
+    recorded.deliver()
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        view = visit(page, recorded.run, "rollouts")
+        expect(view.locator("#rollouts-said")).to_contain_text("First, at step 13, responses became 50% longer")
+        expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def over_time(trajectory: Trajectory) -> list[int]:
     steps = sorted(by_step)
     if len(steps) < 2:
         return []
-    chosen = {steps[round(place * (len(steps) - 1) / (STEPS - 1))] for place in range(STEPS)} | {trajectory.step}
+    chosen = {steps[round(index * (len(steps) - 1) / (STEPS - 1))] for index in range(STEPS)} | {trajectory.step}
     return [by_step[step] for step in sorted(chosen)]
 
 

@@ -1,7 +1,7 @@
 """Puts what `requirements/` names into `.venv`. Plain standard library: nothing is installed yet when it runs.
 
-`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. Files that do not
-have the hashes that are named there are refused; torch alone has none, see `requirements/torch.txt`. What is only measured
+`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. A download whose
+hash is not in the file is refused; torch alone has none there, see `requirements/torch.txt`. What is only measured
 against has an environment of its own.
 """
 
@@ -15,9 +15,12 @@ import sys
 import venv
 from pathlib import Path
 
+from workers.launch.supported import why_unsupported
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
+WITHOUT_STARBOARD = {"trackers"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 
@@ -49,7 +52,8 @@ def install(kind: str) -> None:
 
 
 def requirements_of(kind: str) -> list[str]:
-    return ["requirements/torch.txt", f"requirements/{kind}.txt"]
+    file = f"requirements/{kind}.txt"
+    return [file] if kind in WITHOUT_STARBOARD else ["requirements/torch.txt", file]
 
 
 def overrides_of(kind: str) -> list[str]:
@@ -66,13 +70,12 @@ def fingerprint(kind: str) -> str:
 
 
 def _version_of_uv() -> str:
-    found = re.search(r"^uv==(\S+)", (ROOT / "requirements/base.txt").read_text(), re.MULTILINE)
-    assert found is not None
-    return found[1]
+    (version,) = re.findall(r"^uv==(\S+)", (ROOT / "requirements/base.txt").read_text(), re.MULTILINE)
+    return str(version)
 
 
 def environment_of(python: Path) -> dict[str, str]:
-    """uv does not read pip's configuration, so the folders of wheels that pip is told of are handed on."""
+    """uv does not read pip's configuration, so pip's `find-links` and certificates are passed on to it."""
     environment = dict(os.environ)
     if "UV_FIND_LINKS" not in environment and (links := _pip_setting(python, "find-links")):
         environment["UV_FIND_LINKS"] = ",".join(links.split())
@@ -105,6 +108,9 @@ def _say(line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    if problem := why_unsupported():
+        _say(problem)
+        return 1
     try:
         install(arguments[0] if arguments else "base")
     except CannotInstall as problem:

@@ -50,12 +50,12 @@ export function watchVariants(form) {
  * @param {HTMLSelectElement} select
  */
 export function showVariant(select) {
-  const siblings = select.closest(".field")?.parentElement?.children ?? [];
-  for (const part of siblings) {
-    if (!(part instanceof HTMLFieldSetElement) || part.dataset.variantOf !== select.dataset.variants) continue;
-    const chosen = part.dataset.variant === select.value;
-    part.hidden = !chosen;
-    part.disabled = !chosen;
+  const fields = select.closest(".field")?.parentElement?.children ?? [];
+  for (const field of fields) {
+    if (!(field instanceof HTMLFieldSetElement) || field.dataset.variantOf !== select.dataset.variants) continue;
+    const chosen = field.dataset.variant === select.value;
+    field.hidden = !chosen;
+    field.disabled = !chosen;
   }
 }
 
@@ -68,10 +68,10 @@ export function showVariant(select) {
 export function showErrors(form, errors) {
   const texts = new Map(Object.entries(errors).map(([name, why]) => [name, Array.isArray(why) ? why.join(" ") : why]));
   const known = new Set();
-  for (const place of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-error]"))) {
-    const name = place.dataset.error ?? "";
-    const sent = !place.closest("fieldset:disabled");
-    place.textContent = (sent && texts.get(name)) || "";
+  for (const output of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-error]"))) {
+    const name = output.dataset.error ?? "";
+    const sent = !output.closest("fieldset:disabled");
+    output.textContent = (sent && texts.get(name)) || "";
     if (sent) known.add(name);
   }
   for (const input of sentInputs(form)) {

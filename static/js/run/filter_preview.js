@@ -82,7 +82,7 @@ export class FilterPreview {
   }
 
   showValue() {
-    control(this.form, "told", HTMLOutputElement).textContent = VALUES[this.strategy]?.show(this.value) ?? "";
+    control(this.form, "shown", HTMLOutputElement).textContent = VALUES[this.strategy]?.show(this.value) ?? "";
   }
 
   get strategy() {

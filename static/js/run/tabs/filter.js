@@ -54,7 +54,7 @@ export class FilterTab {
     this.more = part("more");
     this.key = part("key");
     this.form = byId("what-if", HTMLFormElement);
-    this.previewSummary = byId("what-if-said");
+    this.previewSummary = byId("filter-preview-summary");
     this.preview = new FilterPreview(this.form, facts.filter, facts.groups, () => this.redrawSoon());
     this.kept = new SmallChart({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
     this.std = new SmallChart({ title: label("reward/within_group_std"), low: 0, onStep: choose });
