@@ -82,7 +82,7 @@ def test_a_name_that_no_run_has_is_said_and_finds_nothing(browser: Client, run: 
     assert filters.problems == ["No run has the id 'nobody' or a name that contains it."]
     assert found({"run": "nobody, lemur"}) == {other.name}
     assert found({"run": "nobody"}) == set()
-    assert "No trajectory of any run fits" in browser.get("/trajectories/?run=nobody").content.decode()
+    assert "No trajectory of any run matches" in browser.get("/trajectories/?run=nobody").content.decode()
 
 
 def test_the_list_of_one_run_cannot_be_turned_to_another(browser: Client, run: Run, other: Run) -> None:
