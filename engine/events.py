@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
+from engine.verdict.types import Verdict
+
 Phase = Literal["loading", "rollout", "diagnostics", "update", "evaluation", "checkpoint", "paused"]
 Severity = Literal["watch", "warn", "critical", "dead"]
 Outcome = Literal["completed", "stopped", "converged", "collapsed"]
@@ -158,6 +160,13 @@ class AlertRaised(EventBase):
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 
+class VerdictUpdated(EventBase):
+    """The verdict on the run so far, whenever it or a number behind it has changed (`engine.verdict`)."""
+
+    kind: Literal["verdict_updated"] = "verdict_updated"
+    verdict: Verdict
+
+
 class ClusterReleased(EventBase):
     """An attempt on a cluster has ended its actors. `proven`: the cluster confirms that it holds nothing of the run."""
 
@@ -195,6 +204,7 @@ Event = Annotated[
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised
+    | VerdictUpdated
     | ClusterReleased
     | RunFinished
     | RunFailed,

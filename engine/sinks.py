@@ -14,6 +14,7 @@ from engine.events import (
     RunFinished,
     RunStarted,
     StepCompleted,
+    VerdictUpdated,
 )
 
 SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/entropy", "optim/grad_norm", "time/step")
@@ -44,6 +45,8 @@ def describe(event: Event) -> str:
             )
         case AlertRaised():
             return f"{event.severity} at step {event.step}: {event.message}"
+        case VerdictUpdated() if event.verdict.since == event.step:
+            return f"verdict at step {event.step}: {event.verdict.title}. {event.verdict.reason}"
         case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
         case ClusterReleased():

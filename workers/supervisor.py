@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
-from engine.config import problems_by_field
+from engine.config import RunConfig, problems_by_field
 from engine.events import CheckpointSaved, ClusterReleased, EventBase, RunFailed, RunFinished, RunStarted, kind_of
 from webapp.alerts.actions import launch_fork
 from webapp.runs.models import Run, RunEvent
@@ -368,4 +368,4 @@ class Supervisor:
 
 
 def _problems(error: ValidationError) -> str:
-    return "\n".join(f"{field or 'config'}: {reason}" for field, reason in problems_by_field(error))
+    return "\n".join(f"{field or 'config'}: {reason}" for field, reason in problems_by_field(error, RunConfig))

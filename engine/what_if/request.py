@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engine.config.section import Section
+from engine.section import Section
 
 Edit = Literal["nothing", "action", "response", "prompt"]
 EDITS: dict[str, str] = {

@@ -89,7 +89,7 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     rate.fill("1e-5")
     rate.press("Enter")
     expect(status).to_contain_text("hold once the step in progress is done")
-    expect(rate).to_have_attribute("aria-invalid", "false")
+    expect(rate).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
     say("settings_changed", revision=1, changes=changes)
@@ -102,6 +102,22 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     said = what_the_first_mark_says(page)
     assert "optimizer.learning_rate 0.0002 → 0.00001" in said
     assert "asked for by ada" in said
+
+
+def test_another_filter_shows_its_own_settings_and_is_requested_as_a_whole(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#control")
+    value = page.locator("[name='filter.value']:enabled")
+    expect(value).to_have_count(0)  # the run has no filter
+    page.select_option("[name='filter.type']", "top_k")
+    expect(value).to_be_visible()
+    value.fill("2")
+    value.press("Enter")
+    expect(page.locator("[data-error='filter.value']:visible")).to_contain_text("less than or equal to 1")
+    value.fill("0.5")
+    value.press("Enter")
+    expect(page.locator("#history")).to_contain_text("top_k")
+    assert beside(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["filter"]["value"]) == 0.5
+    assert fits(page)
 
 
 def what_the_first_mark_says(page: Page) -> str:
@@ -122,7 +138,7 @@ def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page,
     expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
     alert.get_by_role("link", name="Evidence").click()
     expect(page.locator(".evidence-curve circle")).to_have_count(1)
-    expect(page.locator("body")).to_contain_text("Step 20 beside the ten steps before")
+    expect(page.locator("body")).to_contain_text("Step 20 compared with the ten steps before")
     assert fits(page)
     page.get_by_role("link", name="Fork from step 10").click()
     expect(page.locator("h1")).to_have_text("Fork calm-otter-12 at step 10")
@@ -215,7 +231,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
 def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
     page.goto("/runs/new/")
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
-    page.locator("#rule-preset").select_option("save_the_machine")
+    page.locator("#rule-preset").select_option("stop_when_collapsed")
     page.locator("#rule-use-preset").click()
     expect(page.locator("#rule-list .rule")).to_have_count(2)
     page.locator("button.run-launch").click()

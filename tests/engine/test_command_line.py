@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.__main__ import COMMANDS, main
-from engine.cpu_threads import SPINS, threads_for, wait_politely
+from engine.cpu_threads import SPINS, limit_thread_spinning, threads_for
 from tests.engine.models import save_small_model
 
 SMALL = """
@@ -42,9 +42,9 @@ def test_an_unknown_command_is_answered_with_the_known_ones(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("stepps = 3", "stepps: unknown key"),
-        ("[rollout]\ngroup_sise = 3", "rollout.group_sise: unknown key"),
-        ("[rollout]\ngroup_size = 1", "rollout.group_size: groups of one have no signal"),
+        ("stepps = 3", "stepps: unknown field"),
+        ("[rollout]\ngroup_sise = 3", "rollout.group_sise: unknown field"),
+        ("[rollout]\ngroup_size = 1", "rollout.group_size: grpo compares the members of a group"),
         ("[[environments]]\nkind = 'frozen_pond'", "frozen_pond"),
         ("[[environments]]\nkind = 'frozen_lake'\nparameters = {size = 99}", "parameters.size"),
         ("steps = ", "is not valid"),
@@ -85,14 +85,14 @@ def test_threads_wait_politely_unless_the_user_said_how(monkeypatch: pytest.Monk
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     monkeypatch.setenv("GOMP_SPINCOUNT", "")
     monkeypatch.delenv("GOMP_SPINCOUNT")
-    wait_politely()
+    limit_thread_spinning()
     assert os.environ["GOMP_SPINCOUNT"] == str(SPINS)
     monkeypatch.setenv("GOMP_SPINCOUNT", "7")
-    wait_politely()
+    limit_thread_spinning()
     assert os.environ["GOMP_SPINCOUNT"] == "7"
     monkeypatch.delenv("GOMP_SPINCOUNT")
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    wait_politely()
+    limit_thread_spinning()
     assert "GOMP_SPINCOUNT" not in os.environ
 
 

@@ -40,7 +40,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "engine.algorithms.group_choice",  # pages make a filter's choice again
+        "engine.algorithms.filters",  # pages show what another filter would keep
         "engine.config",
         "engine.events",
         "engine.environments",
@@ -54,7 +54,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.diagnostics.recordings",  # and tries rules on what is recorded
         "engine.statistics.clustered",
         "engine.cluster.checks",  # a form asks what a cluster can do
-        "engine.cluster.environment_actor",  # there may be many, and each starts fast
+        "engine.cluster.environment_actors",  # there may be many, and each starts fast
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )

@@ -210,7 +210,7 @@ def test_an_engine_that_somebody_terminates_is_queued_again_and_goes_on(workplac
 def test_an_engine_that_says_why_it_failed_is_failed_with_its_words(workplace: Workplace) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=6, fail_at=2), "failed")
-    assert (run.state_reason, run.state_remedy) == ("EnvironmentFault: It raised.", "Mend it.")
+    assert (run.state_reason, run.state_remedy) == ("EnvironmentFault: It raised.", "Fix it.")
 
 
 @pytest.mark.parametrize(("code", "state"), [(2, "failed"), (3, "crashed")])
@@ -269,9 +269,7 @@ def test_a_suspended_worker_that_comes_back_is_fenced_off(workplace: Workplace) 
     wait_for(lambda: Run.objects.get(pk=run.pk).epoch == 2, what="another supervisor")
     first.send_signal(signal.SIGCONT)
     log = Path(workplace.directory / "worker_0.log")
-    wait_for(
-        lambda: b"was taken over; epoch 1 no longer writes" in log.read_bytes(), what="a supervisor that leaves"
-    )
+    wait_for(lambda: b"was taken over; epoch 1 no longer writes" in log.read_bytes(), what="a supervisor that leaves")
     run = wait_for_state(run, "finished")
     assert run.epoch == 2
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]

@@ -21,6 +21,7 @@ from workers.launch import redis_server
 from workers.launch.children import Child
 from workers.launch.health import is_healthy
 from workers.launch.preflight import CannotStart, check_port, take_lock
+from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
@@ -165,6 +166,9 @@ def say(line: str) -> None:
 
 
 def main() -> int:
+    if problem := why_unsupported():
+        sys.stderr.write(f"{problem}\n")
+        return 1
     try:
         return Launcher().run()
     except (CannotStart, ImproperlyConfigured) as problem:

@@ -11,7 +11,7 @@ from workers.launch.preflight import CannotStart
 
 LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 NO_REDIS = (
-    "No Redis server was found. Install one (apt install redis-server, brew install redis), or set REDIS_URL "
+    "No Redis server was found. Install one (apt install redis-server), or set REDIS_URL "
     "to a running server, for example REDIS_URL=redis://127.0.0.1:6379/0"
 )
 

@@ -29,8 +29,8 @@ export const opensPalette = ({ key, ctrlKey, metaKey }) => (ctrlKey || metaKey) 
  * @param {number} sinceG milliseconds since g was pressed
  */
 export function shortcut(key, sinceG) {
-  if (sinceG < AFTER_G && PAGES[key]) return { address: PAGES[key] };
-  return ACTIONS[key] ? { action: ACTIONS[key] } : null;
+  if (sinceG < AFTER_G && Object.hasOwn(PAGES, key)) return { address: PAGES[key] };
+  return Object.hasOwn(ACTIONS, key) ? { action: ACTIONS[key] } : null;
 }
 
 /** @param {{ onTheme: () => void, onHelp: () => void, onPalette: () => void }} options */

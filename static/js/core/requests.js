@@ -48,4 +48,4 @@ export function problemsOf(answer) {
 }
 
 /** @param {string} field */
-const label = (field) => (field === "__all__" ? "" : field.replace(/^parameter_/, "").replaceAll("_", " "));
+const label = (field) => (field === "__all__" ? "" : field.replace(/^parameters\./, "").replaceAll("_", " "));

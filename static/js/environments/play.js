@@ -161,7 +161,7 @@ function logEntry(turn, index) {
   if (turn.answer) {
     const text = html("pre", "model-text");
     showText(text, turn.answer);
-    entry.append(html("details", "", {}, html("summary", "", { textContent: "What the model is told" }), text));
+    entry.append(html("details", "", {}, html("summary", "", { textContent: "What the model is shown" }), text));
   }
   return entry;
 }

@@ -193,7 +193,7 @@ export function showFacts(host, record, index) {
     ["Tokens given", String(turn.response_start - turn.prompt_start), "Prompt tokens added before this response."],
     ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
     [
-      "Group spread",
+      "Group std",
       fixed(record.group_std),
       "Standard deviation of the returns in its group; 0 gives no signal under GRPO.",
     ],

@@ -58,7 +58,7 @@ export function groupMatrix(step, other, { all, address, chooseTitle }) {
  * @param {Pick<StepGroups, "own" | "groups">} step
  */
 export function ordered(step) {
-  const sign = step.own.largest ? -1 : 1;
+  const sign = (step.own.largest ?? true) ? -1 : 1;
   const rank = (/** @type {Group} */ one) => (one.score === null ? Infinity : sign * one.score);
   const rows = step.groups.map((one, index) => ({ ...one, index }));
   return rows.sort((one, other) => compare(rank(one), rank(other)) || one.index - other.index);
@@ -81,7 +81,7 @@ const compare = (one, other) => (one === other ? 0 : one < other ? -1 : 1);
 function linesOf(rows, step, chosen, chooseTitle) {
   const last = (/** @type {Set<number>} */ kept) => rows.findLastIndex((one) => kept.has(one.index));
   const own = { after: last(new Set(step.kept)), words: ownWords(step), kind: "own" };
-  const lines = step.own.strategy === "none" ? [] : [own];
+  const lines = step.own.type === "none" ? [] : [own];
   if (chosen) lines.push({ after: last(chosen), words: chooseTitle, kind: "what-if" });
   return lines.filter(({ after }) => after >= 0 && after < rows.length - 1);
 }

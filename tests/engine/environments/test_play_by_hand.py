@@ -94,7 +94,7 @@ def test_the_terminal_game_shows_the_rules_plays_what_is_typed_and_ends_with_the
 ) -> None:
     game = EpisodeByHand(lake(), seed=3)
     names = solving_names(game)
-    turns = [names[place : place + 2] for place in range(0, len(names), 2)]
+    turns = [names[index : index + 2] for index in range(0, len(names), 2)]
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(" || ".join(turn) + "\n" for turn in turns)))
     assert play_main(["frozen_lake", "--seed", "3"]) == 0
     out = capsys.readouterr().out

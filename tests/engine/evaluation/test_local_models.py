@@ -13,8 +13,8 @@ import pytest
 
 from engine.__main__ import main
 from engine.config import build_config
-from engine.evaluation.contestants import LocalModel
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
+from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
 from engine.events import parse_event
 from engine.rollout.trajectory_files import read_records
@@ -73,10 +73,10 @@ def timeless(results: list[Result]) -> list[Result]:
 def test_a_run_directory_is_evaluated_exactly_as_its_trainer_did_at_the_end(trained: Path, tmp_path: Path) -> None:
     assert main(["evaluate", str(trained), "--out", str(tmp_path / "out")]) == 0
     events = [parse_event(line) for line in (trained / "events.jsonl").read_bytes().splitlines()]
-    told = [event for event in events if event.kind == "evaluation_completed" and event.final]
+    recorded = [event for event in events if event.kind == "evaluation_completed" and event.final]
     summaries = json.loads((tmp_path / "out/summary.json").read_text())["summaries"]
-    assert len(told) == len(summaries) == 2
-    for event, summary in zip(told, summaries, strict=True):
+    assert len(recorded) == len(summaries) == 2
+    for event, summary in zip(recorded, summaries, strict=True):
         for name in ("environment", "episodes", "successes", "success", "mean_return", "temperature"):
             assert getattr(event, name) == summary[name], name
         assert (summary["low"], summary["high"]) == pytest.approx((event.low, event.high), abs=1e-12)
@@ -115,7 +115,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_refused_when_named(
     assert "is damaged" in capsys.readouterr().err
     shutil.rmtree(run / "checkpoints")
     assert main(["evaluate", str(run)]) == 1
-    assert "has no whole checkpoint" in capsys.readouterr().err
+    assert "has no valid checkpoint" in capsys.readouterr().err
 
 
 def test_an_evaluation_repeats_itself() -> None:
@@ -158,7 +158,7 @@ def test_a_first_prompt_that_does_not_fit_has_no_score_and_no_exit_status_0(
     arguments = ["--model", str(small), "--episodes", "3", "--set", "rollout.max_context_tokens=60"]
     assert main(["evaluate", str(lake), *arguments, "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr()
-    assert "3 before the first response, not scored" in printed.out
+    assert "3 before it, not scored" in printed.out
     assert "3 of 3 episodes were not scored" in printed.err
     assert [(row["stop"], row["success"], row["return"]) for row in rows_in(tmp_path / "out")] == [
         ("context_full", None, None)
@@ -200,10 +200,10 @@ def test_a_directory_without_a_model_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--samples", "0"], "--samples 0"),
-        (["--episodes", "-3"], "--episodes -3"),
-        (["--temperature", "-1"], "--temperature -1.0"),
-        (["--temperature", "0", "nan"], "--temperature nan"),
+        (["--samples", "0"], "--samples is 0"),
+        (["--episodes", "-3"], "--episodes is -3"),
+        (["--temperature", "-1"], "--temperature is -1.0"),
+        (["--temperature", "0", "nan"], "--temperature is nan"),
         (["--environment", "Pond"], "Its tags are: FrozenLake"),
     ],
 )
@@ -225,4 +225,4 @@ def test_a_budget_that_solves_no_problem_is_refused_instead_of_scored_0(
 
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path)]) == 2
-    assert "is no run directory" in capsys.readouterr().err
+    assert "is not a run directory" in capsys.readouterr().err

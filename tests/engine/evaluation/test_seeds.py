@@ -24,14 +24,14 @@ def test_a_file_keeps_its_order_and_may_explain_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1\ntwo\n3\n", "line 2: 'two' is no seed"),
-        ("1\n-2\n", "line 2: '-2' is no seed"),
-        ("1.5\n", "line 1: '1.5' is no seed"),
-        ("1e9\n", "line 1: '1e9' is no seed"),
-        ("٣\n", "line 1: '٣' is no seed"),
-        ("9007199254740992\n", "is no seed"),
+        ("1\ntwo\n3\n", "line 2: 'two' is not a seed"),
+        ("1\n-2\n", "line 2: '-2' is not a seed"),
+        ("1.5\n", "line 1: '1.5' is not a seed"),
+        ("1e9\n", "line 1: '1e9' is not a seed"),
+        ("٣\n", "line 1: '٣' is not a seed"),
+        ("9007199254740992\n", "is not a seed"),
         ("4\n5\n4\n", "line 3: seed 4 is on line 1 already"),
-        ("# nothing\n", "names no seed"),
+        ("# nothing\n", "has no seeds"),
     ],
 )
 def test_a_file_with_something_else_in_it_is_refused_by_line(text: str, said: str, tmp_path: Path) -> None:

@@ -150,7 +150,9 @@ def test_a_run_directory_has_steps_and_an_end(tmp_path: Path) -> None:
     imported(tmp_path, verl(score=1), verl(score=0), verl(step=21, score=1))
     events = [parse_event(line) for line in (tmp_path / "run/events.jsonl").read_bytes().splitlines()]
     kinds = [event.kind for event in events]
-    assert kinds == ["run_started", *["step_completed", "trajectories_recorded"] * 2, "run_finished"]
+    assert kinds == [
+        "run_started", *["step_completed", "trajectories_recorded"] * 2, "verdict_updated", "run_finished",
+    ]  # fmt: skip
     assert events[1].metrics["reward/mean"] == 0.5  # type: ignore[union-attr]
     assert events[1].metrics["rollout/zero_variance_share"] == 0.0  # type: ignore[union-attr]
 

@@ -14,7 +14,7 @@ from tests.engine.rollout.builders import say
 
 
 def environments(*groups: int) -> list[dict[str, Any]]:
-    return [{"kind": "frozen_lake", "tag": f"lake {place}", "groups": count} for place, count in enumerate(groups)]
+    return [{"kind": "frozen_lake", "tag": f"lake {index}", "groups": count} for index, count in enumerate(groups)]
 
 
 def config_of(total: int, *groups: int) -> RunConfig:
@@ -45,10 +45,10 @@ def test_groups_are_as_given_and_the_rest_is_shared_evenly(
 @pytest.mark.parametrize(
     ("total", "groups", "why"),
     [
-        (16, (4, 4), "have 8 groups together and the step has 16. Set rollout.groups to 8"),
-        (4, (4, 4), "have 8 groups together and the step has 4"),
-        (16, (16, 0), "leaves 0 for 1 without. Raise it to 17 or more"),
-        (4, (6, 0, 0), "leaves 0 for 2 without. Raise it to 8 or more"),
+        (16, (4, 4), "have 8 groups in total and the step has 16. Set rollout.groups to 8"),
+        (4, (4, 4), "have 8 groups in total and the step has 4"),
+        (16, (16, 0), "leaves 0 for the 1 without. Raise it to 17 or more"),
+        (4, (6, 0, 0), "leaves 0 for the 2 without. Raise it to 8 or more"),
         (16, (3, 0, 0), "13 groups do not split evenly over 2 environments. Use 3 and a multiple of 2"),
         (15, (0, 0), "15 groups do not split evenly over 2 environments. Use a multiple of 2"),
     ],
@@ -65,9 +65,9 @@ def test_metrics_by_tag_are_those_of_its_own_trajectories() -> None:
     config = build_config({"environments": [lake, bandit], "rollout": {"groups": 3, "group_size": 2}})
     played = say(config, ["go</think><answer>Up</answer>"])
     assert [t.environment for t in played] == ["lake"] * 2 + ["arms"] * 4
-    for place, trajectory in enumerate(played):
-        trajectory.turns[0].reward = float(place)  # lake 0 and 1; arms 2, 3, 4 and 5
-        trajectory.success = place in (1, 5)
+    for index, trajectory in enumerate(played):
+        trajectory.turns[0].reward = float(index)  # lake 0 and 1; arms 2, 3, 4 and 5
+        trajectory.success = index in (1, 5)
     metrics = rollout_metrics(played)
     assert (metrics["env/lake/return"], metrics["env/arms/return"]) == (0.5, 3.5)
     assert (metrics["env/lake/success"], metrics["env/arms/success"]) == (0.5, 0.25)

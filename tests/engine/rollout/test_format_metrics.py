@@ -45,8 +45,8 @@ def test_turns_used_are_a_share_of_what_the_environment_allows() -> None:
 def test_the_95th_percentile_of_lengths_is_of_responses() -> None:
     played = on("Lake", BROKEN)
     turns = [turn for trajectory in played for turn in trajectory.turns]
-    for place, turn in enumerate(turns):
-        turn.response_end = turn.response_start + place  # 0 to 23 tokens: 0.95 of 23 is 21.85
+    for index, turn in enumerate(turns):
+        turn.response_end = turn.response_start + index  # 0 to 23 tokens: 0.95 of 23 is 21.85
     assert len(turns) == 24
     assert rollout_metrics(played)["rollout/response_tokens_p95"] == pytest.approx(21.85)
 

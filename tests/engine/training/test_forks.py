@@ -81,7 +81,7 @@ def test_a_fork_with_an_adapter_begins_it_anew(model: Path, runs: Path) -> None:
 
 
 def test_a_critic_that_the_parent_has_not_starts_fresh(model: Path, runs: Path) -> None:
-    assert train(fork_of(model, algorithm={"estimator": "gae"}), runs / "critic") == EXIT_DONE
+    assert train(fork_of(model, algorithm={"type": "ppo"}), runs / "critic") == EXIT_DONE
 
 
 def test_a_fork_outlives_its_parent_resumes_and_is_forked_again(model: Path, tmp_path: Path) -> None:

@@ -21,23 +21,23 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """`turn` counts from 1, 0 if unknown; `place` is thought or action."""
+    """`turn` counts from 1, 0 if unknown; `source` is `thought` or `action`."""
 
-    place: str
+    source: str
     turn: int
     pieces: tuple[Piece, ...]
 
 
 def snippet(text: TrajectoryText, terms: Terms) -> Snippet | None:
     """Around the first hit in the thoughts, or else in the actions; None if only the index matched."""
-    for place, words in (("thought", text.thoughts), ("action", text.actions)):
-        found = _around(words, terms, place)
+    for source, words in (("thought", text.thoughts), ("action", text.actions)):
+        found = _around(words, terms, source)
         if found is not None:
             return found
     return None
 
 
-def _around(words: str, terms: Terms, place: str) -> Snippet | None:
+def _around(words: str, terms: Terms, source: str) -> Snippet | None:
     pattern = re.compile("|".join(_pattern(term) for term in terms.terms), re.IGNORECASE)
     folded = _without_accents(words)
     first = pattern.search(folded)
@@ -53,7 +53,7 @@ def _around(words: str, terms: Terms, place: str) -> Snippet | None:
         pieces += [Piece(text=words[at : hit.start()], hit=False), Piece(text=words[hit.start() : hit.end()], hit=True)]
         at = hit.end()
     pieces += [Piece(text=words[at:stop] + ("…" if stop < end else ""), hit=False)]
-    return Snippet(place=place, turn=words.count(TURN, 0, begin), pieces=tuple(p for p in pieces if p.text))
+    return Snippet(source=source, turn=words.count(TURN, 0, begin), pieces=tuple(p for p in pieces if p.text))
 
 
 def _pattern(term: Term) -> str:

@@ -14,4 +14,4 @@ register.filter("response_fault", label_of)
 @register.filter
 def fault_kinds(column: str | None) -> list[str]:
     """The kinds that a trajectory's row keeps, in words."""
-    return [label_of(kind) for kind in kinds_in(column)]
+    return [label_of(kind) for kind in kinds_in(column or "")]

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { isAllowed } from "../../../static/js/run/controls.js";
+import { currentSettings, settingText } from "../../../static/js/run/current_settings.js";
+import { nextDue } from "../../../static/js/run/empty_state.js";
+import { percentile } from "../../../static/js/run/event_latency.js";
+import { FilterPreview } from "../../../static/js/run/filter_preview.js";
+import { ordered } from "../../../static/js/run/group_matrix.js";
+import { eta } from "../../../static/js/run/header.js";
+import { timesOf } from "../../../static/js/run/phase_bars.js";
+import { lastBefore, retainedSteps, stepKeptForFork } from "../../../static/js/run/retained_checkpoints.js";
+import { thinned } from "../../../static/js/run/templates_panel.js";
+
+test("controls are offered in the states in which they do something", () => {
+  const running = { state: "running", requested: "run" };
+  assert.deepEqual(["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, running)), [true, false, true, true]);
+  const pausing = { state: "running", requested: "pause" };
+  assert.deepEqual(["pause", "resume"].map((action) => isAllowed(action, pausing)), [false, true]);
+  const finished = { state: "finished", requested: "run" };
+  assert.deepEqual(["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, finished)), [false, false, false, false]);
+  assert.equal(isAllowed("resume", { state: "crashed", requested: "run" }), true);
+});
+
+test("the settings in force keep the value at launch over several changes", () => {
+  const change = (/** @type {number} */ step, /** @type {number} */ was, /** @type {number} */ now) =>
+    /** @type {const} */ ({ kind: "settings_changed", seq: step, time: 0, step, revision: step, changes: { lr: { old: was, new: now } } });
+  const found = currentSettings([change(3, 1, 2), change(5, 2, 4)]);
+  assert.deepEqual(found.get("lr"), { original: 1, now: 4, step: 5 });
+  assert.deepEqual([settingText([{}]), settingText([{}, {}]), settingText(0.5)], ["1 rule", "2 rules", "0.5"]);
+});
+
+test("what is measured every few steps is due at 1, 1 + every, 1 + 2 every", () => {
+  assert.deepEqual([0, 1, 5, 6, 7].map((last) => nextDue(5, last)), [1, 6, 6, 11, 11]);
+});
+
+test("percentiles are of what was drawn, rounded", () => {
+  assert.deepEqual([percentile([30.4, 10, 20], 0.5), percentile([30.4, 10, 20], 0.95)], [20, 30]);
+});
+
+test("a filter is named with its value and its order", () => {
+  const choice = { strategy: "top_p", mode: "variance", value: 0.8, largest: true, include_zero: false };
+  assert.equal(FilterPreview.words(choice), "top-p 0.8 of variance mass");
+  assert.equal(FilterPreview.words({ ...choice, strategy: "top_k", value: 0.25, largest: false }), "top-k of 25.0% of groups, smallest first");
+});
+
+test("groups are ordered as the filter prefers them, those without a score last", () => {
+  const own = { strategy: "top_p", mode: "std", value: 0.9, largest: true, include_zero: false };
+  const groups = [0.5, null, 2, 0.5].map((score, group) => ({ group, environment: "lake", seed: 1, returns: [], std: 0, score, kept: true, trajectories: [] }));
+  assert.deepEqual(ordered({ own, groups }).map(({ group }) => group), [2, 0, 3, 1]);
+  assert.deepEqual(ordered({ own: { ...own, largest: false }, groups }).map(({ group }) => group), [0, 3, 2, 1]);
+});
+
+test("the time left is the steps left at the present pace", () => {
+  const state = { state: "running", seconds: 0, total_steps: 100 };
+  assert.equal(eta(state, 40, 2), "ETA 2 min 0 s"); // 60 steps of 2 s
+  assert.equal(eta(state, 0, null), "ETA after the first step");
+  assert.equal(eta({ ...state, state: "finished", seconds: 90 }, 100, 2), "1 min 30 s of training");
+});
+
+test("what is between two steps is waiting, from a tenth of a step on", () => {
+  const step = (/** @type {number} */ index, /** @type {number} */ time) => ({ step: index, time, metrics: { "time/step": 4, "time/rollout": 3, "time/update": 1 } });
+  const [, second, third] = timesOf([step(1, 0), step(2, 4.3), step(3, 14.3)]);
+  assert.deepEqual(second.times, { rollout: 3, update: 1 }); // 0.3 s is less than 0.4
+  assert.equal(third.times.waiting, 6); // 10 s, of which 4 are the step's
+  assert.equal(third.total, 10);
+});
+
+const saved = (/** @type {number[]} */ ...steps) => steps.map((step) => ({ step }));
+
+test("the newest checkpoints are retained, and one more for a fork", () => {
+  const checkpoints = saved(0, 2, 4, 6, 8, 10, 12, 14, 16, 18);
+  const of = (/** @type {number | null} */ forkBefore) => ({ checkpoints, keep: 3, forkBefore });
+  assert.deepEqual(retainedSteps(of(null)), [18, 16, 14]);
+  assert.deepEqual(retainedSteps(of(13)), [18, 16, 14, 12]);
+  assert.equal(stepKeptForFork(of(13)), 12);
+  assert.equal(stepKeptForFork(of(11)), null); // 10 was removed before the fork was asked for
+  assert.equal(stepKeptForFork(of(17)), null); // 16 is among the newest three
+  assert.equal(lastBefore(of(13), 14), 12);
+  assert.equal(lastBefore(of(null), 14), null);
+});
+
+test("thinning keeps the newest and at most so many, evenly taken", () => {
+  assert.deepEqual(thinned([1, 2, 3, 4, 5, 6, 7], 3), [1, 4, 7]);
+  assert.deepEqual(thinned([1, 2], 3), [1, 2]);
+});
