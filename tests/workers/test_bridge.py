@@ -233,7 +233,7 @@ def test_the_groups_of_a_step_are_a_row_of_their_own_and_no_event_that_a_page_is
     assert [event["kind"] for event in events_after(run, 0)] == ["run_started", "step_completed"]
 
 
-def test_what_was_told_of_machines_stays_though_the_step_is_made_again(run: Run) -> None:
+def test_an_alert_about_machines_stays_though_the_step_is_made_again(run: Run) -> None:
     record = Record(run)
     record.started()
     for step in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Engines end with their worker's container: with a checkpoint where it is told to stop, and never lost for good."""
+"""Engines end with their worker's container: with a checkpoint where it is asked to stop, and never lost for good."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_container_that_was_started_again_under_its_name_is_another_one(run: R
     assert mine is not None and is_local(mine)
 
 
-def test_nothing_can_be_told_of_an_engine_on_another_machine(run: Run) -> None:
+def test_nothing_is_known_of_an_engine_on_another_machine(run: Run) -> None:
     lock_of(run).touch()
     run.process["boot_id"] = "of another machine"
     assert liveness_of(run) is Liveness.UNKNOWN
@@ -103,7 +103,7 @@ def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run)
 
 
 @pytest.mark.slow
-def test_a_container_that_is_told_to_stop_saves_its_runs_and_the_next_one_goes_on(workplace: Workplace) -> None:
+def test_a_container_that_is_stopped_saves_its_runs_and_the_next_one_goes_on(workplace: Workplace) -> None:
     container = workplace.start_worker("workers.launch.in_container")
     run = workplace.submit(steps=60, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 3)

@@ -71,7 +71,7 @@ def test_an_engine_killed_from_outside_goes_on_with_nothing_of_the_old_one_left(
 
 
 @pytest.mark.slow
-def test_a_fault_that_the_engine_calls_retryable_is_restarted_and_told(workplace: Workplace) -> None:
+def test_a_fault_that_the_engine_calls_retryable_is_restarted_and_recorded(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=4, fault_at=3), "finished")
@@ -168,7 +168,7 @@ def test_progress_forgives_a_fruitless_restart_but_gives_no_restart_back() -> No
     assert run.restarts == 4
 
 
-def test_a_users_resume_ends_the_judgement_of_a_loop_and_not_the_count() -> None:
+def test_a_users_resume_resets_the_detection_of_a_loop_and_not_the_count() -> None:
     run = a_run(restarts=9)
     for _ in range(3):
         ending, _ = judged(run, progressed=False)

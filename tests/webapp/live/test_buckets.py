@@ -19,8 +19,8 @@ def band_of(cut: Buckets, column: Column, steps: list[int], *, real: bool = Fals
 def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for bucket in range(most):
-        places = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
-        there = [(value, steps[i]) for i in places if (value := column[i]) is not None]
+        indices = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
+        there = [(value, steps[i]) for i in indices if (value := column[i]) is not None]
         if not there:
             found.append((None, None, None, None, None))
             continue
@@ -50,11 +50,11 @@ def test_what_fits_is_left_as_it_is() -> None:
     }  # fmt: skip
 
 
-def test_a_real_value_is_that_of_the_last_place() -> None:
+def test_a_real_value_is_that_of_the_last_step() -> None:
     band = band_of(Buckets(4, 2), [1.0, 2.0, 8.0, None], [1, 2, 3, 4], real=True)
     assert (band["mean"], band["high"], band["high_at"]) == ([2.0, None], [2.0, 8.0], [2, 3])
 
 
-def test_no_places_make_no_buckets() -> None:
+def test_no_steps_make_no_buckets() -> None:
     cut = Buckets(0, 600)
     assert (cut.count, cut.ends.tolist(), band_of(cut, [], [])["mean"]) == (0, [], [])

@@ -42,7 +42,7 @@ async def phase(run: Run, seq: int) -> None:
     await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq)
 
 
-async def test_a_stranger_is_closed_with_4401_and_told_nothing(run: Run, sockets: Sockets) -> None:
+async def test_a_stranger_is_closed_with_4401_and_receives_nothing(run: Run, sockets: Sockets) -> None:
     for session in (None, SessionStore("nosuchsession0000000000000000000")):
         socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
         message = await socket.receive()
@@ -70,7 +70,7 @@ async def test_a_browser_gets_what_it_missed_and_then_what_happens(
     assert (await socket.until("state"))["state"]["step"] == 3
 
 
-async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
+async def test_a_burst_of_updates_is_one_read_and_leaves_no_gap(
     run: Run, session: SessionStore, sockets: Sockets
 ) -> None:
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
@@ -88,7 +88,7 @@ async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
     assert messages < 40
 
 
-async def test_news_that_was_lost_is_made_good_by_the_heartbeat(
+async def test_a_lost_update_is_made_up_for_by_the_heartbeat(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
@@ -183,7 +183,7 @@ async def test_a_socket_outlives_the_groups_memory(
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
 
 
-async def test_news_comes_at_once_after_a_long_silence(
+async def test_an_update_comes_at_once_after_a_long_pause(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the layer asks Redis anew every five seconds, here every second; none of that may be felt

@@ -1,4 +1,4 @@
-"""The socket of a what-if: what its engine told, without a gap, then how it ended, and nobody else's."""
+"""The socket of a what-if: its events without a gap, then how it ended, and nobody else's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def words(socket: Any) -> list[str]:
     return [event["text"] for event in (await socket.until("events"))["events"]]
 
 
-async def test_words_come_as_they_are_told_and_the_end_after_all_of_them(
+async def test_events_come_as_they_are_emitted_and_the_end_after_them(
     asked: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
     say(asked, "I", " go")
@@ -52,21 +52,21 @@ async def test_words_come_as_they_are_told_and_the_end_after_all_of_them(
     say(asked, " and up")
     await WhatIf.objects.filter(pk=asked.pk).aupdate(state=State.FINISHED)
     publish_what_if(asked.pk)
-    told = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
-    assert told == ["events", "state"]
+    kinds = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
+    assert kinds == ["events", "state"]
 
 
 async def test_a_page_that_comes_back_gets_what_it_missed_and_nothing_twice(
     asked: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
-    place = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
+    location = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
     say(asked, "a", "b")
-    before = await sockets.open(place, session)
+    before = await sockets.open(location, session)
     seq = (await before.until("events"))["last_seq"]
     await before.leave()
     sockets.opened.remove(before)
     say(asked, "c", "d")
-    after = await sockets.open(f"{place}?after={seq}", session)
+    after = await sockets.open(f"{location}?after={seq}", session)
     assert await words(after) == ["c", "d"]
     await asyncio.sleep(0.2)
     say(asked, "e")

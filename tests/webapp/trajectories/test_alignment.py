@@ -55,7 +55,7 @@ def test_other_problems_differ_from_the_start() -> None:
     assert aligned.summary == "from the start: different state"
 
 
-def test_states_without_a_drawing_are_told_apart_by_their_words() -> None:
+def test_states_without_a_drawing_are_compared_by_their_observation() -> None:
     first, other = record(turn("x")), record(turn("x"))
     for one, words in ((first, "here"), (other, "there")):
         one["initial"] = {"observation": words, "drawing": None}

@@ -23,8 +23,8 @@ def exported(browser: Client, run: Run, query: str = "") -> list[dict[str, Any]]
 
 def test_all_of_a_run_are_exported_in_order(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     found = exported(browser, run)
-    places = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
-    assert places == [(row.step, row.group, row.member) for row in rows]
+    keys = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
+    assert keys == [(row.step, row.group, row.member) for row in rows]
 
 
 def test_a_filter_and_ticks_choose(browser: Client, run: Run, rows: list[Trajectory]) -> None:
@@ -52,7 +52,7 @@ def test_a_line_has_the_conversation_and_what_is_known_of_it(browser: Client, ru
     assert [turn["executed"] for turn in about["turns"]] == [turn["executed"] for turn in record["turns"]]
 
 
-def test_what_later_prompts_tell_again_is_told_once() -> None:
+def test_what_later_prompts_repeat_is_exported_once() -> None:
     """Under a window each prompt is a context of its own, with the earlier turns in it."""
     first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
     second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"

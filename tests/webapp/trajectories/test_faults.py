@@ -1,4 +1,4 @@
-"""Kinds of faults in responses: noted with each row, found by, and told in words."""
+"""Kinds of faults in responses: stored with each row, searchable, and shown with labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_real_play_leaves_is_noted_as_its_files_have_it(run: Run) -> None:
 
 def test_each_kind_finds_its_own(run: Run) -> None:
     save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
-    assert [members(run, kind) for kind in KINDS] == [[place] for place in range(len(KINDS))]
+    assert [members(run, kind) for kind in KINDS] == [[address] for address in range(len(KINDS))]
     fine, too_many = len(KINDS), KINDS.index("too_many_actions")
     assert members(run, "ok") == [too_many, fine]  # of too many actions the first are taken
     assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}

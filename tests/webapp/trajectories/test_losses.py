@@ -47,7 +47,7 @@ def test_filters_by_place_hold_for_the_lost_too(browser: Client, damaged: Run) -
     assert browser.get(address + "?success=yes").context["lost_count"] == 5
 
 
-def test_a_reader_of_the_group_is_told_who_is_missing(browser: Client, damaged: Run) -> None:
+def test_the_reader_of_a_group_lists_its_lost_members(browser: Client, damaged: Run) -> None:
     row = damaged.trajectories.get(group=2, member=0)
     text = browser.get(f"/runs/{damaged.pk}/trajectories/{row.pk}/").content.decode()
     assert "1 member of this group cannot be read" in text

@@ -82,7 +82,7 @@ def test_a_name_that_no_run_has_is_said_and_finds_nothing(browser: Client, run: 
     assert filters.problems == ["No run has the id 'nobody' or a name that contains it."]
     assert found({"run": "nobody, lemur"}) == {other.name}
     assert found({"run": "nobody"}) == set()
-    assert "No trajectory of any run fits" in browser.get("/trajectories/?run=nobody").content.decode()
+    assert "No trajectory of any run matches" in browser.get("/trajectories/?run=nobody").content.decode()
 
 
 def test_the_list_of_one_run_cannot_be_turned_to_another(browser: Client, run: Run, other: Run) -> None:
@@ -143,8 +143,8 @@ def test_pages_show_every_row_once_in_order_with_ids_the_same_way(run: Run, othe
 def test_no_page_over_all_runs_sorts_the_table_or_begins_anew(run: Run, other: Run) -> None:
     for name in SORTS:
         sort = read_sort(name, NEWEST_OF_ALL)
-        place = page_of(Trajectory.objects.all(), sort, size=7)
-        for cursor in ("", place.after):
+        index = page_of(Trajectory.objects.all(), sort, size=7)
+        for cursor in ("", index.after):
             with CaptureQueriesContext(connection) as asked:
                 page_of(Trajectory.objects.all(), sort, after=cursor)
             plan = plan_of(asked.captured_queries[0]["sql"])
@@ -222,7 +222,7 @@ def test_a_download_holds_what_was_found_in_all_runs(browser: Client, run: Run, 
     assert (len(runs), set(runs)) == (24, {run.pk, other.pk})
 
 
-def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: Run, other: Run) -> None:
+def test_lost_trajectories_are_listed_for_requested_runs(browser: Client, run: Run, other: Run) -> None:
     for one in (run, other):
         LostTrajectory.objects.create(run=one, step=1, split="train", file="s", why="It is gone.", remedy="Look.")
     assert "cannot be read" not in browser.get("/trajectories/").content.decode()
@@ -232,9 +232,9 @@ def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: 
 
 
 def test_strangers_and_writing_verbs_are_refused(browser: Client, other: Run) -> None:
-    for place in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code == 302
+    for index in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
+        assert browser.post(index).status_code == 405
+        assert Client().get(index).status_code == 302
 
 
 def test_hostile_names_of_runs_and_environments_stay_text(browser: Client, run: Run, other: Run) -> None:

@@ -107,9 +107,9 @@ def test_a_run_that_is_gone_has_no_list(browser: Client) -> None:
 
 
 def test_pages_refuse_writing_verbs_and_strangers(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    for place in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code in {302, 401, 403}
+    for location in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
+        assert browser.post(location).status_code == 405
+        assert Client().get(location).status_code in {302, 401, 403}
 
 
 @pytest.mark.django_db
@@ -141,8 +141,8 @@ def test_a_list_of_fifty_thousand_is_quick(browser: Client, run: Run, rows: list
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for place, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
+    for location, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
         with CaptureQueriesContext(connection) as queries:
-            page = browser.get(f"{place}?sort=advantage&kept=kept")
+            page = browser.get(f"{location}?sort=advantage&kept=kept")
         assert page.status_code == 200
-        assert len(queries) <= most, place
+        assert len(queries) <= most, location

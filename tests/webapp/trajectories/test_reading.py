@@ -1,4 +1,4 @@
-"""Records are read by their place in a file, and from nowhere but the run's own directory."""
+"""Records are read by their location in a file, and from nowhere but the run's own directory."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, ro
     assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
 
 
-def test_an_edit_becomes_a_queued_row_with_the_place_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
+def test_an_edit_becomes_a_queued_row_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
     row = rows[3]
     answer = ask(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", response="unused")
     asked = WhatIf.objects.get()
@@ -104,30 +104,32 @@ def test_an_imported_or_removed_trajectory_is_not_forked(browser: Client, rows: 
 @pytest.fixture
 def asked(rows: list[Trajectory]) -> WhatIf:
     row = rows[0]
-    place = {name: getattr(row, name) for name in ("split", "step", "environment", "group", "member")}
-    return WhatIf.objects.create(run=row.run, turn=0, edit="nothing", temperature=1.0, seed=1, state="running", **place)
+    address = {name: getattr(row, name) for name in ("split", "step", "environment", "group", "member")}
+    return WhatIf.objects.create(
+        run=row.run, turn=0, edit="nothing", temperature=1.0, seed=1, state="running", **address
+    )
 
 
-def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
+def emit(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
     asked.folder.mkdir(parents=True, exist_ok=True)
     with (asked.folder / EVENTS).open("a") as file:
         file.write("".join(json.dumps(message) + "\n" for message in messages) + rest)
 
 
-def test_the_page_is_told_what_is_new_and_whole(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
-    assert browser.get(place).json()["events"] == []
-    tell(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
-    first = browser.get(place).json()
+def test_the_page_receives_new_and_complete_events(browser: Client, asked: WhatIf) -> None:
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
+    assert browser.get(address).json()["events"] == []
+    emit(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
+    first = browser.get(address).json()
     # {"kind": "text", "turn": 0, "text": "go"} and its newline are 42 bytes
     assert first["events"] == [{"seq": 42, "kind": "text", "turn": 0, "text": "go"}]
     assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 42)
-    tell(asked, rest='xt", "turn": 0, "text": " on"}\n')
-    again = browser.get(f"{place}?after=42").json()
+    emit(asked, rest='xt", "turn": 0, "text": " on"}\n')
+    again = browser.get(f"{address}?after=42").json()
     assert [event["text"] for event in again["events"]] == [" on"]
     for inside_or_beyond in (7, 9999):  # no event ends there
-        assert browser.get(f"{place}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
-    assert browser.get(f"{place}?after=x").status_code == 400
+        assert browser.get(f"{address}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
+    assert browser.get(f"{address}?after=x").status_code == 400
 
 
 def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
@@ -135,18 +137,18 @@ def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tm
     secret.write_text('{"kind": "text"}\n')
     asked.folder.mkdir(parents=True)
     (asked.folder / EVENTS).symlink_to(secret)
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
-    assert browser.get(f"{place}/events.json").json()["events"] == []
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
+    assert browser.get(f"{address}/events.json").json()["events"] == []
     write_trajectory_file(tmp_path / "other", [{"id": "secret"}])
     (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
-    assert browser.get(f"{place}/data.json").status_code == 410
+    assert browser.get(f"{address}/data.json").status_code == 410
 
 
 def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
-    assert browser.get(place).status_code == 410
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
+    assert browser.get(address).status_code == 410
     write_trajectory_file(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
-    assert browser.get(place).json() == {"id": "a", "turns": []}
+    assert browser.get(address).json() == {"id": "a", "turns": []}
 
 
 def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
@@ -163,19 +165,19 @@ def test_what_came_of_it_is_asked_again_and_its_page_shows_the_chain(
     browser: Client, asked: WhatIf, rows: list[Trajectory]
 ) -> None:
     finish(asked, next(row for row in rows if row.turns >= 2))
-    place = f"/runs/{asked.run_id}/what-ifs"
-    form = browser.get(f"{place}/{asked.pk}/fork/?turn=2").content.decode()
+    address = f"/runs/{asked.run_id}/what-ifs"
+    form = browser.get(f"{address}/{asked.pk}/fork/?turn=2").content.decode()
     assert "Turn 2 of" in form and "Back to the what-if" in form
-    answer = browser.post(f"{place}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
+    answer = browser.post(f"{address}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
     child = WhatIf.objects.get(parent=asked)
-    assert (answer.status_code, answer["Location"]) == (302, f"{place}/{child.pk}/")
+    assert (answer.status_code, answer["Location"]) == (302, f"{address}/{child.pk}/")
     assert (child.turn, child.text, child.seed, child.trajectory_key) == (1, "Left", 3, asked.trajectory_key)
-    page = browser.get(f"{place}/{child.pk}/").content.decode()
+    page = browser.get(f"{address}/{child.pk}/").content.decode()
     chain = page[page.index('class="what-if-chain"') :].partition("</ol>")[0]
     links = [f"trajectories/{rows[0].pk}/", f"what-ifs/{asked.pk}/", "at turn 1 (nothing)", "at turn 2 (action)"]
     assert sorted(links, key=chain.index) == links
-    assert f'data-original="{place}/{asked.pk}/data.json"' in page
-    assert "What-ifs that fork this one" in browser.get(f"{place}/{asked.pk}/").content.decode()
+    assert f'data-original="{address}/{asked.pk}/data.json"' in page
+    assert "What-ifs that fork this one" in browser.get(f"{address}/{asked.pk}/").content.decode()
     assert "Earlier what-ifs" not in browser.get(form_of(rows[1])).content.decode()
     assert WhatIf.objects.filter(parent=None).get() == asked  # the trajectory's own list has it alone
 
@@ -193,29 +195,29 @@ def test_what_came_of_it_outlives_the_trajectory_that_it_forked(
     browser: Client, asked: WhatIf, rows: list[Trajectory]
 ) -> None:
     finish(asked, rows[0])
-    place = f"/runs/{asked.run_id}/what-ifs"
-    assert browser.post(f"{place}/{asked.pk}/fork/", {"turn": "1"}).status_code == 302
+    address = f"/runs/{asked.run_id}/what-ifs"
+    assert browser.post(f"{address}/{asked.pk}/fork/", {"turn": "1"}).status_code == 302
     child = WhatIf.objects.get(parent=asked)
     Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
-    assert "removed by the run's retention" in browser.get(f"{place}/{child.pk}/").content.decode()
+    assert "removed by the run's retention" in browser.get(f"{address}/{child.pk}/").content.decode()
     Trajectory.objects.all().delete()
-    assert "a trajectory that no longer exists" in browser.get(f"{place}/{child.pk}/").content.decode()
-    assert "Turn 1 of" in browser.get(f"{place}/{asked.pk}/fork/").content.decode()
+    assert "a trajectory that no longer exists" in browser.get(f"{address}/{child.pk}/").content.decode()
+    assert "Turn 1 of" in browser.get(f"{address}/{asked.pk}/fork/").content.decode()
     asked.run.delete()
     assert not WhatIf.objects.exists()
 
 
 def test_one_that_has_nothing_to_fork_says_why(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
-    assert "This what-if is still in progress" in browser.get(place).content.decode()
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
+    assert "This what-if is still in progress" in browser.get(address).content.decode()
     WhatIf.objects.update(state=State.FAILED)
-    assert "This what-if has no trajectory, so" in browser.get(place).content.decode()
+    assert "This what-if has no trajectory, so" in browser.get(address).content.decode()
     finish(asked, rows[0])
     (asked.folder / TRAJECTORY).unlink()
-    refused = browser.post(place, {"turn": "1"})
+    refused = browser.post(address, {"turn": "1"})
     assert (refused.status_code, "This what-if has no trajectory." in refused.content.decode()) == (422, True)
     finish(asked, rows[0])
-    assert "choose one of these" in browser.post(place, {"turn": "99"}).content.decode()
+    assert "choose one of these" in browser.post(address, {"turn": "99"}).content.decode()
 
 
 def test_another_runs_address_finds_it_not(browser: Client, asked: WhatIf) -> None:
