@@ -127,7 +127,7 @@ def signed_out(page: Page) -> None:
     page.context.add_cookies(cookies)  # type: ignore[arg-type]
 
 
-def test_no_page_has_a_serious_fault(places: list[Place], settings: Settings) -> None:
+def test_no_page_has_a_serious_accessibility_violation(places: list[Place], settings: Settings) -> None:
     found = []
     with open_site(settings, patience=PATIENCE) as page:
         for place in places:

@@ -36,7 +36,7 @@ def comes_to(page: Page, plot: Locator, what: str, value: list[float]) -> None:
     )
 
 
-def test_a_double_click_takes_back_both_axes_of_a_window(page: Page) -> None:
+def test_a_double_click_resets_both_axes(page: Page) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     plot = drawn(page, SUCCESS)
     whole, across = plot.evaluate(UP), plot.evaluate(ACROSS)
@@ -52,7 +52,7 @@ def test_a_double_click_takes_back_both_axes_of_a_window(page: Page) -> None:
     comes_to(page, plot, UP, whole)
 
 
-def test_keys_look_closer_wider_and_at_the_whole(page: Page) -> None:
+def test_keys_zoom_in_out_and_reset(page: Page) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     plot = drawn(page, SUCCESS)
     across = plot.evaluate(ACROSS)
@@ -71,7 +71,7 @@ def test_keys_look_closer_wider_and_at_the_whole(page: Page) -> None:
     expect(page.locator("#keys")).to_contain_text("zoom in, zoom out, reset")
 
 
-def test_a_finger_that_swipes_over_a_chart_scrolls_the_page(page: Page) -> None:
+def test_swiping_over_a_chart_scrolls_the_page(page: Page) -> None:
     pk = recorded_run(HOSTILE).run.pk
     browser, known = page.context.browser, page.context.cookies()
     assert browser is not None
@@ -99,7 +99,7 @@ def test_a_finger_that_swipes_over_a_chart_scrolls_the_page(page: Page) -> None:
     context.close()
 
 
-def test_an_alert_on_a_chart_says_what_it_is_and_leads_to_its_evidence(page: Page) -> None:
+def test_an_alert_on_a_chart_has_a_tooltip_and_links_to_its_evidence(page: Page) -> None:
     recorded = recorded_run(HOSTILE)
     [seq] = beside(lambda: list(RunEvent.objects.filter(kind="alert_raised").values_list("seq", flat=True)))
     page.goto(f"/runs/{recorded.run.pk}/")
@@ -122,7 +122,7 @@ def taken(page: Page, chart: str, ending: str, folder: Path) -> str:
     return (folder / ending).read_text()
 
 
-def test_a_picture_names_its_lines_and_numbers_hold_held_out_points(page: Page, tmp_path: Path) -> None:
+def test_a_picture_has_a_legend_and_a_csv_has_held_out_points(page: Page, tmp_path: Path) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     drawn(page, SUCCESS)
     picture = taken(page, SUCCESS, "SVG", tmp_path)
@@ -138,7 +138,7 @@ def test_a_picture_names_its_lines_and_numbers_hold_held_out_points(page: Page, 
     assert (round(share - low, 9), round(high - share, 9)) == (0.06, 0.06)
 
 
-def test_a_point_of_a_thinned_run_opens_the_steps_that_it_stands_for(page: Page) -> None:
+def test_a_point_of_a_downsampled_run_opens_the_steps_it_covers(page: Page) -> None:
     recorded = beside(lambda: long_run(2400, spike_at=801))
     page.goto(f"/runs/{recorded.run.pk}/")
     drawn(page, NORM).focus()
@@ -147,7 +147,7 @@ def test_a_point_of_a_thinned_run_opens_the_steps_that_it_stands_for(page: Page)
     expect(page).to_have_url(re.compile(r"/trajectories/\?step_low=2397&step_high=2400$"))
 
 
-def test_an_axis_that_was_turned_stays_so_in_the_address_and_in_a_layout(page: Page) -> None:
+def test_a_changed_axis_scale_is_kept_in_the_url_and_in_a_layout(page: Page) -> None:
     recorded = recorded_run(HOSTILE)
     kind = "plot => plot._fullLayout.yaxis.type"
     page.goto(f"/runs/{recorded.run.pk}/?charts=policy%252Fentropy#panels")
@@ -167,7 +167,7 @@ def test_an_axis_that_was_turned_stays_so_in_the_address_and_in_a_layout(page: P
     assert drawn(page, chart).evaluate(kind) == "log"
 
 
-def test_small_charts_share_the_crosshair_and_give_their_numbers(page: Page, tmp_path: Path) -> None:
+def test_small_charts_share_the_crosshair_and_export_their_values(page: Page, tmp_path: Path) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/#rollouts")
     length = page.locator("#rollouts-curves .lines").first
     plot = length.locator(".lines-plot > svg")
@@ -210,7 +210,7 @@ def test_small_charts_show_the_window_of_all_charts(page: Page) -> None:
     page.wait_for_function(f"frame => ({points})(frame) === 20", arg=frame.element_handle())
 
 
-def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give_it_back(page: Page) -> None:
+def test_a_drag_over_a_small_chart_zooms_all_charts_and_a_double_click_resets_them(page: Page) -> None:
     page.goto(f"/runs/{recorded_run().run.pk}/#rollouts")
     large = drawn(page, '#charts-rollouts [data-chart="reward/mean"]')
     frame = page.locator("#rollouts-curves .lines-plot").first

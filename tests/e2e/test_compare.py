@@ -63,7 +63,7 @@ def window(plot: Locator) -> Any:
     return plot.evaluate("plot => plot.layout.xaxis.range.map(end => end.toFixed(4))")
 
 
-def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> None:
+def test_a_zoom_survives_a_new_metric_a_hidden_run_and_updates(page: Page) -> None:
     one, two = runs_of("calm-otter", "bold-heron")
     visit(page, [one, two])
     plot = drawn(page, SUCCESS, 2)
@@ -87,7 +87,7 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     drawn(page, '[data-chart="rollout/response_tokens"]', 1)
 
 
-def test_curves_are_asked_once_of_a_run_that_is_over_and_after_its_outline_of_one_that_lives(page: Page) -> None:
+def test_curves_of_ended_runs_are_requested_once_and_of_live_runs_after_their_outline(page: Page) -> None:
     over, alive = runs_of("calm-otter", "bold-heron")
     beside(lambda: Run.objects.filter(pk=over.run.pk).update(state="finished"))
     asked: list[str] = []
@@ -100,7 +100,7 @@ def test_curves_are_asked_once_of_a_run_that_is_over_and_after_its_outline_of_on
     assert asked.index(f"{alive.run.pk}/outline") < asked.index(f"{alive.run.pk}/bands")
 
 
-def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(page: Page) -> None:
+def test_adding_and_removing_runs_keeps_colours_and_zoom(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs[:2], "&zoom=5..12&x=step")
     before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
@@ -116,7 +116,7 @@ def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(pag
     assert drawn(page, SUCCESS, 2).evaluate(COLOURS)[0] == before[1]
 
 
-def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_clicked(page: Page) -> None:
+def test_the_crosshair_shows_every_run_and_a_click_opens_the_step_of_the_clicked_one(page: Page) -> None:
     one, two = runs_of("calm-otter", "bold-heron")
     visit(page, [one, two])
     drawn(page, SUCCESS, 2)
@@ -135,7 +135,7 @@ def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_cli
     expect(page).to_have_url(re.compile(rf"/runs/{two.run.pk}/trajectories/\?step=\d+$"))
 
 
-def test_three_seeds_are_one_line_with_their_interval(page: Page) -> None:
+def test_three_seeds_are_one_line_with_a_confidence_interval(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs, "&smoothing=0")
     drawn(page, SUCCESS, 3)
@@ -153,7 +153,7 @@ def test_three_seeds_are_one_line_with_their_interval(page: Page) -> None:
     expect(page.get_by_label("mean over seeds")).to_be_disabled()
 
 
-def test_a_closer_look_at_long_runs_shows_every_step_of_each(page: Page) -> None:
+def test_zooming_into_long_runs_shows_every_step_of_each(page: Page) -> None:
     runs = beside(lambda: [long_run(2400, spike_at=800), long_run(2300)])
     visit(page, runs)
     plot = drawn(page, NORM, 2)
@@ -166,7 +166,7 @@ def test_a_closer_look_at_long_runs_shows_every_step_of_each(page: Page) -> None
     )
 
 
-def test_the_numbers_of_all_runs_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+def test_the_values_of_all_runs_can_be_downloaded(page: Page, tmp_path: Path) -> None:
     runs = runs_of("calm-otter", "bold-heron")
     visit(page, runs)
     drawn(page, NORM, 2)
@@ -181,7 +181,7 @@ def test_the_numbers_of_all_runs_can_be_taken_away(page: Page, tmp_path: Path) -
     assert "bold-heron" in (tmp_path / "SVG").read_text()  # its key is in the picture
 
 
-def test_held_out_results_are_a_chart_and_the_axes_stay_in_the_address(page: Page) -> None:
+def test_held_out_results_are_a_chart_and_the_axes_are_kept_in_the_url(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron")
     visit(page, runs)
     held_out = drawn(page, '[data-chart="eval/Lake/success"]', 2)
@@ -194,7 +194,7 @@ def test_held_out_results_are_a_chart_and_the_axes_stay_in_the_address(page: Pag
     assert plot.evaluate("plot => [plot.layout.yaxis.type, plot.data.at(-1).x.at(-1)]") == ["log", 180_000]
 
 
-def test_on_a_phone_nothing_sticks_out(page: Page) -> None:
+def test_nothing_overflows_on_a_phone(page: Page) -> None:
     runs = runs_of("calm-otter-with-a-name-that-goes-on-and-on-without-end", "bold-heron")
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, runs)

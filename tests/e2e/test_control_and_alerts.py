@@ -74,7 +74,7 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_says_so(
+def test_a_setting_is_requested_validated_and_shown_in_force_once_the_engine_confirms_it(
     page: Page, recorded: RecordedRun, say: Callable[..., None]
 ) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
@@ -132,7 +132,7 @@ def what_the_first_mark_says(page: Page) -> str:
     return ""
 
 
-def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:
+def test_an_alert_links_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     alert = page.locator("#alert-list li").first
     expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
@@ -147,7 +147,7 @@ def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page,
     expect(page.locator(".run-line")).to_contain_text("forked from calm-otter-12 at step 10")
 
 
-def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedRun) -> None:
+def test_rules_are_created_tested_and_applied_with_the_keyboard(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").press("Enter")
@@ -184,7 +184,7 @@ def changed_by_bob(recorded: RecordedRun, changes: dict[str, Any]) -> None:
     beside(change)
 
 
-def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page, recorded: RecordedRun) -> None:
+def test_rule_changes_by_others_are_shown_and_never_overwritten(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     action, status = page.locator("[data-action=critical_action]"), page.locator("#rules-status")
@@ -228,7 +228,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(status).to_have_text("These are the rules in force.")
 
 
-def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
+def test_a_new_run_gets_the_rules_of_the_form(page: Page) -> None:
     page.goto("/runs/new/")
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
     page.locator("#rule-preset").select_option("stop_when_collapsed")
@@ -241,7 +241,7 @@ def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
     assert fits(page)
 
 
-def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: Inbox) -> None:
+def test_a_webhook_is_added_and_tested_and_its_secret_is_shown_once(page: Page, inbox: Inbox) -> None:
     page.goto("/settings/notifications/")
     page.fill("#id_url", inbox.url)
     page.get_by_role("button", name="Add webhook").click()
@@ -253,7 +253,7 @@ def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: I
     assert fits(page)
 
 
-def test_a_browser_is_asked_for_notifications_by_the_button_alone(
+def test_notification_permission_is_requested_only_by_the_button(
     page: Page, recorded: RecordedRun, say: Callable[..., None]
 ) -> None:
     page.add_init_script(

@@ -73,9 +73,7 @@ def wait_for(page: Page, script: str, patience: int = PATIENCE) -> None:
     raise AssertionError(script)
 
 
-def test_a_background_tab_whose_line_broke_still_tells_of_alerts_where_asked_to(
-    page: Page, recorded: RecordedRun
-) -> None:
+def test_a_background_tab_that_lost_its_socket_still_shows_notifications(page: Page, recorded: RecordedRun) -> None:
     lines: list[WebSocketRoute] = []
 
     def pass_on(line: WebSocketRoute) -> None:
@@ -99,7 +97,7 @@ def test_a_background_tab_whose_line_broke_still_tells_of_alerts_where_asked_to(
     wait_for(page, "window.told.includes('warn: calm-otter-12')", 10_000)
 
 
-def test_a_browser_that_lets_no_page_notify_says_so_and_draws_on(page: Page, recorded: RecordedRun) -> None:
+def test_a_browser_without_notifications_shows_a_note_and_keeps_drawing(page: Page, recorded: RecordedRun) -> None:
     page.add_init_script(LIKE_ANDROID)
     page.add_init_script("localStorage.setItem('starboard-notify', 'on')")
     visit(page, recorded, "#alerts")
@@ -111,7 +109,7 @@ def test_a_browser_that_lets_no_page_notify_says_so_and_draws_on(page: Page, rec
     expect(page.locator("#browser-notify")).to_be_hidden()
 
 
-def test_what_happened_while_nobody_looked_is_no_lag(page: Page, recorded: RecordedRun) -> None:
+def test_events_from_before_the_tab_was_visible_do_not_count_as_lag(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     say(recorded, lambda: recorded.take_steps(1))
     expect(page.locator("#lag")).to_have_attribute("data-count", "1")
@@ -124,7 +122,7 @@ def test_what_happened_while_nobody_looked_is_no_lag(page: Page, recorded: Recor
     expect(page.locator("#lag")).to_have_attribute("data-count", "2")
 
 
-def test_the_newest_trajectories_are_asked_for_only_where_they_are_looked_at(page: Page, recorded: RecordedRun) -> None:
+def test_the_newest_trajectories_are_requested_only_while_visible(page: Page, recorded: RecordedRun) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/latest/" in request.url else None)
 
@@ -148,7 +146,7 @@ def test_the_newest_trajectories_are_asked_for_only_where_they_are_looked_at(pag
         page.evaluate(HIDE, False)
 
 
-def test_the_log_keeps_its_newest_lines_and_where_the_reader_is(page: Page, recorded: RecordedRun) -> None:
+def test_the_log_keeps_its_newest_lines_and_the_scroll_position(page: Page, recorded: RecordedRun) -> None:
     log = recorded.run.directory / "engine.log"
     log.write_text("".join(f"line {number}\n" for number in range(1, 4801)))
     visit(page, recorded, "#log")
@@ -165,7 +163,7 @@ def test_the_log_keeps_its_newest_lines_and_where_the_reader_is(page: Page, reco
     expect(page.locator("#log-cut")).to_be_visible()
 
 
-def test_an_alert_moves_neither_the_focus_nor_the_form_that_is_written_in(page: Page, recorded: RecordedRun) -> None:
+def test_an_alert_moves_neither_the_focus_nor_the_form_being_edited(page: Page, recorded: RecordedRun) -> None:
     beside(lambda: (recorded.raise_alert("The first."), recorded.deliver()))
     visit(page, recorded, "#alerts")
     evidence = page.locator("#alert-list a", has_text="Evidence").first

@@ -34,7 +34,7 @@ def halved(steps: int, *, after: int) -> RecordedRun:
     return recorded
 
 
-def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_times(page: Page) -> None:
+def test_full_history_views_keep_all_curves_whenever_they_were_loaded(page: Page) -> None:
     recorded = beside(lambda: halved(6000, after=3000))
     visit(page, recorded)
     # the overview's curves are in buckets of ten steps, those asked for after 25 more are not
@@ -60,7 +60,7 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     expect(page.locator("#collapse-scrubber .scrubber-step")).to_have_value("6025")
 
 
-def test_small_charts_of_a_long_run_look_closer_with_the_window(page: Page) -> None:
+def test_small_charts_of_a_long_run_load_more_detail_when_zoomed(page: Page) -> None:
     recorded = beside(lambda: halved(2400, after=1200))
     visit(page, recorded, "?zoom=1100..1300#rollouts")
     plot = page.locator("#rollouts-curves .lines-plot").first
@@ -93,7 +93,7 @@ def diagnosed(steps: int, *, odd: int) -> RecordedRun:
     return recorded
 
 
-def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: Page) -> None:
+def test_diagnostics_of_a_long_run_are_shown_at_the_steps_of_their_measurement(page: Page) -> None:
     recorded = beside(lambda: diagnosed(6000, odd=3001))
     visit(page, recorded, "#collapse")
     field = page.locator("#collapse-scrubber .scrubber-step")
@@ -111,7 +111,7 @@ def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: 
     expect(said).to_have_text("Step 3001: of 12 thoughts none nearly repeats one on a different prompt.")
 
 
-def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page) -> None:
+def test_every_step_of_a_long_run_can_be_selected_and_all_views_keep_it(page: Page) -> None:
     def record() -> RecordedRun:
         recorded = long_run(6000)
         detail = {
@@ -146,7 +146,7 @@ def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page
     expect(page).not_to_have_url(re.compile(r"step="))
 
 
-def test_a_page_that_is_left_open_thins_its_curves_as_they_grow(page: Page) -> None:
+def test_an_open_page_downsamples_its_curves_as_they_grow(page: Page) -> None:
     recorded = beside(lambda: long_run(1900))
     visit(page, recorded)
     page.wait_for_function(f"() => {POINTS} === 1900")
@@ -159,7 +159,7 @@ def test_a_page_that_is_left_open_thins_its_curves_as_they_grow(page: Page) -> N
     page.wait_for_function(f"() => {last} === 4103")
 
 
-def test_curves_that_were_asked_for_before_an_attempt_began_are_asked_for_again(page: Page) -> None:
+def test_curves_requested_before_a_new_attempt_are_requested_again(page: Page) -> None:
     recorded = beside(lambda: long_run(100))
     held: list[tuple[Route, dict[str, Any]]] = []
 
@@ -191,7 +191,7 @@ def test_curves_that_were_asked_for_before_an_attempt_began_are_asked_for_again(
     page.wait_for_function(f"() => {drawn}?.customdata.at(-1) === 60 && {drawn}.text.at(-1).endsWith(': 7')")
 
 
-def test_a_view_that_fails_keeps_nothing_from_the_line_above_it(page: Page) -> None:
+def test_a_failing_view_does_not_block_the_charts_above_it(page: Page) -> None:
     recorded = beside(lambda: long_run(30))
     visit(page, recorded)
     page.wait_for_function(f"() => {POINTS} === 30")

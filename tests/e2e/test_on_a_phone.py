@@ -53,7 +53,7 @@ def sticking_out(page: Page, address: str) -> list[str]:
     return found or ["something"]
 
 
-def test_long_words_break_instead_of_widening_a_page(world: World, settings: Settings) -> None:
+def test_long_words_wrap_instead_of_widening_a_page(world: World, settings: Settings) -> None:
     places = addresses(world)
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)

@@ -50,7 +50,7 @@ def place(row: Trajectory) -> str:
     return f"/runs/{row.run_id}/trajectories/{row.pk}/"
 
 
-def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Trajectory) -> None:
+def test_a_link_opens_its_turn_and_keys_continue_from_there(page: Page, longest: Trajectory) -> None:
     page.goto(f"{place(longest)}#t=2")
     title = page.locator("#reader-turn h2")
     expect(title).to_have_text(f"Turn 2 of {longest.turns}")
@@ -63,7 +63,7 @@ def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Tr
     expect(title).to_have_text(f"Turn 1 of {longest.turns}")
 
 
-def test_what_if_is_asked_of_the_turn_that_is_shown(page: Page, longest: Trajectory) -> None:
+def test_a_what_if_starts_at_the_turn_shown(page: Page, longest: Trajectory) -> None:
     page.goto(place(longest))
     title = page.locator("#reader-turn h2")
     expect(title).to_have_text(f"Turn 1 of {longest.turns}")
@@ -76,7 +76,7 @@ def test_what_if_is_asked_of_the_turn_that_is_shown(page: Page, longest: Traject
 
 
 @pytest.mark.parametrize("turn", ["99", "-4", "x", "1e9"])
-def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
+def test_an_unknown_turn_shows_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
     page.goto(f"{place(longest)}#t={turn}")
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn ")
 
@@ -116,7 +116,7 @@ def test_space_plays_and_pauses(page: Page, longest: Trajectory) -> None:
     expect(page.locator("#reader-play")).to_have_attribute("aria-pressed", "false")
 
 
-def test_tokens_are_coloured_on_demand_and_say_their_numbers(
+def test_tokens_are_coloured_on_demand_and_show_their_values(
     page: Page, longest: Trajectory, record: dict[str, Any]
 ) -> None:
     page.goto(place(longest))
@@ -132,7 +132,7 @@ def test_tokens_are_coloured_on_demand_and_say_their_numbers(
     expect(page.locator(".token")).to_have_count(0)
 
 
-def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+def test_the_url_has_the_selected_token_and_colouring(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     turn = record["turns"][1]
     token = turn["response_start"] + 1
     page.goto(f"{place(longest)}#t=2&k={token}&by=entropy")
@@ -148,7 +148,7 @@ def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 3")
 
 
-def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+def test_raw_and_parsed_text_are_toggled(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     page.goto(place(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.keyboard.press("r")
@@ -159,7 +159,7 @@ def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, reco
     expect(page.locator("#reader-turn")).to_contain_text("Thought")
 
 
-def test_what_a_frame_changed_is_said_in_words(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+def test_the_change_of_each_frame_is_described(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     index, frame = next(
         (index, turn["frames"][0])
         for index, turn in enumerate(record["turns"])
@@ -181,7 +181,7 @@ def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory,
     expect(page).to_have_url(re.compile(rf"{place(after)}#t=\d$"))
 
 
-def test_arrows_on_the_turns_go_from_turn_to_turn(page: Page, longest: Trajectory) -> None:
+def test_arrow_keys_on_the_turn_list_move_between_turns(page: Page, longest: Trajectory) -> None:
     page.goto(place(longest))
     turns = page.get_by_role("tab")
     turns.first.click()
@@ -201,7 +201,7 @@ document.addEventListener("copy", () => { window.selected = document.activeEleme
 @pytest.mark.parametrize(
     ("way", "said"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
 )
-def test_a_link_is_copied_where_there_is_no_clipboard_or_that_is_said(
+def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
     page: Page, longest: Trajectory, way: str, said: str
 ) -> None:
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });" + COPIES)
@@ -217,7 +217,7 @@ def test_a_link_is_copied_where_there_is_no_clipboard_or_that_is_said(
     expect(page.locator("#reader-copy")).to_be_focused()
 
 
-def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
+def test_members_show_where_they_diverge(page: Page, longest: Trajectory) -> None:
     page.goto(place(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.click("#reader-diverge")
@@ -233,7 +233,7 @@ def test_the_question_mark_lists_the_readers_own_keys(page: Page, longest: Traje
     expect(page.locator("#keys")).to_be_hidden()
 
 
-def test_a_file_that_is_gone_says_which_and_what_to_do(page: Page, longest: Trajectory) -> None:
+def test_a_missing_file_is_named_with_a_remedy(page: Page, longest: Trajectory) -> None:
     (longest.run.directory / longest.file).unlink()
     page.goto(place(longest))
     expect(page.locator("#reader-error")).to_contain_text("The trajectory file step_1.jsonl.zst does not exist.")
@@ -241,7 +241,7 @@ def test_a_file_that_is_gone_says_which_and_what_to_do(page: Page, longest: Traj
     expect(page.locator("#reader-body")).to_be_hidden()
 
 
-def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
+def test_entropies_that_the_sampler_did_not_report_are_shown_as_unknown(
     page: Page, longest: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = services.record

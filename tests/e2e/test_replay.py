@@ -57,7 +57,7 @@ def page(run: Run, members: list[Trajectory], tokens: list[int], settings: Setti
         yield opened
 
 
-def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
+def test_search_results_open_at_the_matching_turn(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/")
     page.keyboard.press("/")
     page.keyboard.type('"the way" no hol*')
@@ -72,7 +72,7 @@ def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
     expect(page.locator("#reader-turn")).to_contain_text("the way")
 
 
-def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Settings) -> None:
+def test_a_search_over_all_runs_is_narrowed_to_one(run: Run, settings: Settings) -> None:
     other = build_run(name="other")
     record_steps(other, other.parsed_config().environments[0], steps=range(1, 2), groups=1)
     with open_site(settings) as page:
@@ -98,7 +98,7 @@ def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Set
         assert f"/runs/{other.pk}/trajectories/" in page.url
 
 
-def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Run, tokens: list[int]) -> None:
+def test_a_click_on_a_header_sorts_and_a_second_reverses_the_order(page: Page, run: Run, tokens: list[int]) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1")
     column = page.locator(".trajectory-table tbody tr td:nth-child(9)")
     page.click("thead a:has-text('Tokens')")
@@ -109,7 +109,7 @@ def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Ru
     assert [int(text) for text in column.all_text_contents()] == tokens
 
 
-def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
+def test_selected_trajectories_are_compared_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1&group=0")
     ticks = page.locator("input[name=ids]")
     for place in range(3):
@@ -126,14 +126,14 @@ def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_differ
     expect(page.locator("th.side-best")).to_contain_text("Optimal play")
 
 
-def test_the_reader_leads_to_its_group_side_by_side(page: Page, run: Run, members: list[Trajectory]) -> None:
+def test_the_reader_links_to_its_group_side_by_side(page: Page, run: Run, members: list[Trajectory]) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/{members[1].pk}/")
     page.click("#reader-side")
     expect(page.locator(".side thead th")).to_have_count(4)
     expect(page.locator(".side thead th").first).to_contain_text("member 1")
 
 
-def test_a_damaged_file_names_the_lost_on_the_list_and_at_the_group(page: Page, run: Run) -> None:
+def test_a_damaged_file_is_reported_on_the_list_and_in_the_group(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/")
     lost = page.locator(".lost")
     expect(lost).to_contain_text("7 recorded trajectories cannot be read")
@@ -161,7 +161,7 @@ def test_no_page_is_wider_than_a_phone(run: Run, members: list[Trajectory], sett
             assert wide <= 0, place
 
 
-def test_thirty_thousand_tokens_are_drawn_around_where_one_reads(
+def test_thirty_thousand_tokens_are_rendered_around_the_reading_position(
     run: Run, members: list[Trajectory], settings: Settings
 ) -> None:
     row = record_two(30_000)["turns_1"]

@@ -23,7 +23,7 @@ def page(transactional_db: None, settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def test_the_cluster_unfolds_with_its_backend_and_folds_away_with_the_other(page: Page) -> None:
+def test_the_cluster_fields_are_shown_only_for_the_cluster_backend(page: Page) -> None:
     samplers, memory = page.locator("[name='cluster.samplers']"), page.locator("#memory")
     expect(samplers).to_be_hidden()
     expect(memory).to_be_hidden()
@@ -47,7 +47,7 @@ def test_the_memory_follows_the_fields(page: Page) -> None:
     expect(words).to_contain_text("Each of 2 samplers needs about")
 
 
-def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> None:
+def test_an_invalid_value_for_the_model_is_reported_at_its_field(page: Page) -> None:
     page.select_option("[name=backend]", "ray")
     page.fill("[name='cluster.tensor_parallel']", "3")
     expect(page.locator("[data-error='cluster.tensor_parallel']")).to_contain_text("4 attention heads")
@@ -56,7 +56,7 @@ def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> N
     expect(page.locator("[data-error='cluster.tensor_parallel']")).to_be_empty()
 
 
-def test_further_environments_come_and_go_in_rows_of_their_own(page: Page) -> None:
+def test_further_environments_are_added_and_removed_as_rows(page: Page) -> None:
     rows, own = page.locator("#more-environments fieldset"), page.locator("#environment-groups")
     expect(own).to_be_hidden()
     page.get_by_role("button", name="Add an environment").click()

@@ -36,7 +36,7 @@ def apart(work: Any) -> None:
         writer.submit(work).result()
 
 
-def test_keys_and_focus_go_through_the_rows_whatever_news_comes(runs: list[RecordedRun], settings: Settings) -> None:
+def test_keyboard_focus_moves_through_the_rows_despite_updates(runs: list[RecordedRun], settings: Settings) -> None:
     first, second = runs
     with open_site(settings) as page:
         page.set_default_timeout(PATIENCE)
@@ -57,7 +57,7 @@ def test_keys_and_focus_go_through_the_rows_whatever_news_comes(runs: list[Recor
         expect(page.locator("#run-name")).to_have_text(first.run.name)
 
 
-def test_the_list_follows_runs_whose_steps_keep_coming(runs: list[RecordedRun], settings: Settings) -> None:
+def test_the_list_follows_runs_that_keep_reporting_steps(runs: list[RecordedRun], settings: Settings) -> None:
     first, _ = runs
     asked: list[str] = []
     ended = Event()

@@ -54,7 +54,7 @@ def press(page: Page, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_is_paused_kept_and_resumed_by_its_buttons(workplace: Workplace, settings: Settings) -> None:
+def test_a_run_is_paused_checkpointed_and_resumed_with_its_buttons(workplace: Workplace, settings: Settings) -> None:
     workplace.start_worker()
     run = workplace.submit(steps=2000, step_seconds=0.1)
     with open_site(settings, patience=PATIENCE) as page:
@@ -80,7 +80,7 @@ def test_a_run_is_paused_kept_and_resumed_by_its_buttons(workplace: Workplace, s
         expect(asked).to_contain_text("final")
 
 
-def test_a_fork_from_the_checkpoints_starts_there_with_what_was_edited(page: Page, recorded: RecordedRun) -> None:
+def test_a_fork_starts_at_its_checkpoint_with_the_edited_settings(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     expect(page.locator("#checkpoint-list tr")).to_have_count(2)
     page.get_by_role("link", name="Fork from step 10").click()
@@ -100,7 +100,7 @@ def test_a_fork_from_the_checkpoints_starts_there_with_what_was_edited(page: Pag
     expect(page.locator(".differences")).to_contain_text("optimizer.learning_rate")
 
 
-def test_a_run_is_launched_again_and_the_first_step_that_differs_is_told(page: Page, recorded: RecordedRun) -> None:
+def test_a_run_is_launched_again_and_the_first_differing_step_is_shown(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
     page.get_by_role("button", name="Run again").click()
     expect(page.locator(".banner").first).to_contain_text("This is calm-otter-12 again")
@@ -127,7 +127,7 @@ def take_the_same_steps(source: Run, again: Run) -> None:
         )  # fmt: skip
 
 
-def test_rules_are_tried_on_a_run_that_has_ended_and_not_applied_to_it(page: Page, recorded: RecordedRun) -> None:
+def test_rules_are_tested_on_an_ended_run_but_not_applied_to_it(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").click()

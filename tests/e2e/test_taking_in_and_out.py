@@ -48,7 +48,7 @@ def lines_of(download: Download, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_path: Path) -> None:
+def test_a_rollout_file_is_imported_on_the_page_and_read(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "20.jsonl"
     file.write_text("\n".join([verl(score=1), verl(score=0, output="<think>stay</think><answer>Down</answer>"), "{"]))
     page.goto("/runs/import/")
@@ -70,7 +70,7 @@ def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_pat
     expect(turn).to_contain_text("<answer>Down</answer>")
 
 
-def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
+def test_selected_and_filtered_trajectories_are_exported_as_chat(
     page: Page, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     run, group = rows[0].run_id, [row for row in rows if row.group == 1]
@@ -93,7 +93,7 @@ def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
     assert {message["role"] for line in exported for message in line["messages"]} >= {"user", "assistant"}
 
 
-def test_the_reader_gives_its_record_as_json_and_its_thought_to_the_clipboard(
+def test_the_reader_downloads_its_record_as_json_and_copies_its_thought(
     page: Page, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     row = rows[0]

@@ -73,7 +73,7 @@ def groups_of(run: Run, step: int) -> GroupsFiltered:
     return found
 
 
-def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_run_is(page: Page, run: Run) -> None:
+def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
     expect(view.locator(".regime-map svg .regime-dot")).to_have_count(4)
     expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
@@ -84,7 +84,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_ru
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
 
-def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_scrubber(page: Page, run: Run) -> None:
+def test_the_scrubber_moves_every_mark_of_the_view_and_follows_the_keyboard(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
     expect(view.locator(".scrubber-step")).to_have_value("4")
     view.locator(".scrubber [type=range]").focus()
@@ -102,7 +102,7 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_sc
     page.wait_for_function("([line, left]) => line.offsetLeft > left", arg=[line.element_handle(), left])
 
 
-def test_gradients_have_a_line_for_each_bucket_and_say_why_a_part_is_missing(page: Page, run: Run) -> None:
+def test_gradients_have_a_line_for_each_bucket_and_a_note_for_a_missing_term(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse").locator("#collapse-gradients")
     task, entropy, pull = (view.locator(".lines").nth(place) for place in range(3))
     expect(task.locator(".lines-plot polyline")).to_have_count(3)
@@ -111,7 +111,7 @@ def test_gradients_have_a_line_for_each_bucket_and_say_why_a_part_is_missing(pag
     expect(task.locator(".lines-key")).to_contain_text("lowest std")
 
 
-def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
+def test_templates_are_shown_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
     path = run.directory / "templates/step_4.json"
     found: dict[str, Any] = json.loads(path.read_text())
     place = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
@@ -132,7 +132,7 @@ def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Pag
     expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/(\?turn=1|#t=1)$"))
 
 
-def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, run: Run) -> None:
+def test_the_matrix_has_every_return_and_hatches_dropped_groups(page: Page, run: Run) -> None:
     event = groups_of(run, 3)
     view = visit(page, run, "filter")
     scrub(view, 2)
@@ -149,7 +149,7 @@ def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, r
     assert stds == sorted(stds, reverse=True)
 
 
-def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
+def test_the_slider_previews_another_filter(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
     expect(view.locator("#filter-preview-summary")).to_contain_text(re.compile("the same groups|none either"))
     scrub(view, 0)
@@ -185,7 +185,7 @@ def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run
     expect(page.locator("main")).to_contain_text(re.compile(rf"group {group}\b.*member 1\b", re.IGNORECASE | re.DOTALL))
 
 
-def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None:
+def test_arrow_keys_cross_the_filter_threshold(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
     view.locator("#what-if select").select_option("top_k variance")
     slide = "(range, to) => { range.value = to; range.dispatchEvent(new Event('input', { bubbles: true })); }"
@@ -205,7 +205,7 @@ def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None
     expect(rows.first.locator("a.heat").nth(2)).to_be_focused()  # in the table that was drawn anew
 
 
-def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run: Run) -> None:
+def test_response_format_curves_are_shown_by_environment(page: Page, run: Run) -> None:
     view = visit(page, run, "rollouts")
     expect(view.locator("#rollouts-said")).to_contain_text("of responses are well formed")
     curves = view.locator("#rollouts-curves .lines")
@@ -218,7 +218,7 @@ def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_on_a_phone_nothing_sticks_out(run: Run, settings: Settings, view: str) -> None:
+def test_nothing_overflows_on_a_phone(run: Run, settings: Settings, view: str) -> None:
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
         shown = visit(phone, run, view)

@@ -34,7 +34,7 @@ def apart(work: Any) -> Any:
         return thread.submit(work).result()
 
 
-def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_the_original(
+def test_a_what_if_with_another_action_is_shown_alongside_the_original(
     transactional_db: None, settings: Settings, trained: Path, redis_url: str
 ) -> None:
     settings.RUNS_DIR = str(trained.parent)
@@ -72,7 +72,7 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
     assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
 
 
-def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
+def test_a_what_if_with_another_prompt_gets_a_response(
     transactional_db: None, settings: Settings, trained: Path, redis_url: str
 ) -> None:
     settings.RUNS_DIR = str(trained.parent)

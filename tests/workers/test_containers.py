@@ -48,7 +48,7 @@ def liveness_of(run: Run) -> Liveness:
     return liveness(identity, lock_of(run))
 
 
-def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) -> None:
+def test_an_engine_in_another_container_is_running_while_it_holds_its_lock(run: Run) -> None:
     assert liveness_of(run) is Liveness.UNKNOWN  # no engine locked anything here: its folder may be another one
     with lock_of(run).open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -58,7 +58,7 @@ def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) 
     assert is_interrupted(run)
 
 
-def test_an_engine_that_has_only_just_started_need_not_hold_its_lock_yet(run: Run) -> None:
+def test_a_just_started_engine_need_not_hold_its_lock_yet(run: Run) -> None:
     lock_of(run).touch()
     just_now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
     run.process |= {"start_time": just_now}
@@ -67,7 +67,7 @@ def test_an_engine_that_has_only_just_started_need_not_hold_its_lock_yet(run: Ru
     assert liveness_of(run) is Liveness.GONE
 
 
-def test_a_container_that_was_started_again_under_its_name_is_another_one(run: Run) -> None:
+def test_a_restarted_container_with_the_same_name_is_a_different_one(run: Run) -> None:
     # the kernel may give its pid namespace the number that the one before it had; its first process is younger
     run.process |= {"host": host(), "start_time": -1}
     assert liveness_of(run) is Liveness.GONE
@@ -76,13 +76,13 @@ def test_a_container_that_was_started_again_under_its_name_is_another_one(run: R
     assert mine is not None and is_local(mine)
 
 
-def test_nothing_is_known_of_an_engine_on_another_machine(run: Run) -> None:
+def test_the_state_of_an_engine_on_another_machine_is_unknown(run: Run) -> None:
     lock_of(run).touch()
     run.process["boot_id"] = "of another machine"
     assert liveness_of(run) is Liveness.UNKNOWN
 
 
-def test_a_run_whose_container_is_gone_is_queued_again_as_its_next_attempt(run: Run) -> None:
+def test_a_run_that_lost_its_container_is_queued_as_a_new_attempt(run: Run) -> None:
     lock_of(run).touch()
     epoch = lease.take(run.pk)
     assert epoch is not None
@@ -92,7 +92,7 @@ def test_a_run_whose_container_is_gone_is_queued_again_as_its_next_attempt(run: 
     assert "Interrupted with its machine" in run.state_reason
 
 
-def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run) -> None:
+def test_a_run_that_lost_its_container_while_stopping_is_stopped(run: Run) -> None:
     lock_of(run).touch()
     assert services.request_stop(run)
     epoch = lease.take(run.pk)
@@ -103,7 +103,7 @@ def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run)
 
 
 @pytest.mark.slow
-def test_a_container_that_is_stopped_saves_its_runs_and_the_next_one_goes_on(workplace: Workplace) -> None:
+def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(workplace: Workplace) -> None:
     container = workplace.start_worker("workers.launch.in_container")
     run = workplace.submit(steps=60, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 3)

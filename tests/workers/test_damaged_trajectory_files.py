@@ -49,7 +49,7 @@ def losses(run: Run) -> list[tuple[int | None, int, str]]:
     return [(row.member, row.count, row.why) for row in run.lost_trajectories.order_by("member")]
 
 
-def test_a_file_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: Run) -> None:
+def test_a_truncated_file_keeps_its_readable_records_and_names_the_lost_ones(run: Run) -> None:
     recorded(run)
     damage(run, cut=2)
     Bridge(run, 1).drain()
@@ -62,7 +62,7 @@ def test_a_file_that_is_cut_off_keeps_what_came_before_and_names_the_rest(run: R
     assert run.steps.count() == 1  # what came after the file is there
 
 
-def test_damage_in_the_middle_costs_one(run: Run) -> None:
+def test_damage_in_the_middle_loses_one_record(run: Run) -> None:
     recorded(run)
     damage(run, zero=1)
     Bridge(run, 1).drain()
@@ -71,7 +71,7 @@ def test_damage_in_the_middle_costs_one(run: Run) -> None:
     assert (member, why.startswith("The file is damaged: at byte ")) == (1, True)
 
 
-def test_a_file_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:
+def test_a_restored_file_is_complete_after_rebuilding(run: Run) -> None:
     recorded(run)
     path = run.directory / FILE
     whole = path.read_bytes()
@@ -83,7 +83,7 @@ def test_a_file_that_comes_back_is_whole_after_rebuilding(run: Run) -> None:
     assert (run.trajectories.count(), run.lost_trajectories.count()) == (4, 0)
 
 
-def test_a_file_with_fewer_than_were_recorded_says_how_many_are_missing(run: Run) -> None:
+def test_a_file_with_too_few_records_reports_how_many_are_missing(run: Run) -> None:
     recorded(run)
     write_trajectory_file(run.directory / FILE, [trajectory(step=1, member=0)])
     Bridge(run, 1).drain()
@@ -95,7 +95,7 @@ def test_a_file_with_fewer_than_were_recorded_says_how_many_are_missing(run: Run
     [{"step": "x"}, {"step": -1}, {"group": None}, {"environment": "e" * 61}, {"return": float("inf")}, {"turns": 3},
      {"seed": 2**70}, {"tokens": []}, {"success": "maybe"}],
 )  # fmt: skip
-def test_a_record_that_no_table_takes_costs_itself_alone(
+def test_a_record_that_cannot_be_stored_loses_only_itself(
     run: Run, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded(run, members=3)
@@ -108,7 +108,7 @@ def test_a_record_that_no_table_takes_costs_itself_alone(
     assert ["it is no whole record" in why for _, _, why in losses(run)] == [True]
 
 
-def test_losses_above_a_checkpoint_go_with_the_attempt_that_made_them(run: Run) -> None:
+def test_losses_above_a_checkpoint_are_removed_with_their_attempt(run: Run) -> None:
     record = recorded(run)
     (run.directory / FILE).unlink()
     record.attempt = 2

@@ -52,7 +52,7 @@ def entries_of(run: Run) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is_spent(workplace: Workplace) -> None:
+def test_a_run_continues_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is_spent(workplace: Workplace) -> None:
     workplace.start_worker()
     # checkpoints at 5 and at the end, 8; the trouble began at 6. The fork has 12 - 5 = 7 steps left, and so no step 8.
     parent = wait_for_state(workplace.submit(steps=12, name="calm-otter", fork_at=8, fork_since=6), "finished")
@@ -68,7 +68,7 @@ def test_a_run_goes_on_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is
     assert Run.objects.count() == 2
 
 
-def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
+def test_rule_actions_are_audited_once_under_starboard(parent: Run) -> None:
     record = Record(parent)
     record.started()
     record.step(1)
@@ -84,7 +84,7 @@ def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
     )
 
 
-def test_a_fork_is_of_the_owner_goes_on_with_the_settings_of_now_and_is_linked_in_both_records(parent: Run) -> None:
+def test_a_fork_has_the_owner_and_current_settings_and_is_linked_in_both_runs(parent: Run) -> None:
     Run.objects.filter(pk=parent.pk).update(settings_changes={"optimizer.learning_rate": 1e-5}, settings_revision=1)
     parent.refresh_from_db()
     assert launch_fork(parent, before=11) == "The fork is calm-otter from step 10."
@@ -101,7 +101,7 @@ def test_a_run_is_forked_by_rules_at_most_once(parent: Run) -> None:
     assert entries_of(parent) == [("Starboard", "rule_fork", "done")]
 
 
-def test_a_worker_that_left_between_the_fork_and_its_record_is_made_good(
+def test_a_fork_whose_worker_ended_before_recording_it_is_recorded_later(
     parent: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def leave(*_: object, **__: object) -> bool:
@@ -117,13 +117,13 @@ def test_a_worker_that_left_between_the_fork_and_its_record_is_made_good(
     assert entries_of(parent) == [("Starboard", "rule_fork", "done")]
 
 
-def test_no_good_checkpoint_is_no_fork_and_is_said(parent: Run) -> None:
+def test_without_a_good_checkpoint_there_is_no_fork_and_a_reason_is_recorded(parent: Run) -> None:
     assert launch_fork(parent, before=5) == "No fork was launched: no checkpoint from before step 5 is left."
     assert entries_of(parent) == [("Starboard", "rule_fork", "refused")]
     assert Run.objects.count() == 1
 
 
-def test_a_line_of_forks_ends_with_the_budget(parent: Run) -> None:
+def test_a_chain_of_forks_ends_with_the_budget(parent: Run) -> None:
     run, line = parent, []
     for _ in range(3):  # of which the budget allows two
         line.append(launch_fork(run, before=6))

@@ -55,7 +55,7 @@ def while_a_file_is_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     monkeypatch.setattr("workers.rows.read_trajectory_file", read)
 
 
-def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_worker_skips_a_run_that_is_being_indexed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     other: list[bool] = []
     while_a_file_is_read(monkeypatch, lambda: in_a_thread(lambda: other.append(index(run.pk))))
     assert index(run.pk)
@@ -65,7 +65,7 @@ def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeyp
     assert not index(run.pk)
 
 
-def test_others_write_and_read_while_a_run_is_indexed(
+def test_other_processes_read_and_write_during_indexing(
     run: Run, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
 ) -> None:
     client = Client()
@@ -85,9 +85,7 @@ def test_others_write_and_read_while_a_run_is_indexed(
     assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
-def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_worker_finishes_the_indexing_of_a_killed_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     files: list[int] = []
 
     def die_at_the_third() -> None:
@@ -105,7 +103,7 @@ def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
     assert run.trajectories.count() == 6
 
 
-def test_the_clock_sends_for_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_beat_schedules_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks, "enqueue_index", sent.append)
     tasks.adopt_unsupervised_runs()

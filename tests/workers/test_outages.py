@@ -31,7 +31,7 @@ def out_of_reach(*_: Any) -> None:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_whole(
+def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_completely(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = Record(run)
@@ -56,7 +56,7 @@ def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_whole(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
+def test_reading_a_file_for_longer_than_the_lease_keeps_the_lease(
     run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.STARBOARD_LIMITS = {"lease": 1.0, "renew": 0.1}
@@ -80,7 +80,7 @@ def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
     assert (run.trajectories.count(), run.epoch, run.state) == (2, epoch, "stopped")
 
 
-def test_a_lease_that_was_let_go_is_not_renewed(run: Run) -> None:
+def test_a_released_lease_is_not_renewed(run: Run) -> None:
     epoch = lease.take(run.pk)
     assert epoch is not None
     lease.release(run.pk, epoch)

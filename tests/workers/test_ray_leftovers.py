@@ -15,7 +15,7 @@ from workers.process import processes_with_cookie, sweep
 pytestmark = [pytest.mark.slow, needs_ray]
 
 
-def test_what_a_killed_engine_leaves_of_its_ray_cluster_is_swept(tmp_path: Path) -> None:
+def test_ray_processes_of_a_killed_engine_are_ended(tmp_path: Path) -> None:
     cookie = f"ray-leftovers-{os.getpid()}"
     with engine(ray_config(steps=1000), tmp_path, STARBOARD_RUN=cookie, SPT_NOENV="1") as process:
         wait_for(tmp_path, rolling_out(2))

@@ -42,7 +42,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_a_run_whose_ray_is_started_anew_waits_for_it_in_words_and_goes_on(
+def test_a_run_whose_ray_cluster_restarts_shows_a_wait_reason_and_continues(
     workplace: Workplace, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workplace.engine, workplace.limits = [], {"restart_pauses": [0.1]}

@@ -47,7 +47,7 @@ def ask(row: Trajectory, **fields: Any) -> WhatIf:
 
 
 @pytest.mark.slow
-def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) -> None:
+def test_a_what_if_is_played_by_a_real_engine_and_its_trajectory_can_be_read(row: Trajectory) -> None:
     asked = ask(row, edit="action", text="Up", checkpoint="step_1")
     play_what_if(asked.pk)
     asked.refresh_from_db()
@@ -61,7 +61,7 @@ def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) 
 
 
 @pytest.mark.slow
-def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
+def test_a_what_if_is_forked_from_a_what_if(row: Trajectory) -> None:
     first = ask(row, edit="action", text="Nowhere")
     play_what_if(first.pk)
     first.refresh_from_db()
@@ -77,7 +77,7 @@ def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_engine_refuses_is_in_the_row_with_its_remedy(row: Trajectory) -> None:
+def test_a_refusal_of_the_engine_is_stored_with_its_remedy(row: Trajectory) -> None:
     asked = ask(row, checkpoint="step_77")
     play_what_if(asked.pk)
     asked.refresh_from_db()
@@ -88,7 +88,7 @@ def test_what_the_engine_refuses_is_in_the_row_with_its_remedy(row: Trajectory) 
     assert asked.remedy == "Choose one that is listed."
 
 
-def test_an_engine_that_says_nothing_has_failed_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
+def test_an_engine_without_a_report_fails_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
     settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('no such library')"]
     asked = ask(row)
     play_what_if(asked.pk)
@@ -115,7 +115,9 @@ def test_a_stop_ends_its_process(row: Trajectory, settings: Settings) -> None:
     assert processes_with_cookie(cookie()) == []
 
 
-def test_one_that_takes_too_long_is_ended(row: Trajectory, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_what_if_that_takes_too_long_is_ended(
+    row: Trajectory, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.STARBOARD_ENGINE_COMMAND = SLEEPER
     monkeypatch.setattr(what_if, "LOADING_SECONDS", 0.5)
     monkeypatch.setattr(services, "MOST_SECONDS", 0.5)
@@ -127,7 +129,7 @@ def test_one_that_takes_too_long_is_ended(row: Trajectory, settings: Settings, m
     assert time.monotonic() - began < 30
 
 
-def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
+def test_a_second_what_if_waits_for_the_first(row: Trajectory) -> None:
     first = ask(row)
     WhatIf.objects.update(state=State.RUNNING, owner=None)
     second = WhatIf.objects.create(
@@ -143,7 +145,7 @@ def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
     assert second.state == "queued"
 
 
-def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Trajectory, settings: Settings) -> None:
+def test_a_what_if_that_lost_its_worker_fails_and_its_process_is_ended(row: Trajectory, settings: Settings) -> None:
     asked = ask(row)
     folder = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +160,7 @@ def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Traje
     assert child.wait(10) == -signal.SIGKILL
 
 
-def test_one_whose_original_is_gone_says_so(row: Trajectory) -> None:
+def test_a_what_if_without_its_original_fails_with_a_reason(row: Trajectory) -> None:
     asked = ask(row)
     Trajectory.objects.all().delete()
     play_what_if(asked.pk)

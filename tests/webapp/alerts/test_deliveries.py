@@ -41,7 +41,7 @@ def again_now(**changes: object) -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1), **changes)
 
 
-def test_an_alert_is_sent_signed_to_each_webhook_with_where_its_evidence_is(user: User, loopback: None) -> None:
+def test_an_alert_is_sent_signed_to_each_webhook_with_a_link_to_its_evidence(user: User, loopback: None) -> None:
     wants(user)
     with webhook_receiver() as inbox:
         webhook = Webhook.objects.create(user=user, url=inbox.url)
@@ -58,7 +58,7 @@ def test_an_alert_is_sent_signed_to_each_webhook_with_where_its_evidence_is(user
     assert (delivery.state, delivery.attempts, delivery.message_id) == (State.SENT, 1, headers["webhook-id"])
 
 
-def test_an_alert_is_planned_once_however_often_it_is_read(user: User) -> None:
+def test_an_alert_read_twice_is_delivered_once(user: User) -> None:
     wants(user, email="ada@example.org", email_on=True)
     Webhook.objects.create(user=user, url="https://example.org/hook")
     recorded = alerted()
@@ -70,7 +70,7 @@ def test_an_alert_is_planned_once_however_often_it_is_read(user: User) -> None:
     ]
 
 
-def test_rows_that_are_built_anew_send_nothing(user: User) -> None:
+def test_rebuilding_rows_sends_nothing(user: User) -> None:
     recorded = alerted()
     wants(user, email="ada@example.org", email_on=True)
     rebuild(recorded.run.pk)
@@ -89,7 +89,7 @@ def test_rows_that_are_built_anew_send_nothing(user: User) -> None:
         ("mine", "watch", "ada", 1),
     ],
 )
-def test_one_hears_of_the_runs_and_from_the_severity_one_chose(
+def test_users_are_notified_for_the_runs_and_severity_they_chose(
     user: User, scope: str, least: str, owner: str, heard: int
 ) -> None:
     wants(user, scope=scope, least_severity=least, email="ada@example.org", email_on=True)
@@ -101,7 +101,7 @@ def test_one_hears_of_the_runs_and_from_the_severity_one_chose(
     assert Delivery.objects.count() == heard
 
 
-def test_what_fails_is_tried_again_later_under_the_same_id(user: User, loopback: None) -> None:
+def test_a_failed_delivery_is_retried_later_with_the_same_id(user: User, loopback: None) -> None:
     wants(user)
     with webhook_receiver(answers=[500, 503, 200]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
@@ -123,7 +123,7 @@ def test_what_fails_is_tried_again_later_under_the_same_id(user: User, loopback:
     ]
 
 
-def test_after_the_last_try_it_is_given_up(user: User, loopback: None) -> None:
+def test_a_delivery_is_given_up_after_the_last_attempt(user: User, loopback: None) -> None:
     wants(user)
     with webhook_receiver(answers=[500]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
@@ -135,7 +135,7 @@ def test_after_the_last_try_it_is_given_up(user: User, loopback: None) -> None:
     assert Delivery.objects.get().state == State.FAILED
 
 
-def test_a_receiver_that_is_gone_turns_its_webhook_off(user: User, loopback: None) -> None:
+def test_a_410_response_disables_the_webhook(user: User, loopback: None) -> None:
     wants(user)
     with webhook_receiver(answers=[410]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
@@ -146,7 +146,7 @@ def test_a_receiver_that_is_gone_turns_its_webhook_off(user: User, loopback: Non
     assert (webhook.on, webhook.off_reason) == (False, "Its receiver answered 410: gone.")
 
 
-def test_a_webhook_that_was_removed_meanwhile_is_not_called(user: User) -> None:
+def test_a_webhook_removed_meanwhile_is_not_called(user: User) -> None:
     wants(user)
     Webhook.objects.create(user=user, url="https://example.org")
     alerted()
@@ -155,7 +155,7 @@ def test_a_webhook_that_was_removed_meanwhile_is_not_called(user: User) -> None:
     assert Delivery.objects.get().state == State.FAILED
 
 
-def test_a_mail_says_what_happened_and_where_to_look(user: User, settings: Settings) -> None:
+def test_a_mail_has_the_alert_and_a_link(user: User, settings: Settings) -> None:
     wants(user, email="ada@example.org", email_on=True)
     with mail_receiver() as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
@@ -168,7 +168,7 @@ def test_a_mail_says_what_happened_and_where_to_look(user: User, settings: Setti
     assert f"/runs/{recorded.run.pk}/alerts/" in letter
 
 
-def test_a_name_with_line_breaks_is_no_header(user: User, settings: Settings) -> None:
+def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings) -> None:
     wants(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(name="x\r\nBcc: eve@example.org")
     recorded.raise_alert("It went wrong.")
@@ -182,7 +182,7 @@ def test_a_name_with_line_breaks_is_no_header(user: User, settings: Settings) ->
     assert not any(line.startswith("Bcc:") for line in head.splitlines())
 
 
-def test_a_mail_server_that_refuses_is_in_the_log_of_deliveries(user: User, settings: Settings) -> None:
+def test_a_mail_server_error_is_in_the_delivery_log(user: User, settings: Settings) -> None:
     wants(user, email="ada@example.org", email_on=True)
     with mail_receiver(refuses=True) as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
@@ -193,7 +193,7 @@ def test_a_mail_server_that_refuses_is_in_the_log_of_deliveries(user: User, sett
     assert "no such user" in delivery.tries.get().error
 
 
-def test_without_a_mail_server_it_says_so(user: User, settings: Settings) -> None:
+def test_a_missing_mail_server_is_reported(user: User, settings: Settings) -> None:
     settings.EMAIL_HOST = ""
     wants(user, email="ada@example.org", email_on=True)
     alerted()
@@ -201,7 +201,7 @@ def test_without_a_mail_server_it_says_so(user: User, settings: Settings) -> Non
     assert "EMAIL_HOST is empty" in Delivery.objects.get().tries.get().error
 
 
-def test_an_alert_of_a_step_that_is_made_again_is_notified_once_and_counts_once(user: User, client: Client) -> None:
+def test_an_alert_of_a_repeated_step_is_notified_and_counted_once(user: User, client: Client) -> None:
     wants(user, email="ada@example.org", email_on=True)
     recorded = alerted()
     first = recorded.run.alerts.get().seq

@@ -52,7 +52,7 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     assert run.steps.get().metrics["reward/mean"] == 0.5
 
 
-def test_what_was_imported_is_exported_as_the_chat_that_it_was(browser: Client) -> None:
+def test_an_imported_chat_is_exported_unchanged(browser: Client) -> None:
     upload(browser, ragen())
     run = Run.objects.get()
     index_run(run.pk)
@@ -61,7 +61,7 @@ def test_what_was_imported_is_exported_as_the_chat_that_it_was(browser: Client) 
     assert line["messages"] == json.loads(ragen())["messages"][:-1]  # nobody replied to the last state
 
 
-def test_other_pages_bear_a_run_without_a_configuration(browser: Client) -> None:
+def test_other_pages_work_for_a_run_without_a_configuration(browser: Client) -> None:
     upload(browser, verl(score=1), ragen())
     run = Run.objects.get()
     index_run(run.pk)
@@ -72,7 +72,7 @@ def test_other_pages_bear_a_run_without_a_configuration(browser: Client) -> None
         assert browser.get(place).status_code == 200, place
 
 
-def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are_bad(
+def test_a_file_without_a_valid_line_creates_no_run_and_lists_the_invalid_lines(
     browser: Client, tmp_path: Path
 ) -> None:
     answer = upload(browser, "{", '{"output": 3}')
@@ -83,7 +83,9 @@ def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are
     assert not list((tmp_path / "runs").glob("*"))
 
 
-def test_too_large_an_upload_is_refused_and_names_the_command(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_is_too_large_is_refused_with_the_command_to_use(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_views, "MOST_MEGABYTES", 0)
     answer = upload(browser, verl())
     assert answer.status_code == 422
@@ -114,7 +116,7 @@ def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
         call_command("import_rollouts", str(tmp_path / "none.jsonl"))
 
 
-def test_hostile_names_of_files_and_environments_stay_text(browser: Client) -> None:
+def test_hostile_file_and_environment_names_are_escaped(browser: Client) -> None:
     line = json.dumps({"output": "<script>h01</script>", "score": 1, "environment": "<script>alert('h02')</script>"})
     upload(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
     run = Run.objects.get()

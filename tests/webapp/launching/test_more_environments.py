@@ -78,7 +78,7 @@ def test_a_form_with_an_error_keeps_its_rows(
     assert answer.context["first_groups"] == "2"
 
 
-def test_a_clone_has_the_environments_of_its_source_as_they_are_there(
+def test_a_clone_has_the_environments_of_its_source(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     browser.post(NEW, with_more(lake, (level.pk, "Mine", "4"), own="12", rollout__groups="16"))
@@ -96,13 +96,13 @@ def test_a_clone_has_the_environments_of_its_source_as_they_are_there(
     assert clone.parsed_config().environments == source.parsed_config().environments
 
 
-def test_rows_beyond_the_most_are_left_out(browser: Client, lake: EnvironmentVersion) -> None:
+def test_rows_beyond_the_limit_are_ignored(browser: Client, lake: EnvironmentVersion) -> None:
     rows = [(lake.pk, f"lake {place}", "0") for place in range(MOST + 5)]
     browser.post(NEW, with_more(lake, *rows, rollout__groups="16"))
     assert len(Run.objects.get().parsed_config().environments) == MOST + 1
 
 
-def test_an_address_fills_rows_as_a_change_of_preset_does(
+def test_query_parameters_fill_rows_as_a_change_of_preset_does(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     page = browser.get(f"{NEW}?more-environment={level.pk}&more-tag=Mine&more-groups=4&environment-groups=2")

@@ -40,9 +40,7 @@ async def words(socket: Any) -> list[str]:
     return [event["text"] for event in (await socket.until("events"))["events"]]
 
 
-async def test_events_come_as_they_are_emitted_and_the_end_after_them(
-    asked: WhatIf, session: SessionStore, sockets: Sockets
-) -> None:
+async def test_text_is_streamed_and_the_end_comes_last(asked: WhatIf, session: SessionStore, sockets: Sockets) -> None:
     say(asked, "I", " go")
     socket = await sockets.open(f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/", session)
     assert await words(socket) == ["I", " go"]
@@ -56,7 +54,7 @@ async def test_events_come_as_they_are_emitted_and_the_end_after_them(
     assert kinds == ["events", "state"]
 
 
-async def test_a_page_that_comes_back_gets_what_it_missed_and_nothing_twice(
+async def test_a_reconnecting_page_receives_missed_events_once(
     asked: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
     location = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
@@ -73,7 +71,7 @@ async def test_a_page_that_comes_back_gets_what_it_missed_and_nothing_twice(
     assert await words(after) == ["e"]
 
 
-async def test_another_run_s_address_is_closed_with_4404(
+async def test_a_socket_under_another_run_is_closed_with_4404(
     asked: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
     other = await Run.objects.acreate(name="quiet-fox-1", config={})

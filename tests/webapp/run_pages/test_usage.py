@@ -44,7 +44,7 @@ def test_a_configured_price_gives_a_cost(settings: Settings) -> None:
     assert (told["cost"], told["text"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
 
 
-def test_a_cluster_s_devices_all_count() -> None:
+def test_all_devices_of_a_cluster_count() -> None:
     run = a_run()
     run.config |= {"backend": "ray", "cluster": {"samplers": 2, "tensor_parallel": 2, "learners": 3}}
     start(run, 1, 0.0)

@@ -68,7 +68,7 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
         ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
     ],
 )
-def test_what_a_new_run_could_not_have_is_refused_at_its_field(
+def test_an_invalid_value_is_refused_at_its_field(
     browser: Client, fields: dict[str, Any], place: str, reason: str
 ) -> None:
     run = a_run()
@@ -81,7 +81,7 @@ def test_what_a_new_run_could_not_have_is_refused_at_its_field(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "nothing", "[" * 100_000])
-def test_what_is_no_object_of_fields_is_refused(browser: Client, text: str) -> None:
+def test_a_change_that_is_not_an_object_is_refused(browser: Client, text: str) -> None:
     answer = browser.post(f"/runs/{a_run().pk}/settings/", {"changes": text})
     assert answer.status_code == 422
     assert "JSON object" in answer.json()["errors"][""]
@@ -101,7 +101,7 @@ def test_an_ended_run_must_be_forked(browser: Client) -> None:
     assert "Fork it" in answer.json()["errors"][""]
 
 
-def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(browser: Client) -> None:
+def test_the_control_view_shows_current_and_launch_settings(browser: Client) -> None:
     run = a_run()
     change(browser, run, optimizer__learning_rate=1e-5)
     page = browser.get(f"/runs/{run.pk}/").content.decode()

@@ -104,7 +104,7 @@ def test_a_run_without_steps_has_no_verdict(browser: Client) -> None:
     assert browser.get(f"/api/v1/runs/{run.pk}/").json()["verdict"] is None
 
 
-def test_a_waiting_run_says_for_what() -> None:
+def test_a_waiting_run_shows_its_reason() -> None:
     run = a_run(state=RunState.QUEUED)
     run.wait_reason = "Second in line."
     assert (status_of(run).label, status_of(run).reason) == ("Waiting", "Second in line.")

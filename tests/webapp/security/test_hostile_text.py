@@ -63,9 +63,7 @@ def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, clie
             assert read_page(answer.content.decode()).dangers == [], (name, route)
 
 
-def test_every_hostile_response_arrives_as_it_was_said(
-    db: None, settings: Settings, tmp_path: Path, client: Client
-) -> None:
+def test_every_hostile_response_arrives_unchanged(db: None, settings: Settings, tmp_path: Path, client: Client) -> None:
     """Those with NUL, lone surrogates and hundreds of thousands of characters too: they are in files, not in rows."""
     settings.RUNS_DIR = str(tmp_path / "runs")
     world = make_world(texts=HOSTILE)
@@ -113,7 +111,7 @@ def test_a_row_that_points_outside_its_run_directory_is_not_read(file: str, worl
     assert "root:" not in answer.content.decode()
 
 
-def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) -> None:
+def test_a_symlink_in_the_run_directory_is_not_followed(world: World, client: Client) -> None:
     """An engine, or an environment inside it, may write links into its folder."""
     file = world.run.directory / world.trajectories[0].file
     file.unlink()
@@ -139,10 +137,10 @@ def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) 
         ("<iframe></iframe>", "<iframe>"),
     ],
 )
-def test_the_reader_of_pages_sees_the_danger(html: str, danger: str) -> None:
+def test_the_page_checker_detects_unsafe_markup(html: str, danger: str) -> None:
     assert read_page(html).dangers == [danger]
 
 
-def test_the_reader_of_pages_lets_ordinary_pages_be() -> None:
+def test_the_page_checker_accepts_ordinary_pages() -> None:
     page = "<script src='/static/a.js'></script><script type='application/json'>{}</script><a href='/runs/?a=b'>x</a>"
     assert read_page(page).dangers == []

@@ -107,7 +107,7 @@ def batched(places: list[str], size: int) -> list[list[str]]:
     return [places[start : start + size] for start in range(0, len(places), size)]
 
 
-def test_the_watcher_sees_what_a_page_does(signed_in: BrowserContext, origin: str) -> None:
+def test_the_recorder_detects_scripts_and_requests(signed_in: BrowserContext, origin: str) -> None:
     page = signed_in.new_page()
     watcher = Watcher(page, origin)
     page.goto(f"{origin}/leaderboard/")
@@ -142,7 +142,7 @@ async function attempt() {
 </script>"""
 
 
-def test_a_page_on_another_port_of_this_machine_gets_nowhere(
+def test_a_page_on_another_port_of_this_machine_is_refused(
     signed_in: BrowserContext, origin: str, hostile_world: World
 ) -> None:
     html = (

@@ -33,13 +33,13 @@ def browser(client: Client) -> Client:
     return client
 
 
-def test_a_whole_number_is_ascii_digits_that_a_column_holds() -> None:
+def test_whole_numbers_are_ascii_digits_that_fit_a_column() -> None:
     assert [whole_number(text) for text in ODD] == [None] * len(ODD)
     assert [whole_number(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
 
 
 @pytest.mark.parametrize("number", ODD)
-def test_an_odd_number_in_an_address(browser: Client, number: str) -> None:
+def test_odd_numbers_in_a_url_are_not_found(browser: Client, number: str) -> None:
     run = a_run()
     asked = {"environment": number, "more-environment": number, "after": number}
     assert browser.get("/runs/new/", asked).status_code == 200
@@ -62,7 +62,7 @@ def test_an_odd_number_in_a_form(browser: Client, number: str) -> None:
         assert errors["environments.1"] == "Select an environment, or remove this row."
 
 
-def test_json_that_is_nested_too_deeply(browser: Client) -> None:
+def test_deeply_nested_json_is_refused(browser: Client) -> None:
     run = a_run()
     for address in ("/trajectories/", f"/runs/{run.pk}/trajectories/"):
         assert browser.get(address, {"after": cursor(DEEP)}).status_code == 200
@@ -71,6 +71,6 @@ def test_json_that_is_nested_too_deeply(browser: Client) -> None:
     assert "This is not JSON" in parse([symbols], {"symbols": DEEP})[1]["symbols"]
 
 
-def test_an_odd_message_or_cursor_of_a_socket() -> None:
+def test_odd_messages_and_cursors_do_not_break_a_socket() -> None:
     assert _parsed("[" * 1024) == {}
     assert [cursor_of(f"after={number}".encode()) for number in ODD] == [0] * len(ODD)

@@ -77,7 +77,7 @@ def test_a_name_is_resolved_once_which_prevents_dns_rebinding() -> None:
             assert line.getpeername()[0] == "127.0.0.1"
 
 
-def test_a_name_that_turned_private_is_refused_at_the_next_call() -> None:
+def test_a_name_that_becomes_private_is_refused_at_the_next_call() -> None:
     resolve = answering(["127.0.0.1"])
     with pytest.raises(AddressRefused):
         connect("turned.example", 443, timeout=0.2, resolve=resolve)

@@ -30,7 +30,7 @@ def test_every_socket_has_a_row_and_every_row_a_socket() -> None:
 
 
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
-def test_a_stranger_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
+def test_an_anonymous_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
     if row.stranger == OPEN:
         return
     for method in METHODS:
@@ -44,7 +44,7 @@ def test_a_stranger_gets_what_the_table_says(route: str, row: Row, world: World,
 
 
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
-def test_a_signed_in_user_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
+def test_a_signed_in_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
     client.force_login(world.user)
     place = address(route, world)
     assert client.get(place).status_code == row.get
@@ -67,7 +67,7 @@ def test_public_pages_reveal_nothing_about_the_installation(route: str, world: W
 
 
 @pytest.mark.parametrize("route", HTTP)
-def test_reading_changes_nothing(route: str, world: World, client: Client) -> None:
+def test_get_requests_change_nothing(route: str, world: World, client: Client) -> None:
     client.force_login(world.user)
     before = database_digest()
     client.get(address(route, world))
@@ -77,7 +77,7 @@ def test_reading_changes_nothing(route: str, world: World, client: Client) -> No
 
 @pytest.mark.parametrize("route", SOCKETS)
 @pytest.mark.django_db(transaction=True)
-async def test_a_stranger_s_socket_is_closed_with_the_code_that_leads_to_the_sign_in_page(route: str) -> None:
+async def test_an_anonymous_socket_is_closed_with_the_sign_in_code(route: str) -> None:
     place = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
     said = await socket(application, f"/{place}", BROWSER, words=2)
     assert said == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
