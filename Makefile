@@ -4,11 +4,14 @@ WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
 TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
+# what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
+UNIT := $(wildcard $(addprefix tests/engine/,algorithms config diagnostics environments foreign rollout statistics verdict) \
+	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/docs tests/test_vocabulary.py)
 # Engines, actors and tasks are processes of their own: without compiled modules each would start in twice the time.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link test test-js lint lint-js bench screenshots clean setup setup-dev setup-cluster setup-trl setup-trackers
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl setup-trackers
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -16,15 +19,26 @@ run: setup  ## start everything, print a link that signs you in; Ctrl-C stops ev
 link: setup  ## print a new sign-in link
 	@$(VENV)/python manage.py sign_in_link
 
-test: lint test-js setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
-	OMP_NUM_THREADS=1 $(VENV)/python -m pytest $(TOGETHER)
-	OMP_NUM_THREADS=1 $(VENV)/python -m tests.on_postgres $(TOGETHER)
+# two at a time: tests and types take about as long as everything else together
+check: setup-dev  ## what to run while you work, in less than a minute: style, types and unit tests
+	@$(MAKE) --no-print-directory --output-sync=target -j2 unit types style lint-js test-js
 
-lint: setup-dev lint-js  ## style, types and borders between the parts
+style:
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
+
+types:
 	$(VENV)/mypy engine webapp workers
 	$(VENV)/lint-imports
+
+unit:
+	$(VENV)/python -m pytest $(UNIT) -q -m unit
+
+test: lint test-js setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+	$(VENV)/python -m pytest $(TOGETHER)
+	$(VENV)/python -m tests.on_postgres $(TOGETHER)
+
+lint: setup-dev style types lint-js  ## style, types and borders between the parts
 
 lint-js: node_modules/.package-lock.json  ## style and types of the browser's code
 	npx --no-install eslint .
@@ -42,6 +56,14 @@ bench: setup-dev setup-cluster setup-trl setup-trackers  ## how fast this machin
 
 screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
 	$(VENV)/python -m tests.screenshots
+
+lock: setup  ## the versions in requirements/ anew from pyproject.toml; UPGRADE=django or UPGRADE=all takes newer ones
+	@$(VENV)/python -m workers.launch.lock $(UPGRADE)
+
+audit: setup-dev  ## the pins against what is declared, and against known vulnerabilities, which needs a network
+	$(VENV)/python -m pytest -q tests/launch/test_requirements.py
+	$(VENV)/uv tool run pip-audit==2.10.1 --disable-pip --no-deps \
+	  -r requirements/torch.txt -r requirements/base.txt -r requirements/dev.txt -r requirements/cluster.txt
 
 setup:
 	@$(PYTHON) -m workers.launch.install base

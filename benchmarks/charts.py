@@ -3,8 +3,8 @@
 Compare opens 10 runs of 10,000 steps, of one configuration and ten seeds, with 10 charts; each metric has one step that
 stands out: once with the server having read none of them, once again. *All metrics* opens a run of 500 steps that has
 1,000 metrics. A page counts as drawn when every chart in view has its lines and two frames have passed; the first time,
-with nothing of the site in the browser yet, is told apart. Rows are made up, in a new SQLite database; the server runs
-in this process. Needs Chromium.
+with nothing of the site in the browser yet, is measured separately. Rows are generated, in a new SQLite database; the
+server runs in this process. Needs Chromium.
 
     python -m benchmarks.charts
 """
@@ -83,7 +83,7 @@ def fill(name: str, steps: int, metrics: list[str]) -> str:
         (
             StepMetrics(
                 run=run, seq=step, step=step, tokens=4000 * step, seconds=2.0 * step, time=1e9 + 2.0 * step, attempt=1,
-                metrics={key: value(step, place + shift, steps) for place, key in enumerate(metrics)},
+                metrics={key: value(step, index + shift, steps) for index, key in enumerate(metrics)},
             )
             for step in range(1, steps + 1)
         ),
@@ -93,8 +93,8 @@ def fill(name: str, steps: int, metrics: list[str]) -> str:
     return str(run.pk)
 
 
-def value(step: int, place: int, steps: int) -> float:
-    return 5.0 if step == (place * 37) % steps + 1 else round(math.sin(step / 300 + place), 4)
+def value(step: int, index: int, steps: int) -> float:
+    return 5.0 if step == (index * 37) % steps + 1 else round(math.sin(step / 300 + index), 4)
 
 
 def forget_what_was_read() -> None:

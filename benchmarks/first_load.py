@@ -146,8 +146,8 @@ def summary(rounds: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, in
 
 def value(name: str, step: int) -> float:
     """A curve that rises, with noise that is the same in every tool."""
-    place = METRICS.index(name)
-    return round(0.4 + 0.3 * math.tanh(step / 200 + place / 10) + 0.05 * math.sin(12.9898 * (step + 78.233 * place)), 5)
+    index = METRICS.index(name)
+    return round(0.4 + 0.3 * math.tanh(step / 200 + index / 10) + 0.05 * math.sin(12.9898 * (step + 78.233 * index)), 5)
 
 
 @contextlib.contextmanager

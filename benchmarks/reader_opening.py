@@ -94,7 +94,7 @@ def trajectory(member: int, turns: int, count: int) -> dict[str, Any]:
     stream = random.Random(member)
     words = [f" {''.join(stream.choices('abcdefghij', k=stream.randint(1, 9)))}" for _ in range(count)]
     each = count // turns
-    sampled = [int(place % each >= each // 2) for place in range(count)]
+    sampled = [int(index % each >= each // 2) for index in range(count)]
     values = [round(stream.random(), 5) for _ in range(count)]
     tokens = {
         "ids": [stream.randrange(150_000) for _ in range(count)], "text": words, "sampled": sampled,
@@ -121,9 +121,9 @@ def turn(index: int, each: int, words: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def board(place: int) -> dict[str, Any]:
+def board(index: int) -> dict[str, Any]:
     cells = [["floor"] * 8 for _ in range(8)]
-    return {"type": "grid", "rows": 8, "columns": 8, "cells": cells, "agent": [place // 8 % 8, place % 8],
+    return {"type": "grid", "rows": 8, "columns": 8, "cells": cells, "agent": [index // 8 % 8, index % 8],
             "agent_state": "ok"}  # fmt: skip
 
 

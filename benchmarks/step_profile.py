@@ -70,7 +70,7 @@ def profiled_shares(config: RunConfig, *, steps: int) -> dict[str, dict[str, dic
     events = profiler.events()
     assert events is not None
     spans = sorted((one for one in events if one.name.startswith(PHASE)), key=lambda one: one.time_range.start)
-    rollouts = [place for place, span in enumerate(spans) if span.name == PHASE + "rollout"]
+    rollouts = [index for index, span in enumerate(spans) if span.name == PHASE + "rollout"]
     wall: Counter[str] = Counter()
     inside: dict[str, Counter[str]] = defaultdict(Counter)
     for span in spans[rollouts[WARM_UP] :]:

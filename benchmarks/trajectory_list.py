@@ -36,7 +36,7 @@ PAGES = {
     "words_and_filters": "q=lef*+goal&success=yes&low=0.5",
 }
 PAGES_OF_ALL = PAGES | {
-    "by_spread": "sort=spread",
+    "by_group_std": "sort=group_std",
     "by_kept": "sort=-kept",
     "of_some_runs": "run=other-1,other-2,other-3&sort=-return",
     "of_an_environment": "environment=FrozenLake&sort=-advantage",
@@ -97,14 +97,14 @@ def thoughts(stream: random.Random) -> str:
     return "".join(f"\x1e{turn}" for turn in turns) + (" needle" if stream.random() < 0.001 else "")
 
 
-def page_milliseconds(place: str, query: str) -> int:
-    """The median of a few askings for the list under `place`, after one to warm up."""
+def page_milliseconds(address: str, query: str) -> int:
+    """The median time of a few requests for the list at `address`, after one to warm up."""
     from django.contrib.auth.models import User
     from django.test import Client
 
     client = Client(headers={"host": "localhost:8000"})
     client.force_login(User.objects.get_or_create(username="bench")[0])
-    seconds = [_ask(client, f"{place}/trajectories/?{query}") for _ in range(REPEATS + 1)]
+    seconds = [_ask(client, f"{address}/trajectories/?{query}") for _ in range(REPEATS + 1)]
     return round(1000 * statistics.median(seconds[1:]))
 
 

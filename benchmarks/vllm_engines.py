@@ -37,8 +37,8 @@ def main() -> int:
     rounds = [{name: alone(name) for name in ENGINES} for _ in range(options.rounds)]
     result: dict[str, Any] = {"benchmark": "vllm_engines"}
     for name in ENGINES:
-        for told in ("seconds_to_start", "tokens_per_second"):
-            result[f"{name}_{told}"] = round(statistics.median(one[name][told] for one in rounds), 1)
+        for quantity in ("seconds_to_start", "tokens_per_second"):
+            result[f"{name}_{quantity}"] = round(statistics.median(one[name][quantity] for one in rounds), 1)
     result["ratio"] = round(result["in_process_tokens_per_second"] / result["asynchronous_tokens_per_second"], 2)
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
@@ -160,7 +160,7 @@ class AsynchronousSampler:
         found = [self.responses.get()] if patient else []
         while not self.responses.empty():
             found.append(self.responses.get())
-        told = []
+        responses = []
         for one in found:
             if isinstance(one, Exception):
                 raise one
@@ -170,8 +170,8 @@ class AsynchronousSampler:
             self.open -= 1
             self.sampled_tokens += len(ids)
             ended, logprobs = ids[-1] in self.stops, list(response.logprobs.logprobs)
-            told.append(Response(row=row, ids=ids, logprobs=logprobs, entropies=None, ended=ended))
-        return told
+            responses.append(Response(row=row, ids=ids, logprobs=logprobs, entropies=None, ended=ended))
+        return responses
 
     def restart(self, row: int) -> None:
         self.contexts[row] = []

@@ -130,8 +130,8 @@ class Audience:
         lags = sorted(lag for step in whole.values() for lag in step)
         if not lags:
             return {"steps": 0, "there": self.there, "lost": self.lost}
-        told = {"p50_ms": pick(lags, 0.5), "p95_ms": pick(lags, 0.95), "max_ms": pick(lags, 1.0)}
-        return {"steps": len(whole), "messages": len(lags), "there": self.there, "lost": self.lost, **told}
+        quantiles = {"p50_ms": pick(lags, 0.5), "p95_ms": pick(lags, 0.95), "max_ms": pick(lags, 1.0)}
+        return {"steps": len(whole), "messages": len(lags), "there": self.there, "lost": self.lost, **quantiles}
 
 
 def pick(ordered: list[float], share: float) -> int:

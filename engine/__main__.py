@@ -96,6 +96,12 @@ def detect_main(argv: list[str]) -> int:
     return detect(argv)
 
 
+def assess_main(argv: list[str]) -> int:
+    from engine.verdict.command import assess_main as assess
+
+    return assess(argv)
+
+
 def what_if_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m engine what-if", description="Fork a recorded trajectory at a turn and roll on from there."
@@ -116,6 +122,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "check-env": check_main,
     "bench": bench_main,
     "probe": probe_main,
+    "assess": assess_main,
     "detect": detect_main,
     "what-if": what_if_main,
 }

@@ -1,4 +1,4 @@
-"""The one vocabulary of what happens in a run: file, database, REST and browser all speak it.
+"""The events of a run, the same in its file, the database, the REST API and the browser.
 
 Every event is one line of `events.jsonl`. `seq` counts up by one over the whole life of a run directory,
 across attempts; `time` is seconds since the epoch; `step` is the training step it belongs to, 0 before the first.
@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+
+from engine.verdict.types import Verdict
 
 Phase = Literal["loading", "rollout", "diagnostics", "update", "evaluation", "checkpoint", "paused"]
 Severity = Literal["watch", "warn", "critical", "dead"]
@@ -41,7 +43,7 @@ class RunStarted(EventBase):
     kind: Literal["run_started"] = "run_started"
     total_steps: int
     resumed_from: int | None = None
-    start: str = ""  # of a fork: what it took from which checkpoint
+    start: str = ""  # of a fork: what it starts from
     pid: int
     device: str
     model: str
@@ -67,12 +69,12 @@ class StepCompleted(EventBase):
 
 
 class GroupsFiltered(EventBase):
-    """Every group that a step sampled and what the filter made of it, whichever trajectories are recorded.
+    """Every group that a step sampled and the filter's decision, whichever trajectories are recorded.
 
-    Groups lie in order of their number; `environments` are places in `tags`, `kept` places among the groups. A member
+    Groups are in order of their number; `environments` are indices into `tags`, `kept` indices of groups. A member
     without an outcome has no return, and a group that nothing can be learned from has no score. Numbers are float32 in
-    as few digits as tell them apart, so a step of P groups of G members takes about `40 P + 5 P G` bytes, twice that
-    where returns have many digits: 1.3 kB for 16 x 8. Once 8,192 returns are told, further groups have an empty list.
+    as few digits as identify them, so a step of P groups of G members takes about `40 P + 5 P G` bytes, twice that
+    if returns have many digits: 1.3 kB for 16 x 8. After 8,192 returns, further groups have an empty list.
     """
 
     kind: Literal["groups_filtered"] = "groups_filtered"
@@ -82,10 +84,10 @@ class GroupsFiltered(EventBase):
     seeds: list[int]
     returns: list[list[float | None]]
     stds: list[float | None]  # unbiased standard deviations of returns
-    scores: list[float | None]  # what the filter chose by
+    scores: list[float | None]  # what the filter ranks by
     kept: list[int]
     threshold: float  # score of the last group kept; 0 when none was
-    filter: dict[str, bool | float | str] = Field(default_factory=dict)  # settings in force, which a run may change
+    filter: dict[str, bool | float | str] = Field(default_factory=dict)  # settings at this step
 
 
 class TrajectoriesRecorded(EventBase):
@@ -94,7 +96,7 @@ class TrajectoriesRecorded(EventBase):
     path: str  # relative to the run directory
     count: int
     dropped: int = 0  # of the step, beyond the capture budget
-    reasons: dict[str, int] = Field(default_factory=dict)  # why those that were kept are
+    reasons: dict[str, int] = Field(default_factory=dict)  # number of recorded trajectories by reason
 
 
 class TrajectoriesRemoved(EventBase):
@@ -126,7 +128,7 @@ class EvaluationCompleted(EventBase):
     first_seed: int
     temperature: float
     seconds: float
-    faults: int = 0  # episodes without an outcome: a fault of the environment, no room; none of `episodes`
+    faults: int = 0  # episodes without an outcome (environment failure, no room); not in `episodes`
     final: bool = False
 
 
@@ -138,7 +140,7 @@ class CheckpointSaved(EventBase):
 
 
 class SettingsChanged(EventBase):
-    """From the next step on other settings hold; or a change was refused, and why."""
+    """Settings that apply from the next step, or a change that was refused, with the reason."""
 
     kind: Literal["settings_changed"] = "settings_changed"
     revision: int
@@ -158,16 +160,23 @@ class AlertRaised(EventBase):
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 
+class VerdictUpdated(EventBase):
+    """The verdict on the run so far, whenever it or a number behind it has changed (`engine.verdict`)."""
+
+    kind: Literal["verdict_updated"] = "verdict_updated"
+    verdict: Verdict
+
+
 class ClusterReleased(EventBase):
-    """An attempt on a cluster has ended its actors; what the cluster says of that. `proven`: that it holds nothing."""
+    """An attempt on a cluster has ended its actors. `proven`: the cluster confirms that it holds nothing of the run."""
 
     kind: Literal["cluster_released"] = "cluster_released"
-    account: str
+    message: str  # the cluster's state of the actors
     proven: bool
 
 
 class RunFinished(EventBase):
-    """`fork_before`: a rule asks for a fork from the last checkpoint before this step."""
+    """`fork_before`: a rule requests a fork from the last checkpoint before this step."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: Outcome
@@ -181,7 +190,7 @@ class RunFailed(EventBase):
     message: str
     remedy: str = ""
     traceback: str = ""
-    retryable: bool = False  # a fresh start from the newest checkpoint may go well
+    retryable: bool = False  # a restart from the newest checkpoint may succeed
 
 
 Event = Annotated[
@@ -195,6 +204,7 @@ Event = Annotated[
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised
+    | VerdictUpdated
     | ClusterReleased
     | RunFinished
     | RunFailed,
@@ -209,7 +219,7 @@ def _recorded(event: EventBase) -> EventBase:
 
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, AfterValidator(_recorded)])
-MACHINES = "cluster"  # rule of alerts of machines, not of the policy: they stay though their step is made again
+MACHINES = "cluster"  # the rule of alerts about machines, which remain when their step is repeated
 
 
 def parse_event(line: str | bytes) -> Event:

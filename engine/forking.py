@@ -1,8 +1,8 @@
-"""Runs that start from another run's checkpoint: where it is found, and how it is kept. No torch.
+"""Runs that start from another run's checkpoint: where it is found, and how it is retained. No torch.
 
-A fork keeps the checkpoint as `start/<run>/step_<n>` of its own directory, as links to the same files. So it does not
-matter when the other run's old checkpoints are removed, and a fork of a fork finds it there too. Files of a checkpoint
-are never written to, only replaced, which leaves links as they are.
+A fork links the checkpoint's files into `start/<run>/step_<n>` of its own directory. So the other run may remove its
+old checkpoints, and a fork of the fork finds the files there too. Files of a checkpoint are never modified, only
+replaced, which leaves links intact.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engine.errors import CheckpointError
 
 
 def pin_start(config: RunConfig, directory: Path) -> Path | None:
-    """The fork's own copy of the checkpoint it starts from, made if need be; None for a run that is no fork.
+    """The fork's own copy of the checkpoint it starts from, created if absent; None for a run that is not a fork.
 
-    The other run's directory is looked for beside `directory`. `CheckpointError` where the checkpoint is nowhere, goes
-    while it is copied, or cannot be written.
+    The other run's directory is a sibling of `directory`. `CheckpointError` if the checkpoint does not exist, is
+    removed while it is copied, or cannot be written.
     """
     wanted = config.model.start_from
     if not wanted.run:
@@ -32,16 +32,16 @@ def pin_start(config: RunConfig, directory: Path) -> Path | None:
         try:
             _link(found, pinned)
         except OSError as error:
-            find_checkpoint(directory.parent, wanted.run, wanted.step)  # raises where it went meanwhile
+            find_checkpoint(directory.parent, wanted.run, wanted.step)  # raises if it was removed meanwhile
             raise CheckpointError(
-                f"The checkpoint of step {wanted.step} of {wanted.run} could not be kept: {_first_reason(error)}.",
-                remedy="See that there is room on the disk and that files may be written there, then launch it again.",
+                f"The checkpoint of step {wanted.step} of {wanted.run} could not be copied: {_first_reason(error)}.",
+                remedy="Check disk space and write permissions, then launch the fork again.",
             ) from error
     return pinned
 
 
 def find_checkpoint(runs: Path, run: str, step: int) -> Path:
-    """Step `step` of the run directory `run` below `runs`, or what a fork has kept of it."""
+    """Step `step` of the run directory `run` below `runs`, or the copy of a fork."""
     name = f"step_{step}"
     for path in chain([runs / run / "checkpoints" / name], runs.glob(f"*/start/{run}/{name}")):
         if (path / "manifest.json").is_file() and path.resolve().is_relative_to(runs.resolve()):
@@ -50,12 +50,12 @@ def find_checkpoint(runs: Path, run: str, step: int) -> Path:
     known = ", ".join(path.name.removeprefix("step_") for path in there)
     raise CheckpointError(
         f"There is no checkpoint of step {step} of the run {run} in {runs}.",
-        remedy=f"Choose one of its steps {known}." if known else "Name a run whose directory lies there, with one.",
+        remedy=f"Choose one of its steps {known}." if known else "Name a run in that directory that has a checkpoint.",
     )
 
 
 def begun_at(config: RunConfig, start: Path | None) -> RunConfig:
-    """`config` with the checkpoint's model in place of the one it names, for whoever loads it."""
+    """`config` with the checkpoint's model as the model to load."""
     if start is None:
         return config
     model = config.model.model_copy(update={"path": str(start.resolve() / "model")})
@@ -63,19 +63,19 @@ def begun_at(config: RunConfig, start: Path | None) -> RunConfig:
 
 
 def takes_optimizer(config: RunConfig, start: Path) -> bool:
-    """With LoRA on either side other tensors are trained, so their state means nothing here."""
+    """With LoRA on either side other tensors are trained, so the optimiser's state does not apply."""
     return config.model.start_from.optimizer and not config.model.lora.rank and not _made_with_lora(start)
 
 
-def words_of(config: RunConfig, start: Path, *, adopted: bool) -> str:
-    """What a fork took, in one sentence."""
+def describe_start(config: RunConfig, start: Path, *, adopted: bool) -> str:
+    """One sentence on what a fork starts from."""
     wanted = config.model.start_from
     took = f"Starts with the weights of step {wanted.step} of {wanted.run}"
     if adopted:
-        return f"{took} and its optimiser's state, under this run's learning rate and weight decay."
+        return f"{took} and its optimiser state, with this run's learning rate and weight decay."
     if not wanted.optimizer:
-        return f"{took}; its optimiser starts fresh, as asked."
-    return f"{took}, LoRA's update added in; its optimiser starts fresh."
+        return f"{took}; the optimiser state is not taken over, as configured."
+    return f"{took}, with LoRA's update merged; the optimiser state is not taken over."
 
 
 def _made_with_lora(start: Path) -> bool:
@@ -86,7 +86,7 @@ def _made_with_lora(start: Path) -> bool:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Whole or not at all. Between two file systems, where no link can be, files are copied."""
+    """All files or none. Across file systems, where links are impossible, files are copied."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -98,25 +98,25 @@ def _link(source: Path, target: Path) -> None:
         raise
     try:
         part.replace(target)
-    except OSError:  # another process was faster
+    except OSError:  # another process did it first
         shutil.rmtree(part, ignore_errors=True)
         if not target.is_dir():
             raise
 
 
 def _check_whole(checkpoint: Path) -> None:
-    """`OSError` where a file was removed before it was copied."""
+    """`OSError` if a file was removed before it was copied."""
     try:
         names = json.loads((checkpoint / "manifest.json").read_text())
     except ValueError:
         raise OSError("its manifest.json is damaged") from None
     for name in names:
         if not (checkpoint / name).is_file():
-            raise FileNotFoundError(f"its {name} is gone")
+            raise FileNotFoundError(f"its {name} was removed")
 
 
 def _first_reason(error: OSError) -> str:
-    """Of copying a folder there is one for each file."""
+    """Copying a folder raises one error with a reason per file."""
     reasons = error.args[0] if isinstance(error, shutil.Error) and error.args else error
     return str(reasons[0][2] if isinstance(reasons, list) and reasons else reasons)
 

@@ -1,7 +1,7 @@
-"""The glossary: what every metric means, its unit and formula, and what bad looks like. No torch.
+"""The glossary: meaning, unit and formula of every metric, and which values are bad. No torch.
 
-Names are `area/name[/stat]`. `describe` answers for any name, so a page can always explain what it shows; the words
-themselves are in `engine.glossary`.
+Names are `area/name[/stat]`. `describe` has an entry for any name, so that a page can always explain what it shows. The
+texts are in `engine.glossary`.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def describe(name: str) -> Metric:
     area, _, rest = name.partition("/")
     title = (rest or area).replace("/", ": ").replace("_", " ")
     return Metric(
-        name=name, section=section_of(name), title=title, meaning="The engine reports it; the glossary has no entry."
+        name=name, section=section_of(name), title=title, meaning="Reported by the engine; the glossary has no entry."
     )
 
 
 def section_of(name: str) -> str:
-    """The section a metric belongs to, its area; one that no section has is shown with the throughput."""
+    """The section of a metric, by its area; metrics of unknown areas are shown with the throughput."""
     area = name.partition("/")[0]
     return area if area in {section.key for section in SECTIONS} else "perf"

@@ -154,5 +154,7 @@ def _environment(kind: str, overrides: list[str]) -> EnvironmentConfig:
     try:
         return EnvironmentConfig.model_validate(data)
     except ValidationError as error:
-        problems = "; ".join(f"{field}: {reason}" if field else reason for field, reason in problems_by_field(error))
-        raise ConfigError(problems, remedy="Mend what is named.") from None
+        problems = "; ".join(
+            f"{field}: {reason}" if field else reason for field, reason in problems_by_field(error, EnvironmentConfig)
+        )
+        raise ConfigError(problems, remedy="Correct what is named.") from None

@@ -14,13 +14,14 @@ from engine.events import (
     RunFinished,
     RunStarted,
     StepCompleted,
+    VerdictUpdated,
 )
 
 SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/entropy", "optim/grad_norm", "time/step")
 
 
 def print_event(event: Event) -> None:
-    """One line of progress on standard output for what a person at a shell wants to see."""
+    """Prints one line of progress on standard output."""
     if line := describe(event):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
@@ -44,10 +45,12 @@ def describe(event: Event) -> str:
             )
         case AlertRaised():
             return f"{event.severity} at step {event.step}: {event.message}"
+        case VerdictUpdated() if event.verdict.since == event.step:
+            return f"verdict at step {event.step}: {event.verdict.title}. {event.verdict.reason}"
         case CheckpointSaved():
             return f"checkpoint at step {event.step}: {event.path}"
         case ClusterReleased():
-            return event.account
+            return event.message
         case RunFinished():
             return f"{event.outcome}: {event.reason}"
         case RunFailed():

@@ -47,6 +47,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTo
     return FilesTogether(config, log)
 
 
+def has_database(item: pytest.Item) -> bool:
+    names = getattr(item, "fixturenames", ())
+    return item.get_closest_marker("django_db") is not None or "db" in names or "transactional_db" in names
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # the longest first: one process has those that are alone, another begins with the patient ones
     items.sort(key=lambda item: (not is_alone(item.nodeid), not item.nodeid.startswith(PATIENT)))
@@ -56,6 +61,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(TESTS / "e2e"):
             item.add_marker(pytest.mark.slow)
             item.add_marker(AGAIN)
+        if not has_database(item) and item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.unit)
 
 
 @pytest.hookimpl(trylast=True)

@@ -65,11 +65,11 @@ RETIRED = (
         unless=r"Reply (?:\{|<)",  # the instruction that the model in engine/models was trained on
     ),
     Retired(words=("puzzle", "puzzles"), use="problem (environment), prompt (training batch)"),
-    Retired(words=("siblings",), use="members of a group"),
+    Retired(words=("siblings",), use="members of a group", allowed={"static/js/": "siblings of the DOM"}),
     Retired(
         words=("spread", "spreads"),
         use="standard deviation, std",
-        unless=r"(?i)spread (?:\w+ )?(?:over|across|out|among|between|evenly)|templates_spread",
+        unless=r"(?i)spread (?:\w+ )?(?:over|across|out|among|between|evenly)",
     ),
     Retired(
         words=("in group std", "in group reward", "in group score", "in group spread"),
@@ -86,6 +86,7 @@ RETIRED = (
     Retired(words=("speak up", "speaks up"), use="(an alert) fires"),
     Retired(words=("held out before", "held out after"), use="initial held-out success, final held-out success"),
     Retired(words=("told",), use="reported, emitted, notified, shown; distinguished"),
+    Retired(words=("foretold", "foretell", "foretells"), use="predicted"),
     Retired(words=("news",), use="update"),
     Retired(words=("under way",), use="in progress"),
     Retired(words=("mend", "mends", "mended", "mending", "mendable"), use="retryable; recovered, repaired; fix"),
@@ -103,7 +104,7 @@ RETIRED = (
         words=("place", "places"),
         use="index, position (in a list or sequence); location (of a process); directory",
         names_only=True,
-        unless=r"(?i)in[_ -]place|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)",
+        unless=r"(?i:in[_ -]?place)|\bplace[A-Z]|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)",
     ),
     Retired(
         words=("shard", "shards", "sharded"),
@@ -116,7 +117,7 @@ RETIRED = (
             "docs/scaling.md": "FSDP",
             "engine/cluster/": "FSDP",
             "engine/policies/": "FSDP, safetensors",
-            "engine/training/sharding.py": "FSDP",
+            "engine/training/": "FSDP",
             "tests/engine/cluster/": "FSDP",
             "tests/engine/policies/": "FSDP, safetensors",
             "tests/engine/training/": "FSDP",
@@ -264,6 +265,7 @@ def test_nothing_uses_a_retired_word() -> None:
         ("engine/a.py", "for place, value in enumerate(values): ...", ["place"]),
         ("engine/a.py", '"""In place of it."""\nreplace(placeholder)', []),
         ("engine/a.py", '"""The first place."""', []),
+        ("static/js/a.js", "keepFocusInPlace(() => placeLine(plot));", []),
         ("engine/a.py", '"""The index `best_place`."""', ["place"]),
         ("engine/a.py", 'row["place"]', ["place"]),
         ("static/css/a.css", ".place { place-items: center; }", []),

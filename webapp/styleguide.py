@@ -7,20 +7,11 @@ from typing import Any
 
 from engine.environments.registry import make_environment
 from engine.metrics import GLOSSARY, describe
+from engine.verdict.types import LEVELS, TITLES
 from webapp.runs.states import RESTARTING, RunState
+from webapp.runs.verdicts import ICONS
 
-JUDGEMENTS = (
-    ("learning", "Learning"),
-    ("converged", "Converged"),
-    ("at-risk", "At risk"),
-    ("collapsing", "Collapsing"),
-    ("broken-format", "Broken format"),
-    ("dead", "Dead"),
-    ("running", "No success yet"),
-    ("watch", "watch"),
-    ("warn", "warn"),
-    ("critical", "critical"),
-)
+SEVERITIES = ("watch", "warn", "critical", "dead")
 LINES = (("live", "live"), ("catching-up", "catching up"), ("polling", "polling"), ("stale", "not connected"))
 
 
@@ -29,7 +20,8 @@ def examples() -> dict[str, Any]:
     environment.reset(seed=1)
     return {
         "states": [*(state.value for state in RunState), RESTARTING],
-        "judgements": JUDGEMENTS,
+        "verdicts": [(LEVELS[label], ICONS[label], title) for label, title in TITLES.items()],
+        "severities": SEVERITIES,
         "lines": LINES,
         "metric": describe("reward/within_group_std"),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},

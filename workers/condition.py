@@ -75,7 +75,7 @@ def _no_heartbeat(evidence: Evidence) -> Assessment:
         condition=Condition.STALLED,
         reason=f"The engine's process exists but has sent no heartbeat for {_ago(evidence.beat_age)}: "
         "it is suspended, or blocked in native code.",
-        remedy="Wait if a long native call is expected; otherwise stop the run and resume it from its newest checkpoint.",
+        remedy="Wait if a long native call is expected; otherwise stop the run and resume it from a checkpoint.",
     )
 
 
@@ -83,7 +83,7 @@ def _no_progress(evidence: Evidence) -> Assessment:
     return Assessment(
         condition=Condition.STALLED,
         reason=f"The engine sends heartbeats but has made no progress for {_ago(evidence.progress_age)}.",
-        remedy="Read the end of its log; an environment or a download may hang. Stop and resume the run if it continues.",
+        remedy="Read the end of its log: an environment or a download may hang. If so, stop and resume the run.",
     )
 
 
@@ -101,8 +101,8 @@ def progress_limit(run: Run, limits: Limits) -> float:
 
 
 class AssessmentTimer:
-    """When to assess the engine. After a gap in the supervisor's own rounds it skips two periods: the supervisor may have
-    been suspended, and the engine has not."""
+    """When to assess the engine. After a gap in the supervisor's own rounds it skips two periods: the supervisor may
+    have been suspended, and the engine's heartbeats unread."""
 
     def __init__(self, period: float) -> None:
         self.period = period

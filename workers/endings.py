@@ -60,7 +60,8 @@ def ending_of(
 
 
 def _was_killed(exit_status: int | None) -> bool:
-    """Ended from outside, as far as is known. An engine that exits by itself before it has started would do so again."""
+    """Ended from outside, as far as is known. An engine that exits by itself before it has started would do so
+    again."""
     return exit_status is None or exit_status < 0 or exit_status == INTERRUPTED_EXIT
 
 

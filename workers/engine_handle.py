@@ -36,7 +36,8 @@ def handle_of_child(child: subprocess.Popen[bytes], cookie: str, lock: Path) -> 
 
 
 class Escalation:
-    """Ends an engine in stages: the request, then SIGTERM, then SIGKILL. The sweep afterwards ends remaining processes."""
+    """Ends an engine in stages: the request, then SIGTERM, then SIGKILL. The sweep afterwards ends remaining
+    processes."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -48,7 +49,8 @@ class Escalation:
         return "killed" if self.killed else "terminated" if self.terminated_at is not None else "by itself"
 
     def advance(self, engine: EngineHandle, *, stop_requests: int, overdue: bool) -> None:
-        """The second of the `stop_requests` sends SIGTERM at once, the third SIGKILL. `overdue`: the grace period is over."""
+        """The second of the `stop_requests` sends SIGTERM at once, the third SIGKILL. `overdue`: the grace period is
+        over."""
         if not (overdue or stop_requests >= 2):
             return
         if self.terminated_at is None:

@@ -1,4 +1,5 @@
-"""Writes the files of an imported run into rows: one worker at a time, in chunks, so that others can write in between."""
+"""Writes the files of an imported run into rows: one worker at a time, in chunks, so that others can write in
+between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The lease of a run: which worker supervises it. Every take-over increments `epoch`, and older epochs write nothing."""
+"""The lease of a run: which worker supervises it. Every take-over increments `epoch`, and older epochs write
+nothing."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ LIVE = Q(state__in=SUPERVISED)
 
 
 def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int | None:
-    """Takes the lease of a live run, or of one `among` others; its new epoch, or None if the run is held or not among them."""
+    """Takes the lease of a live run, or of one `among` others; its new epoch, or None if the run is held or not among
+    them."""
     run = Run.objects.filter(among, pk=run_id).first()
     if run is None:
         return None

@@ -103,7 +103,8 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def liveness(identity: Identity, lock: Path | None = None) -> Liveness:
-    """`lock` is the file that the process holds locked while it lives: it shows processes in other containers of this machine."""
+    """`lock` is the file that the process holds locked while it lives: it shows processes in other containers of this
+    machine."""
     if identity.host != host():
         if identity.boot_id == boot_id():
             gone = lock is not None and _age(identity) > LOCKS_WITHIN and _is_free(lock)
@@ -198,7 +199,8 @@ class Sweep:
 
 
 def sweep(cookie: str, *, seconds: float) -> Sweep:
-    """SIGKILLs everything that carries the cookie until nothing does, seen twice; which proves that the run has stopped."""
+    """SIGKILLs everything that carries the cookie until nothing does, seen twice; which proves that the run has
+    stopped."""
     killed: set[int] = set()
     deadline = time.monotonic() + seconds
     empty = 0
@@ -227,7 +229,8 @@ def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
 
 
 def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> subprocess.Popen[bytes]:
-    """Starts the engine in a session of its own, its output appended to `engine.log`: it does not depend on this process."""
+    """Starts the engine in a session of its own, its output appended to `engine.log`: it does not depend on this
+    process."""
     variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch)}
     return start(engine_command(run_dir, resume=resume), run_dir / "engine.log", cookie=cookie, variables=variables)
 

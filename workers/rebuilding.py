@@ -39,7 +39,7 @@ def rebuild(run_id: str) -> Run:
             rows.objects.filter(run=run).delete()
         blank = {
             "event_offset": 0, "last_seq": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0, "metrics": {},
-            "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
+            "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
         }  # fmt: skip
         Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
         run.refresh_from_db()

@@ -23,6 +23,7 @@ from engine.events import (
     StepCompleted,
     TrajectoriesRecorded,
     TrajectoriesRemoved,
+    VerdictUpdated,
 )
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
@@ -66,7 +67,7 @@ class Rows:
 
     def add(self, event: Event) -> None:
         self.fields |= {"last_seq": event.seq, "last_progress": moment(event.time)}
-        if not isinstance(event, StepCompleted | GroupsFiltered):  # which have tables of their own
+        if _has_event_row(event):
             self.events.append(RunEvent.of(self.run, event))
         match event:
             case RunStarted():
@@ -89,6 +90,8 @@ class Rows:
                 self.checkpoints[event.path] = Checkpoint(run=self.run, **values)
             case AlertRaised():
                 self.alerts.append(Alert.of(self.run, event))
+            case VerdictUpdated():
+                self.fields["verdict"] = event.verdict.model_dump(mode="json")
             case SettingsChanged() | ClusterReleased() | RunFinished() | RunFailed():
                 pass  # stored as event rows only
             case _:
@@ -96,6 +99,7 @@ class Rows:
 
     def _start(self, event: RunStarted) -> None:
         if event.attempt > 1:
+            self.fields["verdict"] = {}  # the engine reports the one on the steps that still count
             self.cut = self._forget_above(event.resumed_from)
         self.fields["total_steps"] = event.total_steps
         if self.run.started_at is None:
@@ -140,6 +144,17 @@ class Rows:
         self.removed |= set(event.paths)
         for path in self.lost.keys() & self.removed:
             self.lost[path] = []
+
+
+def _has_event_row(event: Event) -> bool:
+    """Steps and groups have tables of their own. A verdict has a row where its label begins; the run has the newest."""
+    match event:
+        case StepCompleted() | GroupsFiltered():
+            return False
+        case VerdictUpdated():
+            return event.verdict.since == event.step
+        case _:
+            return True
 
 
 def _groups(run: Run, event: GroupsFiltered) -> StepGroups:

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
-from engine.config import problems_by_field
+from engine.config import RunConfig, problems_by_field
 from engine.events import CheckpointSaved, ClusterReleased, EventBase, RunFailed, RunFinished, RunStarted, kind_of
 from webapp.alerts.actions import launch_fork
 from webapp.runs.models import Run, RunEvent
@@ -129,7 +129,8 @@ class Supervisor:
     # --- the engine ---
 
     def _engine(self) -> EngineHandle | None:
-        """The engine to supervise: the one in the row, the one with the row's cookie, or a new one. None if there can be none."""
+        """The engine to supervise: the one in the row, the one with the row's cookie, or a new one. None if there can
+        be none."""
         cookie = self.run.process["cookie"]
         identity = identity_from_row(self.run.process)
         if identity is None and (identity := find_leader(cookie)) is not None:
@@ -271,7 +272,7 @@ class Supervisor:
         )
 
     def _last_event(self) -> RunFinished | RunFailed | None:
-        """How this attempt says that it ended, if it has."""
+        """The event with which this attempt reported its end, if any."""
         row = self._events(RunFinished, RunFailed).order_by("-seq").first()
         event = row.parsed() if row is not None else None
         return event if isinstance(event, RunFinished | RunFailed) else None
@@ -308,7 +309,7 @@ class Supervisor:
             exit_status=exit_status,
             time=time.time(),
             gpus=gpus_after(self.run, swept),
-            cluster=released.account if released else "",
+            cluster=released.message if released else "",
         )
         fields |= {
             "finished_at": last if last and last >= self.run.queued_at else timezone.now(),
@@ -351,7 +352,8 @@ class Supervisor:
         publish_run(self.run.pk, self.run.last_seq)
 
     def _wait_out_outage(self, error: Exception) -> None:
-        """The database or the disk is unavailable: wait, then read everything again, without assessing the engine meanwhile."""
+        """The database or the disk is unavailable: wait, then read everything again, without assessing the engine
+        meanwhile."""
         log.warning("Run %s: the database or the run directory is unavailable: %s", self.run.pk, error)
         self.shutdown.wait(OUTAGE_PAUSE)
         connection.close()
@@ -366,4 +368,4 @@ class Supervisor:
 
 
 def _problems(error: ValidationError) -> str:
-    return "\n".join(f"{field or 'config'}: {reason}" for field, reason in problems_by_field(error))
+    return "\n".join(f"{field or 'config'}: {reason}" for field, reason in problems_by_field(error, RunConfig))

@@ -1,4 +1,4 @@
-"""Plays what-ifs, one at a time, each in an engine process that its worker holds until it ends, times out or is stopped.
+"""Plays what-ifs, one at a time, each in an engine process that its worker holds until it ends or is stopped.
 
 A what-if is short, so no other worker adopts one: when its worker is gone, its process is ended and it has failed.
 """

@@ -1,8 +1,8 @@
 """The learner's update of a model of 0.5 billion parameters and random weights: speed, utilisation and memory.
 
 Needs torch, transformers and pydantic. The update is the engine's own (`engine.training.learner`): micro-batches, loss,
-clipping, AdamW, and packs with `--packing`. Trajectories are made up; half of their tokens count as sampled, in responses
-of 64.
+clipping, AdamW, and packs with `--packing`. Trajectories are synthetic; half of their tokens count as sampled, in
+responses of 64.
 
     python -m benchmarks.gpu.learner [--small] [--rows N] [--length N] [--micro-batch-tokens N] [--checkpointing]
         [--packing] [--peak-tflops X]

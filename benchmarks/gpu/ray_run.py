@@ -1,7 +1,7 @@
 """A short run on Ray with vLLM: colocated, disaggregated, and disaggregated with rollouts a step ahead.
 
 Needs the requirements for clusters; `RAY_ADDRESS` as for any run. A model of 0.5 billion parameters and random weights
-plays FrozenLake, so that every response is as long as it may be. Told are medians over steps: seconds of each phase
+plays FrozenLake, so that every response is as long as it may be. Reported are medians over steps: seconds of each phase
 (`time/…`; with the rollout ahead, `time/rollout` is what the learner waited for it) and of the whole step. What needs
 two sets of GPUs is left out where there are too few, and named.
 
@@ -34,7 +34,7 @@ ARRANGEMENTS: dict[str, dict[str, Any]] = {
     "disaggregated": {"placement": "disaggregated"},
     "overlap": {"placement": "disaggregated", "overlap": True},
 }
-TOLD = ("time/", "perf/", "cluster/", "policy/sampler_gap", "policy/staleness")
+REPORTED = ("time/", "perf/", "cluster/", "policy/sampler_gap", "policy/staleness")
 
 
 def main() -> int:
@@ -110,7 +110,7 @@ def timed(config: dict[str, Any], directory: Path) -> dict[str, float]:
         event = parse_event(line)
         if event.kind == "step_completed" and event.step > WARM_UP:
             steps.append(event.metrics)
-    names = sorted({name for step in steps for name in step if name.startswith(TOLD)})
+    names = sorted({name for step in steps for name in step if name.startswith(REPORTED)})
     return {name: round(statistics.median(step[name] for step in steps if name in step), 5) for name in names}
 
 

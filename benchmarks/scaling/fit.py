@@ -1,4 +1,4 @@
-"""Fits the cost of each unit of work to measured seconds, and says how well it foretells what it has not seen."""
+"""Fits the cost of each unit of work to measured seconds, and reports how well it predicts held-out points."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def costs(work: Vector, seconds: Vector) -> Vector:
 
 
 def relative_errors(found: Vector, work: Vector, seconds: Vector) -> Vector:
-    """Foretold less measured, over measured, `(points,)`."""
+    """Predicted minus measured, over measured, `(points,)`."""
     return np.asarray(work @ found / seconds - 1)
 
 
 def held_out_errors(work: Vector, seconds: Vector, groups: Sequence[str]) -> Vector:
-    """The relative error at each point, foretold by a fit to the points of all other groups."""
+    """The relative error at each point, predicted by a fit to the points of all other groups."""
     names = np.array(groups)
     errors = np.zeros(len(seconds))
     for name in dict.fromkeys(groups):

@@ -1,4 +1,4 @@
-"""The sizes that are foretold: Qwen2.5's, by the config.json that each is published with."""
+"""The predicted sizes: those of Qwen2.5, from the published config.json of each."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Measures steps on Ray, phase by phase, with 1 to 4 samplers and learners, in processor seconds and on the clock.
 
-Every process has one thread. Told of each phase are the processor seconds of the busiest sampler, the busiest learner
-and the driver, which other work on the machine leaves nearly alone, and the seconds on the clock, which mean something
-where the machine was quiet and had a processor for each process. Linux alone: /proc says what each thread took.
+Every process has one thread. Each phase is reported in processor seconds of the busiest sampler, the busiest learner
+and the driver, which depend little on other work on the machine, and in wall-clock seconds, which are meaningful only
+if the machine was idle and had a processor for each process. Linux only: it reads the time of each thread from /proc.
 
     python -m benchmarks.scaling.measure FILE [--only NAME …] [--repeats N]
 
@@ -150,11 +150,11 @@ def one_step(
     clock.time("learning", lambda: backend.learn(batch, step=1 + repeat, scale=1.0))
     clock.time("sync", backend.sync)
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
-    place = scratch / "capture.jsonl.zst"
-    clock.time("capture", lambda: captured(place, trajectories, backend))
-    clock.time("indexing", lambda: list(read_records(place)))  # as the worker does that makes rows of them
+    path = scratch / "capture.jsonl.zst"
+    clock.time("capture", lambda: captured(path, trajectories, backend))
+    clock.time("indexing", lambda: list(read_records(path)))  # as the worker does that makes rows of them
     work = step_of(point, config, trajectories, batch, sampled)
-    return {"step": asdict(work), "file_bytes": place.stat().st_size, **clock.found()}
+    return {"step": asdict(work), "file_bytes": path.stat().st_size, **clock.found()}
 
 
 class Clock:
@@ -210,7 +210,7 @@ def made_up_pairs(seed: int) -> Pairs:
     draw = np.random.default_rng(seed)
     prompts = draw.integers(10, 600, (PROMPTS, PROMPT)).tolist()
     thoughts = draw.integers(10, 600, (THOUGHTS, THOUGHT)).tolist()
-    return Pairs(prompts=prompts, thoughts=thoughts, true_column=[place % PROMPTS for place in range(THOUGHTS)])
+    return Pairs(prompts=prompts, thoughts=thoughts, true_column=[index % PROMPTS for index in range(THOUGHTS)])
 
 
 class Scripted:

@@ -121,13 +121,13 @@ def _table(part: str, points: Sequence[Measured]) -> tuple[np.ndarray[Any, Any],
 
 
 def _quality(part: str, errors: np.ndarray[Any, Any], points: Sequence[Measured]) -> Quality:
-    place = int(np.abs(errors[1]).argmax())
+    index = int(np.abs(errors[1]).argmax())
     fit, without_processes, without_model = np.abs(errors).mean(axis=1).tolist()
     return Quality(
         part=part,
         fitted=fit,
         without_processes=without_processes,
         without_model=without_model,
-        worst=float(errors[1, place]),
-        worst_point=points[place].point,
+        worst=float(errors[1, index]),
+        worst_point=points[index].point,
     )

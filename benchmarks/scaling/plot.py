@@ -1,4 +1,4 @@
-"""Foretold seconds of a step by part, one panel a model: what samplers do beside what all others do."""
+"""Predicted seconds of a step by phase, one panel per model: samplers next to everything else."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def plot_predictions(found: Sequence[Cell], path: Path) -> None:
     figure, axes = pyplot.subplots(1, len(models), figsize=(WIDTH * len(models), HEIGHT), squeeze=False)
     for axis, model in zip(axes[0], models, strict=True):
         chosen = [cell for cell in found if cell.model == model]
-        for place, cell in enumerate(chosen):
+        for index, cell in enumerate(chosen):
             ends = {True: 0.0, False: 0.0}
             for colour, part in zip(COLOURS, ORDER, strict=True):
                 left = part in SAMPLERS
                 bottom = max(ends.values()) if part == "sync" else ends[left]
-                x, width = (place, 0.76) if part == "sync" else (place - 0.2 if left else place + 0.2, 0.36)
-                axis.bar(x, cell.parts[part], width, bottom=bottom, color=colour, label=part if not place else None)
+                x, width = (index, 0.76) if part == "sync" else (index - 0.2 if left else index + 0.2, 0.36)
+                axis.bar(x, cell.parts[part], width, bottom=bottom, color=colour, label=part if not index else None)
                 ends[left] += cell.parts[part]
         axis.set_title(model, fontsize=9)
         axis.set_xticks(range(len(chosen)), [str(cell.gpus) for cell in chosen])

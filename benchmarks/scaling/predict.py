@@ -26,7 +26,7 @@ Costs = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Placement:
     """What is trained on how many GPUs; `samplers` of `tensor_parallel` GPUs each."""
 
     shape: ModelShape
@@ -63,84 +63,84 @@ class Place:
         return fastest * self.assumed.links
 
 
-def sampling(place: Place) -> float:
+def sampling(placement: Placement) -> float:
     """Prompts at the speed of products, responses at the speed at which weights and the cache are read."""
-    shape, step, gpu, assumed = place.shape, place.step, place.gpu, place.assumed
+    shape, step, gpu, assumed = placement.shape, placement.step, placement.gpu, placement.assumed
     rows = ceil(step.sampler_share * step.trajectories)
     waves, at_once = ceil(rows / VLLM_ROWS), min(rows, VLLM_ROWS)
-    speed = gpu.half * assumed.reading * place.tensor_parallel
+    speed = gpu.half * assumed.reading * placement.tensor_parallel
     given = step.sampler_share * (step.read - step.sampled)
     prompts = forward_operations(shape, tokens=given, length=step.length, scored=0) / speed
     cached = at_once * (step.length / 2) * 2 * shape.layers * shape.kv_heads * shape.head_size
-    bytes_read = HALF * (shape.parameters + cached) / place.tensor_parallel
+    bytes_read = HALF * (shape.parameters + cached) / placement.tensor_parallel
     computed = forward_operations(shape, tokens=at_once, length=step.length, scored=at_once) / speed
     each = max(bytes_read / (gpu.bandwidth * assumed.memory), computed) + assumed.pass_seconds
-    if place.tensor_parallel > 1:
+    if placement.tensor_parallel > 1:
         sent = 2 * at_once * shape.hidden * HALF / (gpu.link * assumed.links)
-        each += 2 * shape.layers * (sent + assumed.hop * 2 * (place.tensor_parallel - 1))
+        each += 2 * shape.layers * (sent + assumed.hop * 2 * (placement.tensor_parallel - 1))
     return prompts + waves * step.passes * each
 
 
-def learning(place: Place, *, way_back: bool = True) -> float:
+def learning(placement: Placement, *, way_back: bool = True) -> float:
     """Layers in bfloat16, the head in float32, weights borrowed layer by layer beside it, AdamW at the end."""
-    shape, step, gpu, assumed = place.shape, place.step, place.gpu, place.assumed
+    shape, step, gpu, assumed = placement.shape, placement.step, placement.gpu, placement.assumed
     counted = update_operations if way_back else forward_operations
     times = 3 if way_back else 1
     head = times * head_operations(shape, step.sampled)
     layers = counted(shape, tokens=step.tokens, length=step.length, scored=0) * (4 / 3 if way_back else 1)
     computed = layers / (gpu.half * assumed.learning) + head / (gpu.single * assumed.single)
-    borrowed = step.rounds * times * borrowing(place)
+    borrowed = step.rounds * times * borrowing(placement)
     stepped = 28.0 * shape.parameters / step.learners / (gpu.bandwidth * assumed.memory) if way_back else 0.0
     return max(step.learner_share * computed, borrowed) + stepped
 
 
-def borrowing(place: Place) -> float:
+def borrowing(placement: Placement) -> float:
     """Seconds until each learner had all weights once."""
-    others = place.learners - 1
-    sent = FLOAT * place.shape.parameters * others / place.learners / place.wire
-    return sent + place.assumed.hop * others * place.shape.layers
+    others = placement.learners - 1
+    sent = FLOAT * placement.shape.parameters * others / placement.learners / placement.wire
+    return sent + placement.assumed.hop * others * placement.shape.layers
 
 
-def diagnostics(place: Place) -> float:
+def diagnostics(placement: Placement) -> float:
     """Of a step that has them: each learner computes all, and borrows the weights for each pass."""
-    wanted, gpu = DIAGNOSED, place.gpu
+    wanted, gpu = DIAGNOSED, placement.gpu
     scored = wanted["prompts"] * wanted["thoughts"] * wanted["thought"]
     tokens = wanted["prompts"] * wanted["prompt"] + scored
     length = wanted["prompt"] + wanted["thought"]
-    layers = forward_operations(place.shape, tokens=tokens, length=length, scored=0)
-    computed = layers / (gpu.half * place.assumed.reading)
-    head = head_operations(place.shape, scored) / (gpu.single * place.assumed.single)
-    return max(computed + head, 2 * wanted["prompts"] * borrowing(place))
+    layers = forward_operations(placement.shape, tokens=tokens, length=length, scored=0)
+    computed = layers / (gpu.half * placement.assumed.reading)
+    head = head_operations(placement.shape, scored) / (gpu.single * placement.assumed.single)
+    return max(computed + head, 2 * wanted["prompts"] * borrowing(placement))
 
 
-def sync_by_host(place: Place) -> float:
+def sync_by_host(placement: Placement) -> float:
     """Gathered, copied to the machine's memory, put into Ray's store, sent from machine to machine, and loaded."""
-    size, assumed = FLOAT * place.shape.parameters, place.assumed
-    machines = ceil(place.samplers * place.tensor_parallel / PER_MACHINE)
+    size, assumed = FLOAT * placement.shape.parameters, placement.assumed
+    machines = ceil(placement.samplers * placement.tensor_parallel / PER_MACHINE)
     copies = 3 * size / assumed.copy  # into the machine's memory, into the store, and out of it
     hops = ceil(log2(machines + 1)) * size / assumed.transport
-    return borrowing(place) + 2 * size / place.gpu.host + copies + hops
+    return borrowing(placement) + 2 * size / placement.gpu.host + copies + hops
 
 
-def sync_by_gpu(place: Place) -> float:
+def sync_by_gpu(placement: Placement) -> float:
     """Gathered, and broadcast from one learner's GPU to the samplers' over its network card."""
-    size = FLOAT * place.shape.parameters
-    return borrowing(place) + size / (place.gpu.network * place.assumed.links)
+    size = FLOAT * placement.shape.parameters
+    return borrowing(placement) + size / (placement.gpu.network * placement.assumed.links)
 
 
-def parts_of(place: Place, costs: Costs, *, by_gpu: bool = False) -> dict[str, float]:
+def parts_of(placement: Placement, costs: Costs, *, by_gpu: bool = False) -> dict[str, float]:
     """Seconds of each part of a step; environments and what the driver does by measured costs."""
-    step = place.step
-    here = {part: seconds_of(part, costs, place.shape, step) for part in ("environment", "driver", "capture")}
+    step = placement.step
+    here = {part: seconds_of(part, costs, placement.shape, step) for part in ("environment", "driver", "capture")}
     return {
-        "sampling": sampling(place),
+        "sampling": sampling(placement),
         "environment": here["environment"],
-        "scoring": learning(place, way_back=False),
-        "diagnostics": diagnostics(place) / DIAGNOSED["every"],
-        "learning": learning(place),
+        "scoring": learning(placement, way_back=False),
+        "diagnostics": diagnostics(placement) / DIAGNOSED["every"],
+        "learning": learning(placement),
         "driver": here["driver"],
         "capture": here["capture"],
-        "sync": sync_by_gpu(place) if by_gpu else sync_by_host(place),
+        "sync": sync_by_gpu(placement) if by_gpu else sync_by_host(placement),
     }
 
 
@@ -159,19 +159,19 @@ def bottleneck(parts: dict[str, float]) -> str:
     return min(parts, key=lambda part: step_seconds({**parts, part: 0.0}))
 
 
-def best_place(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, costs: Costs) -> Place:
+def best_placement(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, costs: Costs) -> Placement:
     """The split of GPUs into samplers and learners, in eighths, with the shortest step."""
-    places = split(shape, gpus, trajectories, gpu=gpu, assumed=Assumed())
-    return min(places, key=lambda place: step_seconds(parts_of(place, costs)))
+    placements = split(shape, gpus, trajectories, gpu=gpu, assumed=Assumed())
+    return min(placements, key=lambda placement: step_seconds(parts_of(placement, costs)))
 
 
-def split(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, assumed: Assumed) -> Iterator[Place]:
+def split(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, assumed: Assumed) -> Iterator[Placement]:
     wide = tensor_parallel(shape, gpu, assumed)
     for eighths in EIGHTHS:
         sampling_gpus = gpus * eighths // 8
         if sampling_gpus < wide or sampling_gpus % wide:
             continue
-        place = Place(
+        placement = Placement(
             shape=shape,
             samplers=sampling_gpus // wide,
             learners=gpus - sampling_gpus,
@@ -181,7 +181,7 @@ def split(shape: ModelShape, gpus: int, trajectories: int, *, gpu: Gpu, assumed:
             gpu=gpu,
             assumed=assumed,
         )
-        yield replace(place, micro_batch=micro_batch(place))
+        yield replace(placement, micro_batch=micro_batch(placement))
 
 
 def tensor_parallel(shape: ModelShape, gpu: Gpu, assumed: Assumed) -> int:
@@ -192,24 +192,32 @@ def tensor_parallel(shape: ModelShape, gpu: Gpu, assumed: Assumed) -> int:
     return wide
 
 
-def micro_batch(place: Place) -> int:
+def micro_batch(placement: Placement) -> int:
     """The most tokens at once that a learner has room for; the least where it has room for none."""
-    fitting = (tokens for tokens in MICRO_BATCHES if held(place, tokens) <= place.gpu.memory * place.assumed.room)
+    fitting = (
+        tokens for tokens in MICRO_BATCHES if held(placement, tokens) <= placement.gpu.memory * placement.assumed.room
+    )
     return next(fitting, MICRO_BATCHES[-1])
 
 
-def held(place: Place, tokens: int) -> int:
+def held(placement: Placement, tokens: int) -> int:
     """Bytes of a learner at work, activations recomputed."""
     sampled = round(tokens * RESPONSE / (GIVEN + RESPONSE))
     found = learner_memory(
-        place.shape, tokens=tokens, sampled=sampled, half=True, checkpointing=True, learners=place.learners, gpu=True
+        placement.shape,
+        tokens=tokens,
+        sampled=sampled,
+        half=True,
+        checkpointing=True,
+        learners=placement.learners,
+        gpu=True,
     )
     return found.lasting + found.gradients + max(found.activations + found.gathered, found.stepping)
 
 
-def fits(place: Place) -> str:
+def fits(placement: Placement) -> str:
     """Why a learner could not be, as the program is; nothing where it could."""
-    room = place.gpu.memory * place.assumed.room
-    if (size := held(place, place.micro_batch)) > room:
+    room = placement.gpu.memory * placement.assumed.room
+    if (size := held(placement, placement.micro_batch)) > room:
         return f"needs {size / 1e9:,.0f} GB"
     return ""

@@ -1,4 +1,4 @@
-"""Markdown tables: how well the model fits, what things cost here, and what it foretells for GPUs."""
+"""Markdown tables: how well the model fits, what things cost here, and its predictions for GPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.scaling.hardware import H100, Assumed
 from benchmarks.scaling.large import LARGE
 from benchmarks.scaling.measured import Measured, fitted, quality
 from benchmarks.scaling.phases import PARTS, seconds_of
-from benchmarks.scaling.predict import Costs, Place, best_place, bottleneck, fits, parts_of, step_seconds
+from benchmarks.scaling.predict import Costs, Placement, best_placement, bottleneck, fits, parts_of, step_seconds
 
 GPUS = (8, 64, 512)
 FIXED, PER_GPU = 1024, 64  # trajectories
@@ -27,7 +27,7 @@ class Cell:
 
     model: str
     gpus: int
-    place: Place
+    placement: Placement
     parts: dict[str, float]
 
     @property
@@ -41,8 +41,8 @@ def cells(costs: Costs, *, grows: bool) -> list[Cell]:
     for model, sizes in LARGE.items():
         for gpus in GPUS:
             trajectories = gpus * PER_GPU if grows else FIXED
-            place = best_place(qwen2(sizes), gpus, trajectories, gpu=H100, costs=costs)
-            found.append(Cell(model=model, gpus=gpus, place=place, parts=parts_of(place, costs)))
+            placement = best_placement(qwen2(sizes), gpus, trajectories, gpu=H100, costs=costs)
+            found.append(Cell(model=model, gpus=gpus, placement=placement, parts=parts_of(placement, costs)))
     return found
 
 
@@ -94,12 +94,12 @@ def predictions_table(found: Sequence[Cell]) -> str:
         [
             cell.model,
             str(cell.gpus),
-            f"{cell.place.samplers} x {cell.place.tensor_parallel} + {cell.place.learners}",
-            f"{cell.place.trajectories:,}",
+            f"{cell.placement.samplers} x {cell.placement.tensor_parallel} + {cell.placement.learners}",
+            f"{cell.placement.trajectories:,}",
             *(short(cell.parts[name]) for name in names),
             f"**{short(cell.seconds)}**",
             bottleneck(cell.parts),
-            fits(cell.place) or "fits",
+            fits(cell.placement) or "fits",
         ]
         for cell in found
     ]
@@ -110,10 +110,10 @@ def remedies_table(found: Sequence[Cell], costs: Costs) -> str:
     """Seconds of a step as it is, and with one thing after the other taken away."""
     rows = []
     for cell in found:
-        by_gpu = parts_of(cell.place, costs, by_gpu=True)
+        by_gpu = parts_of(cell.placement, costs, by_gpu=True)
         thin = {**by_gpu, "capture": by_gpu["capture"] / 10}
-        spread = {**thin, "capture": 0.0, "driver": by_gpu["driver"] / cell.place.samplers}
-        steps = [cell.parts, by_gpu, thin, spread]
+        distributed = {**thin, "capture": 0.0, "driver": by_gpu["driver"] / cell.placement.samplers}
+        steps = [cell.parts, by_gpu, thin, distributed]
         rows.append([cell.model, str(cell.gpus), *(f"{short(step_seconds(one))}, {bottleneck(one)}" for one in steps)])
     head = ["model", "GPUs", "as it is", "sync by GPU", "and every tenth step captured"]
     return table([*head, "and both shared out to the samplers"], rows)
@@ -123,14 +123,14 @@ def rates_table(found: Sequence[Cell], costs: Costs, file_bytes: float) -> str:
     """What a run writes, and what the site's worker does with it, where each step is captured."""
     rows = []
     for cell in found:
-        step, values = cell.place.step, STEP_VALUES + ROW_VALUES * cell.place.trajectories
-        indexing = seconds_of("indexing", costs, cell.place.shape, step)
+        step, values = cell.placement.step, STEP_VALUES + ROW_VALUES * cell.placement.trajectories
+        indexing = seconds_of("indexing", costs, cell.placement.shape, step)
         rows.append(
             [
                 cell.model,
                 f"{EVENT_BYTES / cell.seconds:,.0f}",
                 f"{1 / cell.seconds:.2g}",
-                f"{cell.place.trajectories / cell.seconds:,.0f}",
+                f"{cell.placement.trajectories / cell.seconds:,.0f}",
                 f"{values / cell.seconds:,.0f} ({values / cell.seconds / INGESTED:.1%})",
                 f"{file_bytes * step.tokens / cell.seconds / 1e6:,.1f}",
                 f"{indexing / cell.seconds:.0%}",
@@ -156,7 +156,7 @@ def sensitivity_table(usual: Sequence[Cell], costs: Costs) -> str:
 
 
 def _changed(usual: Sequence[Cell], costs: Costs, assumed: Assumed) -> tuple[str, str]:
-    others = [parts_of(replace(cell.place, assumed=assumed), costs) for cell in usual]
+    others = [parts_of(replace(cell.placement, assumed=assumed), costs) for cell in usual]
     ratios = [step_seconds(other) / cell.seconds for other, cell in zip(others, usual, strict=True)]
     moved = sum(bottleneck(other) != bottleneck(cell.parts) for other, cell in zip(others, usual, strict=True))
     return f"{min(ratios):.2f} to {max(ratios):.2f}", f"{moved} of {len(usual)}"

@@ -35,8 +35,8 @@ def model_at(name: str, folder: Path) -> str:
     """A path that a run takes; random models speak with the small model's words, and know more of them."""
     if name == "tiny":
         return name
-    place = folder / name.replace(" ", "_")
-    if not place.exists():
-        save_random_model(RANDOM[name], place)
-        load_tokenizer("tiny").save_pretrained(place)
-    return str(place)
+    directory = folder / name.replace(" ", "_")
+    if not directory.exists():
+        save_random_model(RANDOM[name], directory)
+        load_tokenizer("tiny").save_pretrained(directory)
+    return str(directory)

@@ -14,9 +14,9 @@ _ALL = (
     Experiment(
         name="filter_mass",
         question="How much of the variance mass should the filter keep?",
-        changes=("filter.strategy='top_p'", *SHORT),
+        changes=("filter.type='top_p'", *SHORT),
         arms=(
-            Arm(label="no filter", changes=("filter.strategy='none'",)),
+            Arm(label="no filter", changes=("filter.type='none'",)),
             *sweep("filter.value", {"0.9": "0.9", "0.6": "0.6", "0.3": "0.3"}),
             Arm(label="0.9, softmax", changes=("filter.value=0.9", "filter.mode='softmax'")),
         ),
@@ -25,7 +25,7 @@ _ALL = (
     Experiment(
         name="largest_or_smallest",
         question="Does it matter that the filter keeps the groups with the largest reward std?",
-        changes=("filter.strategy='top_k'", "filter.value=0.5", "filter.include_zero=true", *SHORT),
+        changes=("filter.type='top_k'", "filter.value=0.5", "filter.include_zero=true", *SHORT),
         arms=sweep("filter.largest", {"largest reward std": "true", "smallest reward std": "false"}),
         curves=("rollout/success", "optim/grad_norm", "policy/entropy"),
     ),
@@ -76,8 +76,8 @@ _ALL = (
         changes=(*BANDIT, REVERSED, *SHORT),
         arms=(
             Arm(label="GRPO"),
-            Arm(label="GRPO, no std scaling", changes=("algorithm.scale_by_std=false",)),
-            Arm(label="RLOO", changes=("algorithm.estimator='rloo'",)),
+            Arm(label="GRPO, no std scaling", changes=("algorithm.type='dr_grpo'",)),
+            Arm(label="RLOO", changes=("algorithm.type='rloo'",)),
         ),
         curves=("rollout/success", "policy/entropy", "reward/within_group_std"),
     ),
@@ -90,7 +90,7 @@ _ALL = (
                 label=f"slip {1 - rate:.1f}{', filtered' if keep else ''}",
                 changes=(
                     f"environments.0.parameters.success_rate={rate}",
-                    *(("filter.strategy='top_p'", "filter.value=0.9") if keep else ()),
+                    *(("filter.type='top_p'", "filter.value=0.9") if keep else ()),
                 ),
             )
             for rate in (1.0, 0.8, 0.6)

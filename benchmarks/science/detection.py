@@ -23,7 +23,7 @@ from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Arm, Experiment
 from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig, RunConfig
-from engine.diagnostics.recordings import GONE, Recording, read_recording
+from engine.diagnostics.recordings import LOST, Recording, read_recording
 from engine.diagnostics.scorecard import Score, choose, score
 from engine.statistics.proportions import wilson
 
@@ -83,7 +83,7 @@ def is_degraded(recording: Recording) -> bool:
     """Not collapsed, but its last five steps have less than half the success of its best five, or none ever was."""
     successes = [metrics["rollout/success"] for _, metrics in recording.steps]
     means = [fmean(successes[end - LAST : end]) for end in range(LAST, len(successes) + 1)]
-    return recording.collapsed_at is None and (max(successes) < GONE or means[-1] < max(means) / 2)
+    return recording.collapsed_at is None and (max(successes) < LOST or means[-1] < max(means) / 2)
 
 
 def by_family(root: Path) -> dict[str, Family]:

@@ -1,7 +1,7 @@
 """Advantage estimators as plain functions. Shapes: `(B, T)` float32 tokens, `(B,)` trajectories.
 
-`mask` is 1 on sampled tokens. Environment tokens between turns carry no action: estimators pass over them, and a
-reward that lies on one is not seen. Where a reward belongs, and which estimator runs, is decided by the caller.
+`mask` is 1 on sampled tokens. Environment tokens between turns carry no action: estimators skip them, and ignore a
+reward that lies on one. Where a reward belongs, and which estimator runs, is decided by the caller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float | Tensor,
 
     `delta_t = r_t + gamma * V(next sampled token) - V_t`, `A_t = delta_t + gamma * lam * A_next`; the value after the
     last token is 0. On unsampled tokens the running value and advantage are carried unchanged: those columns hold the
-    next sampled token's advantage and mean nothing. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
+    next sampled token's advantage and are not used. Returns `(advantages, returns)`, both `(B, T)`; not whitened.
 
     `gamma` is one discount, or `(B, T)` the discount from each sampled token to the next (`step_discounts`).
     With gamma = lam = 1 the advantage is the reward still to come minus the value. A row without a sampled token has
@@ -54,10 +54,10 @@ def bi_level_gae(
     """Turn-level GAE that sets each turn's target, then token-level GAE inside each turn (RAGEN's code; in no paper).
 
     Over the turn ends `e_1 .. e_K` of a row, `A_k = r_k + gamma_h V(e_k+1) - V(e_k) + gamma_h lam A_k+1`, and the
-    turn's target `A_k + V(e_k)` takes the place of its reward. Inside a turn, GAE with `gamma` and `lam` ends at `e_k`.
+    turn's target `A_k + V(e_k)` replaces its reward. Inside a turn, GAE with `gamma` and `lam` ends at `e_k`.
 
     `turn_ends` (B, T) is 1 on the last sampled token of each turn; it comes from the mask and never from rewards, so a
-    trajectory of zero rewards has its turns all the same. Turn rewards lie on those tokens. One turn is ordinary GAE.
+    trajectory of zero rewards has its turns too. Turn rewards lie on those tokens. One turn is ordinary GAE.
     Returns `(advantages, returns)`, `(B, T)`, not whitened. `ValueError` if a turn ends on an unsampled token.
     """
     if bool(((turn_ends > 0) & (mask == 0)).any()):
@@ -68,7 +68,7 @@ def bi_level_gae(
     following_advantage = torch.zeros_like(following_value)
     columns = []
     for t in range(values.shape[1] - 1, -1, -1):
-        # a turn's last token looks at nothing beyond it: its target already holds the future
+        # nothing follows a turn's last token here: its target already contains the future
         last = turn_ends[:, t] > 0
         next_value = torch.where(last, 0.0, following_value)
         next_advantage = torch.where(last, 0.0, following_advantage)
@@ -107,7 +107,7 @@ def rloo(returns: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
 
 
 def step_discounts(mask: Tensor, turn_ends: Tensor, *, gamma: float, turn_discount: float) -> Tensor:
-    """`(B, T)`: the discount from a token to the next: `gamma`, and `turn_discount` besides where a turn ends."""
+    """`(B, T)`: the discount from a token to the next: `gamma`, times `turn_discount` where a turn ends."""
     return gamma * torch.where(turn_ends > 0, turn_discount, torch.ones_like(mask))
 
 
@@ -121,10 +121,10 @@ def turn_advantages(
 ) -> Tensor:
     """Turns against the same turn of the others in their group, `(B, T)`; 0 where nothing was sampled.
 
-    What is compared is the reward to go of turn k, `G_k = r_k + turn_discount G_k+1`, with that of the members that
-    have a turn k as well; `compare` is an estimator that takes `(N,)` returns, `(N,)` groups and an `(N, 1)` mask. A
-    turn that one member alone reached has nothing to be compared with: 0. The first turns of a group share one state;
-    later ones do not, so there the mean is a baseline that knows the turn and not the state.
+    The reward to go of turn k, `G_k = r_k + turn_discount G_k+1`, is compared with that of the members that have a
+    turn k as well; `compare` is an estimator that takes `(N,)` returns, `(N,)` groups and an `(N, 1)` mask. A
+    turn that only one member reached has nothing to compare with: 0. The first turns of a group share one state;
+    later ones do not, so there the mean is a baseline for the turn, not for the state.
 
     `rewards` (B, T) lie on the last tokens of turns, `turns` (B, T) numbers them from 0, -1 on unsampled tokens.
     """
@@ -136,8 +136,8 @@ def turn_advantages(
     for k in range(count):
         rows = (turns == k).any(dim=1).nonzero().squeeze(-1)  # members that have a turn k
         advantages = compare(to_go[rows, k], groups[rows], torch.ones(len(rows), 1)).squeeze(-1)
-        _, place, sizes = torch.unique(groups[rows], return_inverse=True, return_counts=True)
-        advantages = torch.where(sizes[place] > 1, advantages, 0.0)
+        _, index, sizes = torch.unique(groups[rows], return_inverse=True, return_counts=True)
+        advantages = torch.where(sizes[index] > 1, advantages, 0.0)
         found[rows] += advantages[:, None] * (turns[rows] == k)
     return found
 
@@ -145,9 +145,9 @@ def turn_advantages(
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, *, gamma: float | Tensor, across_turns: bool = True) -> Tensor:
     """Discounted reward-to-go over sampled tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
-    The sum goes on across environment tokens, so that early turns are credited with what came of them, as in verl
-    0.9. Without `across_turns` it starts anew at every gap: with all reward at the end only the last turn is credited.
-    Equal sums everywhere, all-zero rewards for one, give 0.
+    The sum continues across environment tokens, so that early turns are credited with later reward, as in verl 0.9.
+    Without `across_turns` it restarts at every gap: with all reward at the end only the last turn is credited. Equal
+    sums everywhere, such as all-zero rewards, give 0.
     """
     running = torch.zeros_like(rewards[:, 0])  # (B,)
     discounts = torch.as_tensor(gamma, dtype=rewards.dtype).expand_as(rewards)
@@ -177,7 +177,7 @@ def reinforce_plus_plus_baseline(returns: Tensor, groups: Tensor, mask: Tensor) 
 def whiten(x: Tensor, mask: Tensor) -> Tensor:
     """`(x - mean) / sqrt(var + 1e-8)` with mean and unbiased variance over masked entries of the whole batch.
 
-    Unmasked entries are shifted and scaled alike and mean nothing. 0 everywhere with fewer than two masked entries.
+    Unmasked entries are shifted and scaled too and are not meaningful. 0 everywhere with fewer than two masked entries.
     In float64, for the reason that `_group_statistics` gives.
     """
     count = mask.sum()
@@ -192,14 +192,14 @@ def whiten(x: Tensor, mask: Tensor) -> Tensor:
 def _group_statistics(returns: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Each row's group mean, unbiased standard deviation (0 for one) and size, all `(B,)`.
 
-    In float64, where the mean of equal float32 numbers is exactly that number: noise of rounding, divided by a
-    standard deviation of nothing but rounding, would pass for a signal.
+    In float64, where the mean of equal float32 numbers is exactly that number: rounding noise divided by a standard
+    deviation of rounding noise would look like a signal.
     """
     precise = returns.double()
-    _, place = torch.unique(groups, return_inverse=True)  # (B,) in [0, number of groups)
-    counts = torch.bincount(place).double()
-    means = torch.zeros_like(counts).index_add(0, place, precise) / counts
-    squares = torch.zeros_like(counts).index_add(0, place, (precise - means[place]) ** 2)
+    _, index = torch.unique(groups, return_inverse=True)  # (B,) in [0, number of groups)
+    counts = torch.bincount(index).double()
+    means = torch.zeros_like(counts).index_add(0, index, precise) / counts
+    squares = torch.zeros_like(counts).index_add(0, index, (precise - means[index]) ** 2)
     stds = (squares / (counts - 1).clamp(min=1)).sqrt()
     dtype = torch.promote_types(returns.dtype, torch.float32)
-    return means[place].to(dtype), stds[place].to(dtype), counts[place].to(dtype)
+    return means[index].to(dtype), stds[index].to(dtype), counts[index].to(dtype)

@@ -1,4 +1,4 @@
-"""Truncated importance weights: what is learned from tokens that another program, or an older policy, sampled."""
+"""Truncated importance weights for tokens that another engine, or an older policy, sampled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 
 def importance_weights(logprobs: Tensor, sampled: Tensor, mask: Tensor, *, cap: float) -> Tensor:
-    """`min(exp(logprobs - sampled), cap)` of each sampled token, `(B, T)`, 1 elsewhere; a `cap` of 0 is 1 throughout.
+    """`min(exp(logprobs - sampled), cap)` of each sampled token, `(B, T)`, 1 elsewhere; 1 throughout for a `cap` of 0.
 
-    `logprobs` are the learner's before its update and `sampled` the sampler's, in nats. The bound keeps variance in
-    check at the price of some bias (Ionides 2008, doi 10.1198/106186008X320456). With the clipped objective taken
-    against `logprobs`, this corrects for what lies between sampler and learner (decoupled PPO, arXiv 2110.00641).
+    `logprobs` are the learner's before its update and `sampled` the sampler's, in nats. The cap bounds variance at the
+    price of some bias (Ionides 2008, doi 10.1198/106186008X320456). With the clipped objective taken against
+    `logprobs`, this corrects for the gap between sampler and learner (decoupled PPO, arXiv 2110.00641).
     """
     if not cap:
         return torch.ones_like(mask)

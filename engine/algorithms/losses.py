@@ -1,7 +1,7 @@
 """Policy and value losses, KL estimators, entropy. Tokens are `(B, T)` float32; `mask` is 1 on sampled tokens.
 
-A loss divides by `normalizer` when it is given (`loss_normalizer` of the whole mini-batch), so that the losses and the
-gradients of its parts add up to the whole's. How parts are cut and when gradients step is the learner's.
+A loss divides by `normalizer` when it is given (`loss_normalizer` of the whole mini-batch), so that losses and
+gradients of micro-batches add up to those of the whole. The learner splits micro-batches and steps the optimizer.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class PolicyLoss:
     """`loss` carries the gradient; the rest describe it. Fractions are of sampled tokens."""
 
     loss: Tensor  # ()
-    clip_fraction: float  # where the upper or lower clip decides
-    clipped_above: float  # where the upper one does
-    clipped_below: float  # where the lower one does
-    clip_fraction_low: float  # where the dual clip decides
+    clip_fraction: float  # where the upper or lower clip is active
+    clipped_above: float  # where the upper one is
+    clipped_below: float  # where the lower one is
+    clip_fraction_low: float  # where the dual clip is active
     ratio_max: float
     approx_kl: float  # mean of old minus new log-probability
 
@@ -48,7 +48,7 @@ def policy_loss(
     aggregation: Aggregation,
     normalizer: Normalizer = None,
 ) -> PolicyLoss:
-    """PPO's clipped objective as a loss (arXiv 1707.06347, eq. 7), its two clips apart (DAPO, arXiv 2503.14476).
+    """PPO's clipped objective as a loss (arXiv 1707.06347, eq. 7), with two clips (DAPO, arXiv 2503.14476).
 
     `max(-A r, -A clip(r, 1 - clip_low, 1 + clip_high))` with `r = exp(logprobs - old_logprobs)`, the exponent kept
     within ±20. Where the advantage is negative the loss is at most `-A * dual_clip` (arXiv 1912.09729; above 1, and 0
@@ -81,7 +81,7 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, *, normalizer: Nor
 
     token_mean: over all sampled tokens. sequence_mean_token_sum: sum in each trajectory, mean over trajectories
     (Dr. GRPO). sequence_mean_token_mean: mean in each, mean over trajectories (GRPO). Rows without a sampled token do
-    not count. sequence_mean_token_sum_norm: sequence_mean_token_sum over a constant length besides (arXiv 2503.20783
+    not count. sequence_mean_token_sum_norm: sequence_mean_token_sum divided by a constant length (arXiv 2503.20783
     divides by the longest response allowed). `loss_normalizer` has the constant; without a `normalizer` it is 1.
     """
     return AGGREGATIONS[how](losses, mask, normalizer)
@@ -132,11 +132,11 @@ def value_loss(
     clip: float,
     normalizer: Normalizer = None,
 ) -> Tensor:
-    """Half the larger of the squared errors of the value and of the value kept within `clip` of its old one.
+    """Half the larger of the squared errors of the value and of the value clipped to within `clip` of its old one.
 
     `0.5 * mean(max((V - R)^2, (V_old + clip(V - V_old, ±clip) - R)^2))` over sampled tokens, from OpenAI's PPO code
-    (discussed in arXiv 2006.05990, where it did not help). Where the kept value decides, the gradient is 0. `clip` is
-    above 0; `math.inf` leaves the plain squared error. A scalar with gradient.
+    (discussed in arXiv 2006.05990, where it did not help). Where the clipped value decides, the gradient is 0. `clip`
+    is above 0; `math.inf` leaves the plain squared error. A scalar with gradient.
     """
     plain, kept = _value_errors(values, old_values, returns, clip)
     return 0.5 * _token_mean(torch.maximum(plain, kept), mask, normalizer)
@@ -154,23 +154,23 @@ def _value_errors(values: Tensor, old_values: Tensor, returns: Tensor, clip: flo
 
 
 def explained_variance(values: Tensor, returns: Tensor, mask: Tensor) -> float:
-    """`1 - var(returns - values) / var(returns)` over sampled tokens: 1 perfect, 0 no better than a constant.
+    """`1 - var(returns - values) / var(returns)` over sampled tokens: 1 is perfect, 0 no better than a constant.
 
-    Below 0 the critic misleads. 0 where returns do not vary, or with fewer than two tokens.
+    Below 0 the critic is worse than that. 0 where returns do not vary, or with fewer than two tokens.
     """
     chosen = mask.bool()
     if int(chosen.sum()) < 2:
         return 0.0
     targets, errors = returns[chosen].double(), (returns - values)[chosen].double()
-    spread = float(targets.var())
-    return 1.0 - float(errors.var()) / spread if spread > 1e-12 else 0.0
+    variance = float(targets.var())
+    return 1.0 - float(errors.var()) / variance if variance > 1e-12 else 0.0
 
 
 def kl_penalty(logprobs: Tensor, ref_logprobs: Tensor, kind: KlKind) -> Tensor:
     """Estimates of KL(policy || reference) from each sampled token, `(B, T)` (joschu.net/blog/kl-approx.html).
 
     With `d = logprobs - ref_logprobs`: k1 is `d`, unbiased, can be negative, and as a loss has an expected gradient of
-    0, so it does not pull. k2 is `d^2 / 2`, biased a little, and its gradient is that of the KL. k3 is
+    0, so it has no effect on average. k2 is `d^2 / 2`, biased a little, and its gradient is that of the KL. k3 is
     `exp(-d) - 1 + d`, unbiased and never negative; `d` is kept within ±20 and the result below 10. Equal
     log-probabilities give 0. k1+ and k3+ have the values of k1 and k3 and the gradient of k2 (straight through).
     """
@@ -191,8 +191,8 @@ def _k3(difference: Tensor) -> Tensor:
 
 
 def _with_gradient_of_k2(value: Callable[[Tensor], Tensor], difference: Tensor) -> Tensor:
-    pull = _k2(difference)
-    return value(difference).detach() + pull - pull.detach()
+    carrier = _k2(difference)
+    return value(difference).detach() + carrier - carrier.detach()
 
 
 KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -205,9 +205,9 @@ KL_KINDS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """Entropy in nats of the distributions over the last axis: `(..., V) -> (...)`, from 0 (certain) to ln V (even).
+    """Entropy in nats of the distributions over the last axis: `(..., V) -> (...)`, from 0 (certain) to ln V (uniform).
 
-    Logits of -inf, tokens ruled out, have probability 0 and add nothing, to the value or to the gradient.
+    Logits of -inf (masked tokens) have probability 0 and contribute nothing to the value or the gradient.
     """
     logprobs = torch.log_softmax(logits, dim=-1)
     finite = logprobs.clamp(min=torch.finfo(logprobs.dtype).min)

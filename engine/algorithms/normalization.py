@@ -1,4 +1,4 @@
-"""Scores brought to one scale before credit is assigned, as in RAGEN: which trajectories together, and how."""
+"""Normalization of scores before advantages are computed, as in RAGEN."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def normalized(scores: Tensor, together: Tensor, method: Method) -> Tensor:
     """`scores` (B,), normalised among those with the same number in `together` (B,).
 
     mean: `R - mean`. mean_std: `(R - mean) / (std + 1e-6)`, std unbiased, and 0 where it is at most 1e-6. asym_clip:
-    mean_std kept within -1 and 3. A score that is alone keeps its value: there is nothing to compare it with.
+    mean_std kept within -1 and 3. A single score keeps its value: there is nothing to compare it with.
     """
     found = scores.double()
     for number in together.unique():
@@ -31,8 +31,8 @@ def _mean(scores: Tensor) -> Tensor:
 
 
 def _mean_std(scores: Tensor) -> Tensor:
-    spread = scores.std()
-    return _mean(scores) / (spread + NO_VARIANCE) if spread > NO_VARIANCE else torch.zeros_like(scores)
+    std = scores.std()
+    return _mean(scores) / (std + NO_VARIANCE) if std > NO_VARIANCE else torch.zeros_like(scores)
 
 
 def _asym_clip(scores: Tensor) -> Tensor:

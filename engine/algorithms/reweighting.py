@@ -1,4 +1,4 @@
-"""Weights of whole trajectories' advantages, as in RAGEN's code: by their group's spread, or by their length."""
+"""Weights of whole trajectories, as in RAGEN's code: by their group's standard deviation, or by their length."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import torch
 from torch import Tensor
 
 from engine.algorithms.advantages import EPSILON
-from engine.algorithms.filtering import group_scores
+from engine.algorithms.group_scores import group_scores
 
 
 def reward_std_weights(returns: Tensor, groups: Tensor) -> Tensor:
-    """`std_g / (max over groups of std + 1e-6)` for each trajectory (B,): a filter that drops no group but fades it.
+    """`std_g / (max over groups of std + 1e-6)` for each trajectory (B,): down-weights groups, drops none.
 
-    From raw returns (B,), on one scale (`on_one_scale`), and group ids (B,). 0 for all where no group has a spread.
+    From raw returns (B,), on one scale (`on_one_scale`), and group ids (B,). 0 throughout if no group has a std.
     """
     stds = group_scores(returns, groups)  # (G,) in ascending order of id
-    _, place = torch.unique(groups, return_inverse=True)
-    return stds[place] / (stds.max() + EPSILON)
+    _, index = torch.unique(groups, return_inverse=True)
+    return stds[index] / (stds.max() + EPSILON)
 
 
 def length_weights(mask: Tensor) -> Tensor:
-    """`mean length / length` for each trajectory (B,), in sampled tokens: long ones do not count for more.
+    """`mean length / length` for each trajectory (B,), in sampled tokens: long trajectories do not weigh more.
 
     The mean is over trajectories with a sampled token; one without has weight 0.
     """

@@ -95,7 +95,7 @@ def _on_gpus(config: RunConfig, machine: Machine | None) -> bool:
 
 def _check_weight_transfer(found: Findings, config: RunConfig, *, gpu: bool) -> None:
     try:
-        config.cluster.way_of_weights(gpus=gpu)
+        config.cluster.weight_transfer_method(gpus=gpu)
     except ValueError as error:
         found.problems["cluster.weight_transfer"] = str(error).partition(": ")[2]
 

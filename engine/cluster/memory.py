@@ -132,7 +132,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
     trajectories = rollout.groups * rollout.group_size
     rows = -(-trajectories // cluster.samplers)
     turns = max(environment.max_turns for environment in config.environments)
-    longest = context if rollout.context == "full" else context * turns
+    longest = context if rollout.context.type == "full" else context * turns
     tokens = max(longest, optimizer.micro_batch_tokens or (ON_A_GPU if gpu else ON_A_CPU))
     tokens = min(tokens, longest * -(-trajectories // optimizer.updates_per_step))
     if cluster.sampler == "vllm":
@@ -151,8 +151,8 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         half=half,
         lora_rank=config.model.lora.rank,
         lora_targets=config.model.lora.targets,
-        critic=config.algorithm.has_critic,
-        reference=config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0,
+        critic=config.algorithm.critic_settings is not None,
+        reference=config.needs_reference,
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,
         gpu=gpu,
@@ -172,7 +172,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
 
 def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
     try:
-        return config.cluster.way_of_weights(gpus=gpu) == "object_store"
+        return config.cluster.weight_transfer_method(gpus=gpu) == "object_store"
     except ValueError:  # a way that cannot be, which the checks tell
         return True
 

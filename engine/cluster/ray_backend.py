@@ -85,7 +85,7 @@ class RayBackend:
         where = self._connect(again=again)
         gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus(again=again))
         needs = needs_of(cluster, gpus=gpus)
-        way = self._way_of_weights(gpus)
+        way = self._weight_transfer_method(gpus)
         self.voice.tell(f"waiting for {where}")
         group = reserve(needs, minutes=cluster.wait_minutes, tell=self.voice.tell, checkpoint=self.voice.checkpoint)
         self.troupe = Troupe(config=self.config, needs=needs, group=group, stacks=self.directory / "stacks", way=way)
@@ -117,9 +117,9 @@ class RayBackend:
         late = again and bool(os.environ.get("RAY_ADDRESS")) and worked_on_gpus(self.directory / "events.jsonl")
         return late or bool(import_ray().cluster_resources().get("GPU", 0))
 
-    def _way_of_weights(self, gpus: bool) -> str:
+    def _weight_transfer_method(self, gpus: bool) -> str:
         try:
-            return self.config.cluster.way_of_weights(gpus=gpus)
+            return self.config.cluster.weight_transfer_method(gpus=gpus)
         except ValueError as error:
             raise ConfigError(f"cluster.{error}") from None
 

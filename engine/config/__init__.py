@@ -1,22 +1,13 @@
-"""`RunConfig`: everything that decides a run, checked before it starts. No torch here.
+"""`RunConfig`: all settings of a run, checked before it starts. No torch here.
 
-The web form, the TOML file and the JSON of a run directory are this one class. Each field says what it
-means, in which unit, and what the extremes do: the form shows that text.
+The web form, the TOML file and the JSON of a run directory are this one class. The description of a field says what
+it does, its unit, and what its extremes mean; forms show it as help.
 """
 
 from __future__ import annotations
 
 from engine.config.cluster import ClusterConfig
-from engine.config.learning import (
-    NEVER_NEGATIVE,
-    WITH_CRITIC,
-    WITHIN_GROUP,
-    AlgorithmConfig,
-    Estimator,
-    FilterConfig,
-    LossConfig,
-    OptimizerConfig,
-)
+from engine.config.learning import LossConfig, OptimizerConfig
 from engine.config.problems import (
     problems_by_field,
 )
@@ -37,9 +28,6 @@ from engine.config.sampling import (
     RolloutConfig,
     StartFromSection,
 )
-from engine.config.section import (
-    Section,
-)
 from engine.config.watching import (
     CaptureConfig,
     CheckpointConfig,
@@ -50,27 +38,20 @@ from engine.config.watching import (
 )
 
 __all__ = [
-    "NEVER_NEGATIVE",
     "TRAINING_SEED_LIMIT",
-    "WITHIN_GROUP",
-    "WITH_CRITIC",
-    "AlgorithmConfig",
     "CaptureConfig",
     "CheckpointConfig",
     "ClusterConfig",
     "DetectorsConfig",
     "DiagnosticsConfig",
     "EnvironmentConfig",
-    "Estimator",
     "EvaluationConfig",
-    "FilterConfig",
     "LoraSection",
     "LossConfig",
     "ModelConfig",
     "OptimizerConfig",
     "RolloutConfig",
     "RunConfig",
-    "Section",
     "StartFromSection",
     "StopConfig",
     "apply_override",

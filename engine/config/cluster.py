@@ -1,4 +1,4 @@
-"""Where a run has its parts when it is more than one process: how many of what, and how they share machines."""
+"""The processes of a run on Ray: how many samplers and learners, and how they share devices."""
 
 from __future__ import annotations
 
@@ -6,72 +6,73 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from engine.config.section import Section
+from engine.section import Section
 
-COLDEST, HOTTEST = 0.01, 2.0  # vLLM refuses what is above and silently raises what is below, but for 0
+COLDEST, HOTTEST = 0.01, 2.0  # vLLM refuses temperatures above and silently raises those below, except 0
 
 
 class ClusterConfig(Section):
-    """Only with the ray backend. `RAY_ADDRESS` names the cluster; without it one is started on this machine."""
+    """Read by the ray backend only. `RAY_ADDRESS` names the cluster; without it one is started on this machine."""
 
     sampler: Literal["vllm", "torch"] = Field(
-        "vllm", description="What samples: vllm, or torch, the local backend's own sampler, for models vLLM lacks."
+        "vllm",
+        description="Inference engine. vllm, or torch: the local backend's sampler, for models that vLLM does not "
+        "support.",
     )
-    samplers: int = Field(1, ge=1, le=512, description="Sampler processes; each plays its share of the trajectories.")
-    tensor_parallel: int = Field(
-        1, ge=1, le=64, description="GPUs that one vLLM sampler splits the model over. Needs GPUs."
-    )
+    samplers: int = Field(1, ge=1, le=512, description="Sampler processes. Each plays its share of the trajectories.")
+    tensor_parallel: int = Field(1, ge=1, le=64, description="GPUs per vLLM sampler (tensor parallelism).")
     learners: int = Field(
-        1, ge=1, le=1024, description="Learner processes. Weights and optimiser are sharded over them (FSDP2)."
+        1, ge=1, le=1024, description="Learner processes. Weights and optimizer state are sharded over them (FSDP2)."
     )
     environment_actors: int = Field(
         0,
         ge=0,
         le=1024,
-        description="Ray actors that play environments, 0: beside the samplers. Each has a processor and plays as many "
-        "at a time as rollout.environment_workers says (at least one). For environments that are slow or block.",
+        description="Ray actors that run environments. 0 runs them in the samplers. Each actor reserves one CPU and "
+        "runs rollout.environment_workers environments at a time (at least one). For environments that are slow or "
+        "block.",
     )
     placement: Literal["disaggregated", "colocated"] = Field(
         "disaggregated",
-        description="disaggregated: samplers and learners have devices of their own. colocated: they take turns on "
-        "the same ones, the sampler asleep while the learner works. Without GPUs there is nothing to share.",
+        description="disaggregated: samplers and learners have separate devices. colocated: they take turns on the "
+        "same GPUs, with the sampler asleep while the learner works. No effect without GPUs.",
     )
     device: Literal["auto", "cpu", "gpu"] = Field(
-        "auto", description="What samplers and learners run on. auto: GPUs where the cluster has any."
+        "auto", description="Device of samplers and learners. auto: GPUs if the cluster has any."
     )
     weight_transfer: Literal["auto", "object_store", "nccl", "ipc"] = Field(
         "auto",
-        description="How new weights get to the samplers. nccl: from GPU to GPU, for the disaggregated placement. ipc: "
-        "out of the memory of the GPU that both share, for the colocated one. object_store: through the machines' "
-        "memory, on any device. auto: nccl or ipc between vLLM and learners on GPUs, else object_store.",
+        description="How updated weights reach the samplers. nccl: GPU to GPU, for disaggregated placement. ipc: "
+        "through the memory of the shared GPU, for colocated placement. object_store: through host memory, on any "
+        "device. auto: nccl or ipc between vLLM and learners on GPUs, else object_store.",
     )
     memory_share: float = Field(
-        0.5, gt=0, le=0.98, description="Share of a GPU's memory that vLLM takes. Less when colocated, more when alone."
+        0.5, gt=0, le=0.98, description="Share of GPU memory for vLLM. Lower it for colocated placement."
     )
     importance_cap: float = Field(
         2.0,
         ge=0,
         le=100,
-        description="A token counts by how much likelier the learner finds it than the sampler did, up to this much "
-        "(truncated importance weights). Corrects what the two compute differently. 0 turns it off.",
+        description="Cap of the truncated importance weights between learner and sampler, per token. They correct for "
+        "numerical differences and for stale weights. 0 turns the correction off.",
     )
     overlap: bool = Field(
         False,
-        description="Sample the next step's trajectories while this step's are learned from: they are one update "
-        "behind, which importance weights correct. Faster where samplers and learners have devices of their own.",
+        description="Sample the next step while the learner trains on this one. Samples are then one update old, which "
+        "importance weights correct. Faster with separate devices.",
     )
     wait_minutes: float = Field(
         30.0,
         ge=0,
         le=100_000,
-        description="How long to wait for devices, and after a fault for Ray itself, before giving up. 0: for ever.",
+        description="How long to wait for devices, and for Ray after a failure, before giving up. 0: no limit.",
     )
     phase_minutes: float = Field(
         30.0,
         gt=0,
         le=100_000,
-        description="A phase that takes longer counts as hanging: stacks and the cluster's state are written down, and "
-        "the run goes on from its last checkpoint.",
+        description="A phase that takes longer counts as hung: stack traces and the cluster's state are recorded, and "
+        "the run resumes from its last checkpoint.",
     )
 
     @model_validator(mode="after")
@@ -79,47 +80,49 @@ class ClusterConfig(Section):
         if self.tensor_parallel > 1 and self.sampler == "torch":
             raise ValueError("tensor_parallel: the torch sampler has one device. Use 1, or the vllm sampler.")
         if self.tensor_parallel > 1 and self.device == "cpu":
-            raise ValueError("tensor_parallel: it splits a model over GPUs. Use 1, or device gpu.")
+            raise ValueError("tensor_parallel: it needs GPUs. Use 1, or device gpu.")
         if self.overlap and self.placement == "colocated":
             raise ValueError(
-                "overlap: what takes turns on the same devices cannot work at the same time. Use the disaggregated "
+                "overlap: colocated samplers and learners take turns and cannot overlap. Use the disaggregated "
                 "placement."
             )
         if self.placement == "colocated" and (self.learners != self.samplers or self.tensor_parallel > 1):
             raise ValueError(
-                f"placement: colocated learners and samplers share devices one to one, and there are {self.learners} "
-                f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Make them equal, with "
-                "tensor_parallel 1, or use the disaggregated placement."
+                f"placement: colocated learners and samplers share devices one to one, but there are {self.learners} "
+                f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Use as many of each, with "
+                "tensor_parallel 1, or the disaggregated placement."
             )
         self._check_weight_transfer()
         return self
 
     def _check_weight_transfer(self) -> None:
-        way = self.weight_transfer
-        if way in ("auto", "object_store"):
+        method = self.weight_transfer
+        if method in ("auto", "object_store"):
             return
         if self.sampler == "torch":
-            raise ValueError(f"weight_transfer: {way} is vLLM's own. Use auto or object_store, or the vllm sampler.")
+            raise ValueError(
+                f"weight_transfer: {method} needs the vllm sampler. Use auto or object_store, or sampler vllm."
+            )
         if self.device == "cpu":
-            raise ValueError(f"weight_transfer: {way} is between GPUs. Use auto or object_store, or device gpu.")
+            raise ValueError(f"weight_transfer: {method} needs GPUs. Use auto or object_store, or device gpu.")
         fit = "ipc" if self.placement == "colocated" else "nccl"
-        if way != fit:
+        if method != fit:
             why = (
-                "NCCL takes no two processes on one GPU"
-                if way == "nccl"
-                else "a process cannot read the memory of another's GPU"
+                "NCCL does not run between two processes on one GPU"
+                if method == "nccl"
+                else "ipc needs both processes on one GPU"
             )
             raise ValueError(
-                f"weight_transfer: {way} does not go with the {self.placement} placement: {why}. Use {fit}."
+                f"weight_transfer: {method} does not work with {self.placement} placement: {why}. Use {fit}."
             )
 
-    def way_of_weights(self, *, gpus: bool) -> Literal["object_store", "nccl", "ipc"]:
-        """What `weight_transfer` comes to on a cluster with or without GPUs; `ValueError` where it cannot be done."""
+    def weight_transfer_method(self, *, gpus: bool) -> Literal["object_store", "nccl", "ipc"]:
+        """The transfer that `weight_transfer` selects with or without GPUs; `ValueError` if it is impossible."""
         if self.weight_transfer != "auto":
             if self.weight_transfer != "object_store" and not gpus:
                 raise ValueError(
-                    f"weight_transfer: {self.weight_transfer} is between GPUs, and samplers and learners run on CPUs "
-                    "here. Use auto or object_store."
+                    f"weight_transfer: {self.weight_transfer} needs GPUs, and samplers and learners run on CPUs. "
+                    "Use auto or object_store."
                 )
             return self.weight_transfer
         if not gpus or self.sampler == "torch":

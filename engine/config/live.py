@@ -1,7 +1,8 @@
-"""What of a run may be changed between two of its steps, and how a change is checked. No torch.
+"""Which settings may change between two steps of a run in progress, and how a change is checked. No torch.
 
-A change is `{dotted field: value}`, relative to the configuration that the run began with. The site checks it before
-it asks for it, and the engine before it obeys: both by `with_changes`.
+A change is `{field: value}`, relative to the configuration that the run was launched with. The field is dotted, and
+`filter` is set as a whole, since its fields depend on its type. The site checks a change before it requests it, and the
+engine before it applies it: both by `with_changes`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,7 @@ LIVE_FIELDS = (
     "optimizer.learning_rate",
     "loss.entropy_coefficient",
     "loss.kl_coefficient",
-    "filter.strategy",
-    "filter.value",
-    "filter.mode",
-    "filter.metric",
-    "filter.largest",
-    "filter.include_zero",
-    "filter.loss_scaling",
+    "filter",
     "detectors.rules",
     "detectors.watch_action",
     "detectors.warn_action",
@@ -32,26 +27,34 @@ LIVE_FIELDS = (
 )
 
 
-def with_changes(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
-    """`config` with each field of `changes` set and everything checked anew.
-
-    `ConfigError` for a field that cannot be changed while a run goes on, and for a value that a new run could not
-    have either.
-    """
+def merged(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` as data with each field of `changes` set, not checked; `ConfigError` for a field that cannot change."""
     data = config.model_dump(mode="json")
     for field, value in changes.items():
         if field not in LIVE_FIELDS:
             raise ConfigError(
-                f"{field[:80]} cannot be changed while a run goes on; {', '.join(LIVE_FIELDS)} can.",
+                f"{field[:80]!r} cannot be changed during a run; {', '.join(LIVE_FIELDS)} can.",
                 remedy="Fork the run from a checkpoint to change anything else.",
             )
         section, _, key = field.partition(".")
-        data[section][key] = value
-    changed = build_config(data)
+        if key:
+            data[section][key] = value
+        else:
+            data[section] = value
+    return data
+
+
+def with_changes(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+    """`config` with each field of `changes` set and everything checked again.
+
+    `ConfigError` for a field that cannot be changed while a run is in progress, and for a value that a new run could
+    not have either.
+    """
+    changed = build_config(merged(config, changes))
     if (config.loss.kl_coefficient > 0) != (changed.loss.kl_coefficient > 0):
         raise ConfigError(
             f"loss.kl_coefficient is {config.loss.kl_coefficient:g} and cannot become "
-            f"{changed.loss.kl_coefficient:g}: the starting model is kept in memory from the first step or not at all.",
+            f"{changed.loss.kl_coefficient:g}: the reference model is in memory from the first step or not at all.",
             remedy="Stay on the same side of 0, or fork the run from a checkpoint.",
         )
     return changed
@@ -60,7 +63,8 @@ def with_changes(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
 def value_of(config: RunConfig, field: str) -> Any:
     """A live field's value as JSON has it."""
     section, _, key = field.partition(".")
-    return config.model_dump(mode="json")[section][key]
+    data = config.model_dump(mode="json")[section]
+    return data[key] if key else data
 
 
 def differences(before: RunConfig, after: RunConfig) -> dict[str, dict[str, Any]]:

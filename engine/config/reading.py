@@ -1,4 +1,4 @@
-"""Files and overrides as a checked configuration."""
+"""Reads configurations from files and command-line overrides, and checks them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from engine.config.problems import problems_by_field
 from engine.config.run import RunConfig
 from engine.errors import ConfigError
+from engine.section import TYPE
 
 
 def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
@@ -25,7 +26,7 @@ def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
             f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs."
         ) from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise ConfigError(f"{path} is not valid: {error}.", remedy="Mend it at the line and column named.") from None
+        raise ConfigError(f"{path} is not valid: {error}.", remedy="Correct it at the line and column given.") from None
     for override in overrides or []:
         apply_override(data, override)
     return build_config(data)
@@ -36,12 +37,17 @@ def build_config(data: dict[str, Any]) -> RunConfig:
     try:
         return RunConfig.model_validate(data)
     except ValidationError as error:
-        problems = "\n".join(f"  {field or 'config'}: {reason}" for field, reason in problems_by_field(error))
-        raise ConfigError(f"The configuration cannot be used:\n{problems}", remedy="Mend the fields named.") from None
+        problems = "\n".join(
+            f"  {field or 'config'}: {reason}" for field, reason in problems_by_field(error, RunConfig)
+        )
+        raise ConfigError(f"The configuration cannot be used:\n{problems}", remedy="Correct these fields.") from None
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not."""
+    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not.
+
+    Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
+    """
     key, separator, raw = override.partition("=")
     if not separator:
         raise ConfigError(f"--set {override!r} has no '='.", remedy="Write --set section.key=value.")
@@ -56,4 +62,6 @@ def apply_override(data: dict[str, Any], override: str) -> None:
             target = target[int(parent)]
         else:
             target = target.setdefault(parent, [{}] if parent == "environments" else {})
+    if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
+        target.clear()
     target[int(last) if isinstance(target, list) else last] = value

@@ -6,20 +6,16 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from engine.algorithms.filters import GroupFilter, NoFilter
+from engine.algorithms.variants import Algorithm
+from engine.algorithms.variants.grpo import Grpo
 from engine.config.cluster import COLDEST, HOTTEST, ClusterConfig
-from engine.config.learning import (
-    WITHIN_GROUP,
-    AlgorithmConfig,
-    FilterConfig,
-    LossConfig,
-    OptimizerConfig,
-)
+from engine.config.learning import LossConfig, OptimizerConfig
 from engine.config.sampling import (
     EnvironmentConfig,
     ModelConfig,
     RolloutConfig,
 )
-from engine.config.section import Section
 from engine.config.watching import (
     CaptureConfig,
     CheckpointConfig,
@@ -28,6 +24,7 @@ from engine.config.watching import (
     EvaluationConfig,
     StopConfig,
 )
+from engine.section import Section
 
 TRAINING_SEED_LIMIT = 1_000_000_000
 
@@ -35,14 +32,14 @@ TRAINING_SEED_LIMIT = 1_000_000_000
 class RunConfig(Section):
     """One run. `RunConfig()` is a good choice: GRPO on FrozenLake with the model that ships."""
 
-    preset: str = Field("custom", max_length=60, description="The preset it started from; a label.")
+    preset: str = Field("custom", max_length=60, description="Name of the preset it started from; a label only.")
     description: str = Field("", max_length=2000, description="What this run is for.")
-    seed: int = Field(1, ge=0, lt=1_000_000, description="Decides problems, sampling and shuffling.")
+    seed: int = Field(1, ge=0, lt=1_000_000, description="Seed of problems, sampling and shuffling.")
     steps: int = Field(60, ge=1, le=1_000_000, description="Training steps.")
     backend: Literal["local", "ray"] = Field(
         "local",
-        description="Where it runs. local: this machine, its CPU or one GPU. ray: samplers and learners of their own "
-        "on a Ray cluster, or on one that is started here; see the section cluster.",
+        description="Where the run executes. local: one process on this machine, on its CPU or one GPU. ray: separate "
+        "samplers and learners on a Ray cluster, or on one started on this machine; see the section cluster.",
     )
     threads: int = Field(
         0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores, or as many as OMP_NUM_THREADS says."
@@ -51,13 +48,24 @@ class RunConfig(Section):
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
         min_length=1,
         max_length=16,
-        description="What it trains on. Each may have groups of its own; the others share the rest evenly.",
+        description="Environments to train on. Each may have its own number of groups; the others share the rest "
+        "evenly.",
     )
     model: ModelConfig = ModelConfig()
     rollout: RolloutConfig = RolloutConfig()
-    algorithm: AlgorithmConfig = AlgorithmConfig()
+    algorithm: Algorithm = Field(
+        Grpo(),
+        description="How advantages are computed. Compared within the group, no critic: grpo; dr_grpo (no division by "
+        "the standard deviation); rloo (against the other members); reinforce_plus_plus_baseline (whitened over the "
+        "batch). reinforce_plus_plus: reward to go, whitened over the batch. remax: against a greedy episode of the "
+        "same problem. With a critic: ppo (GAE); bi_level_gae (GAE over turns, then over tokens).",
+    )
     loss: LossConfig = LossConfig()
-    filter: FilterConfig = FilterConfig()
+    filter: GroupFilter = Field(
+        NoFilter(),
+        description="Which groups of a step train. none: all. top_p: those that hold a share of the total score. "
+        "top_k: a share of the groups. top_k_absolute: a number of groups. min_p: those close to the best score.",
+    )
     optimizer: OptimizerConfig = OptimizerConfig()
     diagnostics: DiagnosticsConfig = DiagnosticsConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -67,16 +75,21 @@ class RunConfig(Section):
     detectors: DetectorsConfig = DetectorsConfig()
     cluster: ClusterConfig = ClusterConfig()
 
+    @property
+    def needs_reference(self) -> bool:
+        """Whether a KL penalty, in the loss or in the reward, needs the reference model in memory."""
+        return self.loss.kl_coefficient > 0 or self.algorithm.reward_kl > 0
+
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:
         tags = [e.tag for e in self.environments]
         if len(set(tags)) != len(tags):
             raise ValueError(f"environments: tags must differ, got {', '.join(tags)}. Give each its own tag.")
         group_shares(self.environments, self.rollout.groups)
-        if self.algorithm.estimator in WITHIN_GROUP and self.rollout.group_size < 2:
+        if self.algorithm.within_group and self.rollout.group_size < 2:
             raise ValueError(
-                f"rollout.group_size: groups of one have no signal under {self.algorithm.estimator}. "
-                "Use 2 or more, or gae."
+                f"rollout.group_size: {self.algorithm.type} compares the members of a group, and a group of 1 has "
+                "nothing to compare. Use 2 or more, or another algorithm, such as ppo."
             )
         self._check_refill()
         self._check_temperatures()
@@ -89,21 +102,22 @@ class RunConfig(Section):
                 f"{trajectories} trajectories, too few for {self.optimizer.updates_per_step} mini-batches. "
                 f"Use {trajectories} or fewer."
             )
-        if self.optimizer.schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
+        schedule = self.optimizer.schedule.type
+        if schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
             raise ValueError(
-                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the "
-                f"{self.optimizer.schedule} schedule no step to fall in. Lower it, or use the constant schedule."
+                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the {schedule} "
+                "schedule no step to fall in. Lower it, or use the constant schedule."
             )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
             raise ValueError(
-                "diagnostics.gradients_every: a gradient that is sharded over several learners is not taken apart "
-                "while training. Set it to 0 and use `python -m engine probe` on a checkpoint, or use one learner."
+                "diagnostics.gradients_every: the gradient decomposition does not run on several learners. Set it to 0 "
+                "and run `python -m engine probe` on a checkpoint, or use one learner."
             )
         for environment in self.environments:
             if environment.max_response_tokens >= self.rollout.max_context_tokens:
                 raise ValueError(
                     f"rollout.max_context_tokens: {self.rollout.max_context_tokens} leaves no room for a prompt before "
-                    f"a response of up to {environment.max_response_tokens} tokens. Raise it or lower max_response_tokens."
+                    f"responses of {environment.max_response_tokens} tokens. Raise it or lower max_response_tokens."
                 )
         return self
 
@@ -123,31 +137,31 @@ class RunConfig(Section):
     def _check_refill(self) -> None:
         if not self.rollout.refill:
             return
-        drops = self.filter.strategy != "none" and self.filter.metric == "reward_variance"
-        if not drops or self.filter.include_zero:
+        if not self.filter.drops_equal_returns:
             raise ValueError(
-                "rollout.refill: the groups that it makes up for would train as well. Set filter.strategy to top_p "
-                "with filter.value 1 (drops exactly those), filter.metric to reward_variance, and "
-                "filter.include_zero to false."
+                "rollout.refill: it replaces groups with equal returns, and this filter lets them train as well. Use "
+                "filter.type top_p with value 1 (drops exactly those), metric reward_variance and include_zero off."
             )
         if self.rollout.group_size < 2:
-            raise ValueError("rollout.refill: groups of one never differ. Use a group_size of 2 or more, or refill 0.")
+            raise ValueError(
+                "rollout.refill: a group of 1 always has equal returns. Use a group_size of 2 or more, or refill 0."
+            )
 
 
 def group_shares(environments: list[EnvironmentConfig], groups: int) -> list[int]:
-    """How many of a step's `groups` each environment has, in order; `ValueError` where they do not come out even."""
+    """How many of a step's `groups` each environment has, in order; `ValueError` if they cannot be shared out."""
     given = sum(environment.groups for environment in environments)
     sharing = sum(not environment.groups for environment in environments)
     rest = groups - given
     if not sharing and rest:
         raise ValueError(
-            f"rollout.groups: the environments have {given} groups together and the step has {groups}. "
-            f"Set rollout.groups to {given}, or give one environment 0, which takes the rest."
+            f"rollout.groups: the environments have {given} groups in total and the step has {groups}. "
+            f"Set rollout.groups to {given}, or one environment's groups to 0, which takes the remaining ones."
         )
     if sharing and given and rest < sharing:
         raise ValueError(
-            f"rollout.groups: of {groups} groups {given} are given to environments with groups of their own, which "
-            f"leaves {max(rest, 0)} for {sharing} without. Raise it to {given + sharing} or more."
+            f"rollout.groups: {given} of {groups} groups belong to environments with their own number, which leaves "
+            f"{max(rest, 0)} for the {sharing} without. Raise it to {given + sharing} or more."
         )
     if sharing and rest % sharing:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What is measured, kept and watched for while a run goes on."""
+"""Settings of diagnostics, evaluation, checkpoints, recorded trajectories, early stops and alerts."""
 
 from __future__ import annotations
 
@@ -6,105 +6,111 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from engine.config.section import Section
 from engine.diagnostics.default_rules import DEFAULT_RULES
 from engine.diagnostics.rule_config import Action, RuleConfig, check_together
 from engine.events import Severity
+from engine.section import Section
 
 
 class DiagnosticsConfig(Section):
-    every: int = Field(5, ge=0, le=10_000, description="Steps between collapse diagnostics; 0 turns them off.")
-    reasonings: int = Field(32, ge=2, le=4096, description="Thoughts scored (M). More are steadier and cost more.")
+    every: int = Field(5, ge=0, le=10_000, description="Steps between collapse diagnostics. 0 turns them off.")
+    reasonings: int = Field(
+        32, ge=2, le=4096, description="Thoughts scored per diagnosis (M). More are less noisy and cost more."
+    )
     prompts: int = Field(
         8,
         ge=2,
         le=1024,
-        description="first_turn: prompts they are scored under (N). The ceiling of MI is ln N. In the trajectory form "
-        "every thought brings its own context.",
+        description="first_turn: prompts that thoughts are scored against (N). Mutual information is at most ln N. In "
+        "the trajectory form each thought brings its own context.",
     )
     form: Literal["first_turn", "trajectory"] = Field(
         "first_turn",
-        description="Which thoughts: first_turn, those on the first prompts (cheap, and comparable through a run); or "
-        "trajectory, of any turn on all it has seen. There N is about M, so the cost grows with M squared.",
+        description="first_turn: thoughts of the first turn (cheap, comparable over a run). trajectory: thoughts of "
+        "any turn with their full context; N is then about M, so the cost grows with M squared.",
     )
     template_similarity: float = Field(
         0.92,
         ge=0,
         le=1,
-        description="Thoughts on different prompts with this share of words in common are one template. 1: word for "
-        "word. 0 does not look for templates.",
+        description="Thoughts on different prompts that share at least this share of words count as one template. 1: "
+        "identical. 0 turns template detection off.",
     )
     gradients_every: int = Field(
         0,
         ge=0,
         le=10_000,
-        description="Steps between gradient decompositions (task, entropy, KL by reward spread); 0 turns them off. One "
-        "costs about as much as an update for each of the three.",
+        description="Steps between gradient decompositions (task, entropy and KL by reward std). 0 turns them off. "
+        "Each costs about three updates.",
     )
     gradient_buckets: int = Field(
-        6, ge=1, le=64, description="Groups are sorted into so many buckets by the spread of their returns."
+        6, ge=1, le=64, description="Buckets of groups, by the standard deviation of their returns."
     )
     gradient_borders: Literal["quantile", "fixed"] = Field(
         "quantile",
-        description="quantile: buckets hold equally many groups. fixed: borders at multiples of gradient_width, which "
-        "stay where they are from step to step; the last bucket is open.",
+        description="quantile: buckets hold equally many groups. fixed: bucket edges at multiples of gradient_width, "
+        "the same at every step; the last bucket is open.",
     )
     gradient_width: float = Field(
-        0.1, gt=0, le=1e6, description="fixed: width of a bucket in units of return (standard deviation)."
+        0.1, gt=0, le=1e6, description="fixed: width of a bucket, in standard deviation of returns."
     )
 
 
 class EvaluationConfig(Section):
-    every: int = Field(10, ge=0, le=100_000, description="Steps between evaluations; 0: only the last step.")
-    at_start: bool = Field(True, description="Evaluate before the first update.")
-    episodes: int = Field(128, ge=1, le=100_000, description="Held-out problems, one episode each.")
-    final_episodes: int = Field(256, ge=1, le=100_000, description="Held-out problems after the last step.")
-    temperature: float = Field(1.0, ge=0, le=5, description="Of sampling in evaluation; 0 is greedy.")
+    every: int = Field(
+        10, ge=0, le=100_000, description="Steps between held-out evaluations. 0: only after the last step."
+    )
+    at_start: bool = Field(True, description="Evaluate before the first update as well.")
+    episodes: int = Field(128, ge=1, le=100_000, description="Held-out problems per evaluation, one episode each.")
+    final_episodes: int = Field(
+        256, ge=1, le=100_000, description="Held-out problems of the evaluation after the last step."
+    )
+    temperature: float = Field(1.0, ge=0, le=5, description="Sampling temperature in evaluation. 0 is greedy.")
     first_seed: int = Field(
         1_000_000_000,
         ge=1_000_000_000,
         le=2_000_000_000,
-        description="Seed of the first held-out problem. Training seeds stay below 1,000,000,000, so none is shared.",
+        description="Seed of the first held-out problem. Training seeds are below 1,000,000,000, so no problem is in "
+        "both.",
     )
 
 
 class CheckpointConfig(Section):
-    every: int = Field(20, ge=0, le=100_000, description="Steps between checkpoints; 0: only the last step.")
-    keep: int = Field(3, ge=1, le=1000, description="Newest checkpoints kept.")
+    every: int = Field(20, ge=0, le=100_000, description="Steps between checkpoints. 0: only after the last step.")
+    keep: int = Field(3, ge=1, le=1000, description="Number of checkpoints kept, newest first.")
     restarts: int = Field(
         3,
         ge=0,
         le=100,
-        description="Times that a run of the site goes on by itself from its newest checkpoint, after a fault that a "
-        "fresh start can mend: a killed engine, a lost node, a phase that hangs. 0: never. As many forks that alert "
-        "rules ask for follow one another at most.",
+        description="Automatic restarts from the newest checkpoint after a retryable failure: a killed engine, a lost "
+        "node, a hung phase. 0: never. Also the limit of consecutive forks by alert rules.",
     )
 
 
 class CaptureConfig(Section):
-    """What of each step is kept to be read. `engine.rollout.capture` has the rule."""
+    """Which trajectories are recorded. The rule is in `engine.rollout.capture`."""
 
-    every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps; 0: none.")
+    every: int = Field(1, ge=0, le=10_000, description="Steps between recorded steps. 0: record none.")
     most_per_step: int = Field(
         0,
         ge=0,
         le=100_000,
-        description="Trajectories kept of a recorded step; 0: all. The best, the worst and one of each group with "
-        "equal returns, a fault or an unparsed response are kept even above it, and a tenth of it by lot; what is left "
-        "makes such groups whole, and then takes groups by lot.",
+        description="Trajectories recorded per step. 0: all. The best, the worst, and one of each group with equal "
+        "returns, a failure or a malformed response are recorded beyond this limit, a tenth of it at random; the rest "
+        "fills up those groups, then random ones.",
     )
     keep_steps: int = Field(
         0,
         ge=0,
         le=1_000_000,
-        description="Newest recorded steps kept on disk, training and held-out ones counted apart; older are removed. "
+        description="Recorded steps kept on disk, newest first; training and held-out steps are counted separately. "
         "0: all.",
     )
     most_megabytes: int = Field(
         0,
         ge=0,
         le=10_000_000,
-        description="Disk that recorded trajectories may take, in MB. Above it the oldest steps are removed, never the "
+        description="Disk space for recorded trajectories, in MB. Above it the oldest steps are removed, never the "
         "newest. 0: no limit.",
     )
 
@@ -114,34 +120,41 @@ class StopConfig(Section):
         0,
         ge=0,
         le=10_000,
-        description="Stop as collapsed after this many steps with zero training success and no spread "
-        "of returns or penalties in any group; 0 never stops.",
+        description="Stop as collapsed after this many steps without any success and with equal returns and penalties "
+        "in every group. 0: never.",
     )
     empty_filter_after: int = Field(
-        0, ge=0, le=10_000, description="Stop after this many steps in a row in which the filter kept nothing; 0 never."
+        0,
+        ge=0,
+        le=10_000,
+        description="Stop after this many consecutive steps in which the filter kept no group. 0: never.",
     )
 
 
 class DetectorsConfig(Section):
-    """The rules that raise alerts, and what follows an alert of each severity."""
+    """Alert rules, and the action after an alert of each severity."""
 
     watch_action: Action = Field(
-        "notify", description="After an alert to watch: notify, checkpoint, pause, stop or fork."
+        "notify", description="Action after an alert of severity watch: notify, checkpoint, pause, stop or fork."
     )
     warn_action: Action = Field(
-        "notify", description="After a warning. checkpoint keeps the last good weights: few runs recover."
+        "notify",
+        description="Action after an alert of severity warn. checkpoint saves the last good weights: few runs recover.",
     )
     critical_action: Action = Field(
         "notify",
-        description="After a critical alert. pause lets you look first; go on from the run's page, or by a "
-        'control.json with {"request": "run"}.',
+        description="Action after an alert of severity critical. A paused run is resumed on its page, or from a shell "
+        "by a control.json that requests run.",
     )
     dead_action: Action = Field(
         "notify",
-        description="When nothing can be learned any more. stop saves the machine; fork goes on from before it.",
+        description="Action when nothing can be learned any more. stop frees the machine; fork restarts from a "
+        "checkpoint before the problem.",
     )
     rules: tuple[RuleConfig, ...] = Field(
-        DEFAULT_RULES, max_length=100, description="All rules of the run; naming any replaces the whole list."
+        DEFAULT_RULES,
+        max_length=100,
+        description="Alert rules of the run. A list given here replaces the default rules as a whole.",
     )
 
     @model_validator(mode="after")
@@ -150,7 +163,7 @@ class DetectorsConfig(Section):
         return self
 
     def action_of(self, rule: RuleConfig, severity: Severity) -> Action:
-        """What follows an alert of the rule, which may be of less severity than the rule's own."""
+        """The action after an alert of the rule, whose severity may be lower than the rule's own."""
         by_severity: dict[Severity, Action] = {
             "watch": self.watch_action,
             "warn": self.warn_action,

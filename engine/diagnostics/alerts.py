@@ -1,4 +1,4 @@
-"""What a detector says: an alert before it is numbered and timed, and a verdict on a step. No torch."""
+"""What detectors report: alerts before they are events, and what they request of the run. No torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ending = Literal["collapsed", "converged"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertDraft:
-    """The fields of an `alert_raised` event that a rule decides, and how a run that it stops has ended."""
+    """The fields of an `alert_raised` event that a rule decides, and the outcome of a run that it stops."""
 
     rule: str
     severity: Severity
@@ -32,7 +32,7 @@ class AlertDraft:
         """The alert at `step`. JSON has finite numbers only, so the message says where a number was not finite."""
         numbers = {"value": self.value, "baseline": self.baseline or 0.0}
         described = [
-            f"the {name} was {_in_words(number)}" for name, number in numbers.items() if not math.isfinite(number)
+            f"the {name} was {_describe(number)}" for name, number in numbers.items() if not math.isfinite(number)
         ]
         note = " and ".join(described)
         return AlertRaised(
@@ -54,15 +54,15 @@ def _finite(number: float) -> float:
     return 0.0 if math.isnan(number) else math.copysign(sys.float_info.max, number)
 
 
-def _in_words(number: float) -> str:
-    return "not a number" if math.isnan(number) else "infinite" if number > 0 else "infinite, below zero"
+def _describe(number: float) -> str:
+    return "not a number" if math.isnan(number) else "infinite" if number > 0 else "negative infinity"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What one step raised; `stop` says why the run must end, if it must, and `ending` as what.
+class Detection:
+    """The alerts of one step. `stop` is the reason to end the run, if there is one, and `ending` its outcome.
 
-    `fork_before` is the step at which the trouble began that a fork is asked for.
+    With `fork_before` a rule requests a fork from the last checkpoint before that step.
     """
 
     alerts: list[AlertDraft] = field(default_factory=list)
@@ -70,5 +70,5 @@ class Verdict:
     ending: Ending = "collapsed"
     fork_before: int | None = None
 
-    def asks_for(self, action: Action) -> bool:
+    def requests(self, action: Action) -> bool:
         return any(alert.action == action for alert in self.alerts)

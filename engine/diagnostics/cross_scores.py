@@ -58,8 +58,8 @@ def sample_pairs(
     distinct = list(dict.fromkeys(key for key, _ in usable))
     drawn = evenly(generator.permutation(len(distinct)).tolist(), [owner for owner, _ in distinct])
     columns = [distinct[i] for i in sorted(drawn[:prompts])]
-    place = {key: column for column, key in enumerate(columns)}
-    open_to = [(place[key], thought) for key, thought in usable if key in place]
+    index = {key: column for column, key in enumerate(columns)}
+    open_to = [(index[key], thought) for key, thought in usable if key in index]
     order = evenly(generator.permutation(len(open_to)).tolist(), [column for column, _ in open_to])
     chosen = sorted(order[:reasonings])
     return Pairs(
@@ -104,11 +104,11 @@ def sample_turns(
     thoughts: list[list[int]] = []
     true_column: list[int] = []
     while left and len(thoughts) < reasonings:
-        place = int(generator.integers(len(left)))
-        owner, turns = left[place]
+        index = int(generator.integers(len(left)))
+        owner, turns = left[index]
         context, thought = turns.pop(int(generator.integers(len(turns))))
         if not turns:
-            left.pop(place)
+            left.pop(index)
         thoughts.append(list(thought))
         true_column.append(columns.setdefault((owner, tuple(context)), len(columns)))
     return Pairs(

@@ -1,7 +1,7 @@
 """How hard each part of the loss pulls, by how much returns differ within groups. Nothing is stepped or changed.
 
 RAGEN v2 (arXiv 2604.06268, section 5) tells collapse as a signal-to-noise story: the task's gradient shrinks with the
-spread of returns, that of entropy and KL does not. RAGEN takes one norm over a bucket's mini-batches, which shrinks as
+std of returns, that of entropy and KL does not. RAGEN takes one norm over a bucket's mini-batches, which shrinks as
 the bucket grows and its noise averages out. Here a norm is of one group, which has as many members in every bucket, and
 a bucket shows the mean over its groups: buckets of any size compare. Which losses there are is the caller's.
 """
@@ -25,13 +25,13 @@ Norms = dict[Component, float]
 def buckets_by_reward_std(
     stds: Sequence[float], *, count: int, borders: Borders, width: float = 0.1
 ) -> dict[str, list[int]]:
-    """Indices of groups by bucket, `bucket_1` the one with the least spread; empty buckets are left out.
+    """Indices of groups by bucket, `bucket_1` the one with the lowest reward std; empty buckets are left out.
 
     quantile: as equal in number as they come, at most one for each group. fixed: `[0, width)`, `[width, 2 width)`, …,
     the last one open. `buckets_by_reward_std([0.3, 0.0, 0.1], count=2, borders="fixed", width=0.2)` is
     `{"bucket_1": [1, 2], "bucket_2": [0]}`.
     """
-    return {f"bucket_{place}": members for place, members in BORDERS[borders](stds, count, width) if members}
+    return {f"bucket_{number}": members for number, members in BORDERS[borders](stds, count, width) if members}
 
 
 def _by_quantile(stds: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
@@ -42,8 +42,8 @@ def _by_quantile(stds: Sequence[float], count: int, width: float) -> Iterable[tu
 
 def _by_border(stds: Sequence[float], count: int, width: float) -> Iterable[tuple[int, list[int]]]:
     borders = width * np.arange(1, count)
-    places = np.digitize(np.asarray(stds), borders)
-    return ((place + 1, np.flatnonzero(places == place).tolist()) for place in range(count))
+    buckets = np.digitize(np.asarray(stds), borders)
+    return ((number + 1, np.flatnonzero(buckets == number).tolist()) for number in range(count))
 
 
 BORDERS: dict[Borders, Callable[[Sequence[float], int, float], Iterable[tuple[int, list[int]]]]] = {
@@ -60,8 +60,8 @@ def gradient_norms(parts: Iterable[Losses], parameters: Sequence[nn.Parameter]) 
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     sums: dict[Component, list[Tensor]] = {}
     for losses in parts:
-        for place, (name, loss) in enumerate(losses.items(), start=1):
-            found = torch.autograd.grad(loss, trained, allow_unused=True, retain_graph=place < len(losses))
+        for number, (name, loss) in enumerate(losses.items(), start=1):
+            found = torch.autograd.grad(loss, trained, allow_unused=True, retain_graph=number < len(losses))
             _add(sums.setdefault(name, [torch.zeros_like(parameter) for parameter in trained]), found)
     return {
         name: float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(total) for total in sums[name]])))
@@ -80,7 +80,7 @@ def _add(totals: list[Tensor], gradients: Sequence[Tensor | None]) -> None:
 def bucket_metrics(
     norms: Sequence[Norms], stds: Sequence[float], buckets: Mapping[str, Sequence[int]]
 ) -> dict[str, float]:
-    """`gradient/<bucket>/…` from the norms and spreads of all groups; the bucket `all` holds every one."""
+    """`gradient/<bucket>/…` from the norms and stds of all groups; the bucket `all` holds every one."""
     metrics: dict[str, float] = {}
     for bucket, members in {"all": range(len(norms)), **buckets}.items():
         means = {name: float(np.mean([norms[i][name] for i in members])) for name in COMPONENTS}

@@ -21,7 +21,7 @@ class Windowed(Rule):
 
     @property
     def known(self) -> bool:
-        """Half a window is enough to say what is usual."""
+        """Half a window is enough for a median or a mean."""
         return len(self.window) >= max(2, self.config.window // 2)
 
     def state_dict(self) -> dict[str, Any]:
@@ -34,18 +34,18 @@ class Windowed(Rule):
 
 @dataclass(slots=True)
 class Spike(Windowed):
-    """Over `limit` times the median of the readings before."""
+    """Above `limit` times the median of the readings before."""
 
     usual: float | None = None
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         self.usual = statistics.median(self.window) if self.known else None
         self.remember(value)
         return self.usual is not None and value > self.config.limit * self.usual
 
     def finding(self, value: float) -> str:
         return (
-            f"is {value:.3g}, over {self.config.limit:g} times its median {self.usual:.3g} of the last "
+            f"is {value:.3g}, above {self.config.limit:g} times its median {self.usual:.3g} of the last "
             f"{self.config.window} {self.readings},{self.streak}".rstrip(",")
         )
 
@@ -55,11 +55,11 @@ class Spike(Windowed):
 
 @dataclass(slots=True)
 class ZScore(Windowed):
-    """Further than `limit` standard deviations, and than `floor`, from the mean of the readings before."""
+    """More than `limit` standard deviations, and more than `floor`, from the mean of the readings before."""
 
     mean: float | None = None
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         before = self.window
         self.mean = statistics.fmean(before) if self.known else None
         self.remember(value)
@@ -80,11 +80,11 @@ class ZScore(Windowed):
 
 @dataclass(slots=True)
 class FallsFromBest(Windowed):
-    """The mean of the last readings is under `limit` of the best such mean, which was at least `floor`."""
+    """The mean of the last readings is below `limit` times the best such mean, which was at least `floor`."""
 
     best: float = 0.0
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         self.remember(value)
         if len(self.window) < self.config.window:
             return False
@@ -94,7 +94,7 @@ class FallsFromBest(Windowed):
 
     def finding(self, value: float) -> str:
         mean = statistics.fmean(self.window)
-        return f"fell to {mean:.3g} over {self.config.window} {self.readings}, from {self.best:.3g} at its best"
+        return f"fell to {mean:.3g} over {self.config.window} {self.readings}, from its best of {self.best:.3g}"
 
     def reference(self) -> float | None:
         return self.best

@@ -1,4 +1,4 @@
-"""Rules that need more than one metric: lost signal, lost spread, template collapse, agreement. No torch."""
+"""Rules that read several metrics: no signal, vanished reward std, template collapse, agreement. No torch."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.diagnostics.rules import Falls, Rule
 
 ZERO_STD = 1e-6
 SUCCESS_STEPS = 10
-FIRING = "firing/"  # how an agreement is told which other rules fire
+FIRING = "firing/"  # prefix under which an agreement reads whether another rule fires
 
 
 def without_signal(metrics: Metrics) -> bool:
-    """Whether a step had no success and nothing in a group differed, neither returns nor scores, which hold penalties.
+    """Whether a step had no success, and within every group returns and scores, which include penalties, were equal.
 
-    False where success or the spread of returns is unknown.
+    False when success or the within-group reward std is unknown.
     """
     stds = (metrics.get("reward/within_group_std", 1.0), metrics.get("reward/within_group_score_std", 0.0))
     return metrics.get("rollout/success", 1.0) == 0 and max(stds) < ZERO_STD
@@ -25,9 +25,9 @@ def without_signal(metrics: Metrics) -> bool:
 
 @dataclass(slots=True)
 class NoSignal(Rule):
-    """No trajectory succeeded, and in no group did returns or penalties differ."""
+    """No trajectory succeeded, and within every group returns and penalties were equal."""
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         return without_signal(metrics)
 
     def finding(self, value: float) -> str:
@@ -36,20 +36,20 @@ class NoSignal(Rule):
 
 @dataclass(slots=True)
 class RewardStdCollapsed(Falls):
-    """within-group reward std far under its baseline: *watch* when success holds (solved), the rule's severity when not.
+    """Within-group reward std far below its baseline: *watch* while success holds, else the severity of the rule.
 
-    Success holds when its mean over the last ten steps is at least nine tenths of the best such mean, and above 0.
-    A fall of spread alone cannot tell a converged policy from a dead one (it fired on healthy runs of RAGEN).
+    Success holds when its mean over the last ten steps is at least 90% of the best such mean, and above 0. The std
+    alone cannot tell a converged policy from a collapsed one: it fired on healthy runs of RAGEN.
     """
 
     recent: list[float] = field(default_factory=list)
     best: float = 0.0
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         self.recent = [*self.recent, metrics.get("rollout/success", 0.0)][-SUCCESS_STEPS:]
         if len(self.recent) == SUCCESS_STEPS:
             self.best = max(self.best, statistics.fmean(self.recent))
-        return super(RewardStdCollapsed, self).judge(value, metrics)
+        return super(RewardStdCollapsed, self).is_breached(value, metrics)
 
     def draft(self, value: float) -> AlertDraft:
         success = statistics.fmean(self.recent)
@@ -57,11 +57,10 @@ class RewardStdCollapsed(Falls):
         plain = super(RewardStdCollapsed, self).draft(value)
         if 0 < success >= 0.9 * self.best:
             solved = (
-                f"Training success holds at {success:.3g}, so the problems may simply be solved: make them harder or "
-                "stop."
+                f"Training success holds at {success:.3g}, so the problems may be solved: use harder ones, or stop."
             )
             return replace(plain, severity="watch", ending="converged", message=f"{begin} {solved}")
-        lost = f"Training success is {success:.3g} after {self.best:.3g} at its best. {self.config.advice}"
+        lost = f"Training success is {success:.3g}, its best was {self.best:.3g}. {self.config.advice}"
         return replace(plain, message=f"{begin} {lost}".rstrip())
 
     def state_dict(self) -> dict[str, Any]:
@@ -74,21 +73,21 @@ class RewardStdCollapsed(Falls):
 
 @dataclass(slots=True)
 class TemplateCollapse(Falls):
-    """The metric fell while another, an entropy, holds: varied words that ignore the state (arXiv 2604.06268).
+    """The metric fell while an entropy holds: thoughts stay varied but ignore the state (arXiv 2604.06268).
 
-    Where both fall the policy grows certain, which is another regime and other rules' business.
+    When both fall the policy becomes deterministic, which is another regime and the subject of other rules.
     """
 
     held: list[float] = field(default_factory=list)  # first readings of the metric that must hold
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         if self.config.holding not in metrics:
             return False
         holding = metrics[self.config.holding]
         if len(self.held) < self.config.baseline:
             self.held.append(holding)
         holds = holding >= self.config.holding_limit * statistics.fmean(self.held)
-        return super(TemplateCollapse, self).judge(value, metrics) and holds
+        return super(TemplateCollapse, self).is_breached(value, metrics) and holds
 
     def state_dict(self) -> dict[str, Any]:
         return {**super(TemplateCollapse, self).state_dict(), "held": list(self.held)}
@@ -100,14 +99,14 @@ class TemplateCollapse(Falls):
 
 @dataclass(slots=True)
 class Agreement(Rule):
-    """At least `limit` of the rules `among` fire at once: independent signals that agree are worth more than one."""
+    """At least `limit` of the rules `among` fire at once: independent signals that agree count for more than one."""
 
     agreeing: list[str] = field(default_factory=list)
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         self.agreeing = [name for name in self.config.among if metrics.get(FIRING + name)]
         return len(self.agreeing) >= self.config.limit
 
     def finding(self, value: float) -> str:
         names = ", ".join(self.agreeing)
-        return f"is {value:.3g}, and {len(self.agreeing)} of {len(self.config.among)} warnings stand: {names}"
+        return f"is {value:.3g}, and {len(self.agreeing)} of {len(self.config.among)} rules fire: {names}"

@@ -30,7 +30,7 @@ class MutualInformation:
 
     `reasoning_entropy = conditional_entropy + mi` holds exactly. Sampling noise can take `mi` a little below 0.
     The `_compat` numbers are RAGEN's: a contrast of length-normalised scores, which is not a mutual information.
-    z-scores divide by the spread of the marginals plus 1e-3, and grow without bound as that goes to 0.
+    z-scores divide by the std of the marginals plus 1e-3, and grow without bound as that goes to 0.
     """
 
     samples: int
@@ -88,22 +88,22 @@ class MutualInformation:
 
 @dataclass(slots=True)
 class SmoothedZScore:
-    """z-scores over a moving spread of the marginals: RAGEN smooths the divisor, not the score.
+    """z-scores over a moving std of the marginals: RAGEN smooths the divisor, not the score.
 
-    The spread moves a tenth of the way to each new one and begins at the first. Its state belongs in a checkpoint.
+    The std moves a tenth of the way to each new one and begins at the first. Its state belongs in a checkpoint.
     """
 
     stds: dict[str, float] = field(default_factory=dict)
 
     def observe(self, found: MutualInformation) -> dict[str, float]:
-        """The smoothed spreads and scores after one more estimate, by the glossary's names."""
+        """The smoothed stds and scores after one more estimate, by the glossary's names."""
         metrics = {}
-        for suffix, mi, spread in (
+        for suffix, mi, std in (
             ("", found.mi, found.marginal_std),
             ("_token_compat", found.mi_token_compat, found.marginal_std_token_compat),
         ):
-            before = self.stds.get(suffix, spread)
-            self.stds[suffix] = EMA_DECAY * before + (1 - EMA_DECAY) * spread
+            before = self.stds.get(suffix, std)
+            self.stds[suffix] = EMA_DECAY * before + (1 - EMA_DECAY) * std
             metrics[f"collapse/marginal_std_ema{suffix}"] = self.stds[suffix]
             metrics[f"collapse/mi_zscore_ema{suffix}"] = mi / (self.stds[suffix] + ZSCORE_SLACK)
         return metrics
@@ -135,8 +135,8 @@ def estimate(
     """
     scores, sizes, columns = _checked(log_likelihood, lengths, true_column)
     marks = _marks(signatures, scores.shape[1], "signatures")
-    places = _marks(environments or [0] * scores.shape[1], scores.shape[1], "environments")
-    open_to = places[None, :] == places[columns][:, None]  # (M, N) columns that a reasoning is contrasted with
+    tags = _marks(environments or [0] * scores.shape[1], scores.shape[1], "environments")
+    open_to = tags[None, :] == tags[columns][:, None]  # (M, N) columns that a reasoning is contrasted with
     counts = open_to.sum(axis=1)  # (M,)
     scores = np.where(open_to, scores, -np.inf)
     per_token = scores / sizes[:, None]

@@ -1,4 +1,4 @@
-"""Recorded runs as detectors see them: the metrics of each step that counts. No torch."""
+"""Recorded runs as detectors read them: the metrics of each step that counts. No torch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Metrics
-from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.errors import RunDirectoryError
 from engine.events import EvaluationCompleted, Event, RunStarted, StepCompleted, parse_event
 
-GONE = 0.05  # training success below this to the end is a collapse
-STAYED = 5  # recorded steps that it has to be below; one bad last step is none
+LOST = 0.05  # training success below this to the end is a collapse
+LASTING_STEPS = 5  # recorded steps that it has to be below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +33,15 @@ class Recording:
     def collapsed_at(self) -> int | None:
         """The first of the steps, at least 5, in which training success stayed below 5% to the end; else None.
 
-        A run that never had success has none to lose.
+        A run that never had success cannot collapse.
         """
         return collapse_of([(step, metrics.get("rollout/success", 1.0)) for step, metrics in self.steps])
 
 
 def collapse_of(successes: Sequence[tuple[int, float]]) -> int | None:
     """The first step of a collapse, given `(step, training success)` of each recorded step in order."""
-    low = [step for step, _ in takewhile(lambda one: one[1] < GONE, reversed(successes))]
-    return low[-1] if STAYED <= len(low) < len(successes) else None
+    low = [step for step, _ in takewhile(lambda one: one[1] < LOST, reversed(successes))]
+    return low[-1] if LASTING_STEPS <= len(low) < len(successes) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Firing:
 
 
 def read_recording(directory: Path) -> Recording:
-    """The metrics of a run directory's steps; steps that a later attempt did again count as it did them."""
+    """The metrics of a run directory's steps; of a step that a resumed attempt made again, the later one counts."""
     steps: dict[int, Metrics] = {}
     evaluations: dict[tuple[int, bool], dict[str, EvaluationCompleted]] = defaultdict(dict)
     for event in read_events(directory):
@@ -75,7 +75,7 @@ def read_recording(directory: Path) -> Recording:
 
 
 def read_events(directory: Path) -> list[Event]:
-    """All events of a run directory; a last line that an engine is still writing is left out."""
+    """All events of a run directory, without a last line that is still being written."""
     path = directory / "events.jsonl"
     try:
         lines = path.read_bytes().splitlines()
@@ -88,16 +88,16 @@ def read_events(directory: Path) -> list[Event]:
         except ValidationError as error:
             if number < len(lines):
                 raise RunDirectoryError(
-                    f"Line {number} of {path} is no event: {error.errors()[0]['msg']}.",
+                    f"Line {number} of {path} is not an event: {error.errors()[0]['msg']}.",
                     remedy="Give a run that this version of the engine recorded.",
                 ) from None
     return events
 
 
 def replay(recording: Recording, detectors: DetectorsConfig) -> list[Firing]:
-    """What the rules would have raised, and when; what they would have done is not acted out."""
+    """The alerts that the rules would have raised, in order; their actions are not carried out."""
     watching = build_detectors(StopConfig(), detectors)
-    told = [(step, watching.observe, metrics) for step, metrics in recording.steps]
-    told += [(step, watching.observe_evaluation, metrics) for step, metrics in recording.evaluations]
-    told.sort(key=lambda one: one[0])  # stable, so an evaluation comes after its step
-    return [Firing(step, alert) for step, observe, metrics in told for alert in observe(step, metrics).alerts]
+    readings = [(step, watching.observe, metrics) for step, metrics in recording.steps]
+    readings += [(step, watching.observe_evaluation, metrics) for step, metrics in recording.evaluations]
+    readings.sort(key=lambda one: one[0])  # stable, so an evaluation comes after its step
+    return [Firing(step, alert) for step, observe, metrics in readings for alert in observe(step, metrics).alerts]

@@ -1,9 +1,10 @@
-"""Alert rules: each watches one metric and speaks once per episode of trouble. No torch.
+"""Alert rules: each watches one metric and raises one alert per incident. No torch.
 
-A rule decides reading by reading whether it is breached. It speaks after `steps` breached ones in a row and falls
-silent until `recovery` in a row were not. Within `cooldown` readings of an alert it raises no other; trouble that is
-still there when they are over is told then. A step that lacks the metric changes nothing. All state is bounded and goes
-into checkpoints. Here are the base and the rules that compare with a fixed number or with the run's own start.
+A rule decides for each reading whether it is breached. It fires after `steps` breached readings in a row, and is
+resolved after `recovery` readings in a row that are not. It raises no further alert within `cooldown` readings of the
+last; an incident that is still open afterwards is reported then. Steps without the metric change nothing. All state is
+bounded and saved in checkpoints. This module has the base, and the rules that compare with a fixed number or with the
+run's baseline.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ SPARSE = ("collapse/", "gradient/", "eval/")  # areas that only some steps have
 
 @dataclass(slots=True)
 class Rule(ABC):
-    """Streaks and hysteresis; what counts as breached is the subclass's."""
+    """Streaks and hysteresis; subclasses decide what is breached."""
 
     config: RuleConfig
     breached: int = 0  # breached readings in a row, up to now
     clear: int = 0
     firing: bool = False
-    owed: bool = False  # it fires and has not said so yet
-    quiet: int = 0  # readings until it may speak again
-    since: int = -1  # the step at which the breached readings began; below 0 where an older state did not tell
+    pending: bool = False  # it fires and has not raised its alert yet
+    quiet: int = 0  # readings until it may raise another alert
+    since: int = -1  # the step at which the breached readings began; -1 before the first
     latest: list[float] = field(default_factory=list)  # values that a mean is taken of
 
     @abstractmethod
-    def judge(self, value: float, metrics: Metrics) -> bool:
-        """Takes in one reading; whether it breaches."""
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
+        """Reads one value; whether it is breached."""
 
     @abstractmethod
     def finding(self, value: float) -> str:
@@ -55,28 +56,28 @@ class Rule(ABC):
 
     @property
     def streak(self) -> str:
-        """What ends a finding: for how many readings, or nothing where one is enough."""
+        """End of a finding: for how many readings, or nothing when one is enough."""
         return f" for {self.config.steps} {self.readings}" if self.config.steps > 1 else ""
 
-    def told(self, value: float) -> str:
-        """The value, and what it is a mean of."""
-        over = f" in the mean of {self.config.mean_over} {self.readings}" if self.config.mean_over > 1 else ""
+    def described(self, value: float) -> str:
+        """The value, and over how many readings it is a mean."""
+        over = f" (mean of {self.config.mean_over} {self.readings})" if self.config.mean_over > 1 else ""
         return f"is {value:.3g}{over}"
 
     def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
         value = self._reading(metrics)
         if value is None:
             return None
-        self._count(self.judge(value, metrics), step)
+        self._count(self.is_breached(value, metrics), step)
         self.quiet = max(0, self.quiet - 1)
         if self.firing:
             self.firing = self.clear < (self.config.recovery or self.config.steps)
         elif self.breached >= self.config.steps:
-            self.firing = self.owed = True
-        self.owed = self.owed and self.firing
-        if not self.owed or self.quiet or not self.breached:
+            self.firing = self.pending = True
+        self.pending = self.pending and self.firing
+        if not self.pending or self.quiet or not self.breached:
             return None
-        self.owed, self.quiet = False, self.config.cooldown
+        self.pending, self.quiet = False, self.config.cooldown
         return self.draft(value)
 
     def draft(self, value: float) -> AlertDraft:
@@ -91,7 +92,7 @@ class Rule(ABC):
         )
 
     def _reading(self, metrics: Metrics) -> float | None:
-        """The value, or the mean of the last ones; None where there are too few."""
+        """The value, or the mean of the last ones; None when there are too few."""
         if self.config.metric not in metrics:
             return None
         value = metrics[self.config.metric]
@@ -106,24 +107,31 @@ class Rule(ABC):
         self.clear = 0 if breached else self.clear + 1
 
     def state_dict(self) -> dict[str, Any]:
-        told = {"breached": self.breached, "clear": self.clear, "firing": self.firing}
-        return told | {"owed": self.owed, "quiet": self.quiet, "since": self.since, "latest": list(self.latest)}
+        return {
+            "breached": self.breached,
+            "clear": self.clear,
+            "firing": self.firing,
+            "pending": self.pending,
+            "quiet": self.quiet,
+            "since": self.since,
+            "latest": list(self.latest),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
-        self.owed, self.quiet = state.get("owed", False), state.get("quiet", 0)  # older states have none of these
-        self.since, self.latest = state.get("since", -1), list(state.get("latest", ()))
+        self.pending, self.quiet = state["pending"], state["quiet"]
+        self.since, self.latest = state["since"], list(state["latest"])
 
 
 @dataclass(slots=True)
 class Below(Rule):
-    """Under a fixed limit."""
+    """Below a fixed limit."""
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         return value < self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"{self.told(value)}, under {self.config.limit:g}{self.streak}"
+        return f"{self.described(value)}, below {self.config.limit:g}{self.streak}"
 
     def reference(self) -> float | None:
         return self.config.limit
@@ -131,26 +139,26 @@ class Below(Rule):
 
 @dataclass(slots=True)
 class Above(Below):
-    """Over a fixed limit."""
+    """Above a fixed limit."""
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         return value > self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"{self.told(value)}, over {self.config.limit:g}{self.streak}"
+        return f"{self.described(value)}, above {self.config.limit:g}{self.streak}"
 
 
 @dataclass(slots=True)
 class AgainstBaseline(Rule):
-    """Judges against the mean of the metric's first readings, which raise nothing themselves."""
+    """Compares with the baseline, the mean of the metric's first readings; those raise nothing themselves."""
 
     first: list[float] = field(default_factory=list)
 
     @abstractmethod
     def beyond(self, value: float, baseline: float) -> bool:
-        """Whether a value after the first ones breaches."""
+        """Whether a value after the first ones is breached."""
 
-    def judge(self, value: float, metrics: Metrics) -> bool:
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
         if len(self.first) < self.config.baseline:
             self.first.append(value)
             return False
@@ -160,8 +168,8 @@ class AgainstBaseline(Rule):
         return statistics.fmean(self.first)
 
     @property
-    def start(self) -> str:
-        return f"the {self.reference():.3g} of the first {self.config.baseline} {self.readings}"
+    def baseline_text(self) -> str:
+        return f"the mean {self.reference():.3g} of the first {self.config.baseline} {self.readings}"
 
     def state_dict(self) -> dict[str, Any]:
         return {**super(AgainstBaseline, self).state_dict(), "first": list(self.first)}
@@ -173,32 +181,36 @@ class AgainstBaseline(Rule):
 
 @dataclass(slots=True)
 class Falls(AgainstBaseline):
-    """Under `limit` times the baseline, where the baseline is above 0 and at least `floor`."""
+    """Below `limit` times the baseline, when the baseline is above 0 and at least `floor`."""
 
     def beyond(self, value: float, baseline: float) -> bool:
         return baseline > 0 and baseline >= self.config.floor and value < self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"{self.told(value)}, under {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
+        return f"{self.described(value)}, below {self.config.limit:g} times {self.baseline_text},{self.streak}".rstrip(
+            ","
+        )
 
 
 @dataclass(slots=True)
 class Rises(AgainstBaseline):
-    """Over `limit` times the baseline, where the baseline is above 0 and at least `floor`."""
+    """Above `limit` times the baseline, when the baseline is above 0 and at least `floor`."""
 
     def beyond(self, value: float, baseline: float) -> bool:
         return baseline > 0 and baseline >= self.config.floor and value > self.config.limit * baseline
 
     def finding(self, value: float) -> str:
-        return f"{self.told(value)}, over {self.config.limit:g} times {self.start},{self.streak}".rstrip(",")
+        return f"{self.described(value)}, above {self.config.limit:g} times {self.baseline_text},{self.streak}".rstrip(
+            ","
+        )
 
 
 @dataclass(slots=True)
 class Gains(AgainstBaseline):
-    """Over the baseline by more than `limit`."""
+    """Above the baseline by more than `limit`."""
 
     def beyond(self, value: float, baseline: float) -> bool:
         return value > baseline + self.config.limit
 
     def finding(self, value: float) -> str:
-        return f"{self.told(value)}, over {self.start} by more than {self.config.limit:g}{self.streak}"
+        return f"{self.described(value)}, above {self.baseline_text} by more than {self.config.limit:g}{self.streak}"

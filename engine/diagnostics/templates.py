@@ -1,6 +1,6 @@
 """Templates: nearly the same thought on different prompts, clustered and counted. No torch.
 
-Mutual information says that thoughts ignore their prompt; this shows the words they share instead. Similarity is of
+Mutual information says that thoughts ignore their prompt; templates show the texts that are shared. Similarity is of
 words, by rapidfuzz's insertions and deletions, so the cost is that of one matrix over different texts.
 """
 
@@ -21,13 +21,13 @@ TEXTS = 512  # different texts compared; rarer ones count as no template
 WORDS = 200  # words compared of each
 FIRST_PRIVATE = 0xE000  # words become single characters, so that texts compare word by word
 KEPT_TEXT = 2000  # characters
-PROMPTS_TOLD = 256  # different prompts of a step whose state is kept, and of each so many characters
+MOST_PROMPTS = 256  # different prompts of a step whose state is kept, and of each so many characters
 STATE_TEXT = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """What was thought, on which prompt, and where it stands: trajectory (group, member) and turn, from 0.
+    """A thought, the prompt it followed, and its position: trajectory (group, member) and turn, from 0.
 
     `state` is what the environment showed there, for people to see.
     """
@@ -54,7 +54,7 @@ class Template:
     example: dict[str, int]  # a trajectory and turn with that wording
     used_on: list[tuple[Thought, int]]  # of each prompt, most used first: the first thought there, and how many
 
-    def words(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         return {
             "key": self.key, "text": self.text[:KEPT_TEXT], "count": self.count, "prompts": self.prompts,
             "wordings": self.wordings, "example": self.example,
@@ -83,23 +83,23 @@ class Templates:
     def to_json(self, *, step: int, most: int = 50) -> dict[str, Any]:
         """What the run directory keeps of the step: at most `most` clusters, texts cut at 2,000 characters.
 
-        `prompts` are the first 256 that they were used on, each as a place where it was met and what was seen there;
-        a cluster's `used_on` counts by place in that list.
+        `prompts` are the first 256 that they were used on, each with a turn at which it occurred and its state; a
+        cluster's `used_on` refers to them by index.
         """
-        places: dict[Hashable, int] = {}
+        index_of: dict[Hashable, int] = {}
         prompts: list[dict[str, Any]] = []
         clusters = []
         for one in self.found[:most]:
             for thought, _ in one.used_on:
-                if thought.prompt not in places and len(prompts) < PROMPTS_TOLD:
-                    places[thought.prompt] = len(prompts)
+                if thought.prompt not in index_of and len(prompts) < MOST_PROMPTS:
+                    index_of[thought.prompt] = len(prompts)
                     prompts.append(_prompt(thought))
             used = [
-                {"prompt": places[thought.prompt], "count": count, "member": thought.member}
+                {"prompt": index_of[thought.prompt], "count": count, "member": thought.member}
                 for thought, count in one.used_on
-                if thought.prompt in places
+                if thought.prompt in index_of
             ]
-            clusters.append({**one.words(), "used_on": used})
+            clusters.append({**one.summary(), "used_on": used})
         return {
             "step": step, "thoughts": self.thoughts, **self.to_metrics(), "prompts": prompts, "templates": clusters
         }  # fmt: skip
@@ -108,7 +108,7 @@ class Templates:
 def find_templates(
     thoughts: Sequence[Thought], *, similarity: float = 0.92, known: Sequence[tuple[str, str]] = ()
 ) -> Templates:
-    """Clusters of thoughts whose words are at least `similarity` alike and that stand on two prompts or more.
+    """Clusters of thoughts whose words are at least `similarity` alike and that occur on two prompts or more.
 
     `similarity` is 1 less the words to insert and delete over the words of both: one word changed of ten leaves 0.9. A
     cluster forms round its most frequent wording, the earliest where several are. Empty thoughts do not count. `known`
@@ -117,18 +117,18 @@ def find_templates(
     spoken = [thought for thought in thoughts if thought.text.split()]
     counts = Counter(" ".join(thought.text.split()) for thought in spoken)
     texts = [text for text, _ in counts.most_common(TEXTS)]
-    places: dict[str, list[Thought]] = {text: [] for text in texts}
+    by_text: dict[str, list[Thought]] = {text: [] for text in texts}
     for thought in spoken:
-        if (text := " ".join(thought.text.split())) in places:
-            places[text].append(thought)
+        if (text := " ".join(thought.text.split())) in by_text:
+            by_text[text].append(thought)
     clusters = [[texts[i] for i in cluster] for cluster in _clusters(_likeness(texts, similarity))]
     keys = _keys([cluster[0] for cluster in clusters], known, similarity)
     found = [
-        _template(key, cluster, [place for text in cluster for place in places[text]])
+        _template(key, cluster, [thought for text in cluster for thought in by_text[text]])
         for key, cluster in zip(keys, clusters, strict=True)
     ]
-    spread = sorted((one for one in found if one.prompts > 1), key=lambda one: -one.count)
-    return Templates(thoughts=len(spoken), found=spread)
+    shared = sorted((one for one in found if one.prompts > 1), key=lambda one: -one.count)
+    return Templates(thoughts=len(spoken), found=shared)
 
 
 def _template(key: str, wordings: list[str], members: list[Thought]) -> Template:

@@ -18,7 +18,7 @@ from engine.evaluation.summary import Summary
 ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
 VERSION = 1  # of how episodes are played and counted; numbers compare within one
 
-ROLLOUT_FIELDS = {"think", "context", "context_turns", "max_context_tokens"}
+ROLLOUT_FIELDS = {"think", "context", "max_context_tokens"}
 
 
 def prepare_directory(path: Path) -> None:
@@ -54,9 +54,7 @@ def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
         "summaries": [summary.fields() for summary in outcome.summaries],
         "notes": outcome.notes,
         "environments": [environment.model_dump(mode="json") for environment in outcome.plan.environments],
-        "rollout": config.rollout.model_dump(
-            mode="json", include={"think", "context", "context_turns", "max_context_tokens"}
-        ),
+        "rollout": config.rollout.model_dump(mode="json", include={"think", "context", "max_context_tokens"}),
         "versions": {"python": platform.python_version(), **_versions("torch", "transformers", "httpx2")},
     }
 

@@ -1,10 +1,10 @@
-"""Lines that other trainers wrote of their rollouts, as one kind of thing. No torch, and nothing is written.
+"""Readers of rollout files of other trainers. No torch; nothing is written.
 
-* verl's `rollout_data_dir` and `validation_data_dir`: `input`, `output`, `score`, `step`, `gts` and whatever a reward
-  function returned beside the score. Several turns are one text, with the marks of its chat template or without.
-* RAGEN's evaluations and exports: `messages` and `metadata`. The reward that it writes behind a state is of the response
-  that follows that state; that of the first response it does not write, so the first turn has the rest of the total.
-* What this site exports, and other chats of that form.
+* verl's `rollout_data_dir` and `validation_data_dir`: `input`, `output`, `score`, `step`, `gts` and other values of the
+  reward function. Several turns are one text, with or without chat template markers.
+* RAGEN's evaluations and exports: `messages` and `metadata`. The reward after a state belongs to the response that
+  follows it; that of the first response is not written, so the first turn gets the remainder of the total.
+* Exports of this site, and other chats in that format.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _STATE_REWARD = re.compile(r"\s*\(reward: (?P<reward>[-+.\deE]+)\)\s*\Z")
 
 
 class NoRollout(ValueError):
-    """A line that holds no rollout; says why."""
+    """A line that is not a rollout; its message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTurn:
-    """`given` is all that was said since the response before; `reward` is None where the file does not split it."""
+    """`given` are the messages since the previous response; `reward` is None if the file does not split the score."""
 
     given: list[Message]
     response: str
@@ -56,17 +56,17 @@ class Rollout:
     member: int | None = None
     seed: int = 0
     environment: str = ""
-    facts: Fields = field(default_factory=dict)  # what else the line says, plain values only
+    facts: Fields = field(default_factory=dict)  # other values of the line, plain ones only
 
 
 def read_rollout(line: str | bytes) -> Rollout:
-    """`NoRollout` for a line that is none."""
+    """`NoRollout` if the line is not a rollout."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise NoRollout(f"it is no JSON: {str(error)[:120]}") from None
+        raise NoRollout(f"it is not JSON: {str(error)[:120]}") from None
     if not isinstance(data, dict):
-        raise NoRollout(f"it is a JSON {type(data).__name__}, and an object is needed")
+        raise NoRollout(f"it is a JSON {type(data).__name__}, not an object")
     for key, read in READERS.items():
         if key in data:
             return read(data)
@@ -80,19 +80,19 @@ def _of_verl(data: Fields) -> Rollout:
     first = split_chat(without_padding(prompt or "")) or [{"role": "user", "content": prompt or ""}]
     if first[-1]["role"] == "assistant":  # the opener of the response
         output, first = first[-1]["content"] + output, first[:-1]
-    said = split_chat(without_padding(output), goes_on="assistant")
-    said = said or [{"role": "assistant", "content": without_end(without_padding(output))}]
-    return _rollout(data, _turns([*first, *said]), group=_group(data) or (prompt or ""))
+    responses = split_chat(without_padding(output), goes_on="assistant")
+    responses = responses or [{"role": "assistant", "content": without_end(without_padding(output))}]
+    return _rollout(data, _turns([*first, *responses]), group=_group(data) or (prompt or ""))
 
 
 def _of_chat(data: Fields) -> Rollout:
     messages = data["messages"]
     if not isinstance(messages, list) or not all(_is_message(message) for message in messages):
-        raise NoRollout("its messages are no list of objects with role and content")
+        raise NoRollout("messages is not a list of objects with role and content")
     facts = data.get("metadata")
     about: Fields = facts if isinstance(facts, dict) else {name: data[name] for name in data if name != "messages"}
     turns = _turns([{"role": m["role"], "content": _content(m["content"])} for m in messages])
-    return _rollout(about, _with_rewards(turns, about), group=_group(about) or _said_first(turns))
+    return _rollout(about, _with_rewards(turns, about), group=_group(about) or _first_prompt(turns))
 
 
 READERS: dict[str, Callable[[Fields], Rollout]] = {
@@ -104,7 +104,7 @@ READERS: dict[str, Callable[[Fields], Rollout]] = {
 
 
 def _turns(messages: list[Message]) -> list[ForeignTurn]:
-    """A turn for each response, with what was said to the model since the one before."""
+    """A turn for each response, with the messages since the previous one."""
     turns: list[ForeignTurn] = []
     given: list[Message] = []
     for message in messages:
@@ -160,9 +160,9 @@ def _rollout(about: Fields, turns: list[ForeignTurn], *, group: str) -> Rollout:
 
 
 def _success(about: Fields, score: float | None) -> bool:
-    """What the line says, by any environment's name too; else a score of 1 or more.
+    """By the line's own fields, also those of an environment; otherwise a score of 1 or more.
 
-    RAGEN writes `success` as false always and means `<tag>/success`, so the latter comes first.
+    RAGEN always writes `success` as false, so its `<tag>/success` comes first.
     """
     named = [value for name, value in about.items() if name.endswith("/success")]
     for value in [*named, *(about[name] for name in SUCCESS if name in about)]:
@@ -182,7 +182,7 @@ def _group(about: Fields) -> str:
     return "" if found is None else str(found)
 
 
-def _said_first(turns: list[ForeignTurn]) -> str:
+def _first_prompt(turns: list[ForeignTurn]) -> str:
     return "\n".join(message["content"] for message in turns[0].given)
 
 
@@ -202,7 +202,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _content(content: Any) -> str:
-    """Words, or the words among the parts of a content that is a list."""
+    """The text, or the text parts of a content that is a list."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -215,7 +215,7 @@ def _first_number(about: Fields, names: tuple[str, ...]) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, of a truth value too; None for anything else."""
+    """A finite number, also for a boolean; None for anything else."""
     if not isinstance(value, bool | int | float):
         return None
     try:

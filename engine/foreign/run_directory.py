@@ -11,10 +11,13 @@ from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
 from typing import Any
 
-from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded
+from engine.config import DetectorsConfig
+from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded, VerdictUpdated
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
 from engine.rollout.trajectory_files import write_trajectory_file
+from engine.verdict.assessor import Assessor, Settings
+from engine.verdict.regimes import regime_rule
 
 Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
@@ -27,7 +30,7 @@ def _many(count: int, one: str, more: str = "") -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What became of the lines. `errors` has file, line number and reason, the first `MOST_LISTED`."""
+    """The result of an import. `errors` has file, line number and reason of the first `MOST_LISTED`."""
 
     rollouts: int = 0
     failed: int = 0
@@ -36,30 +39,30 @@ class Report:
     environments: list[str] = field(default_factory=list)
     errors: list[tuple[str, int, str]] = field(default_factory=list)
 
-    def in_words(self) -> str:
-        words = [f"Read: {_many(self.rollouts, 'trajectory', 'trajectories')} of {_many(len(self.steps), 'step')}."]
+    def summary(self) -> str:
+        parts = [f"Read: {_many(self.rollouts, 'trajectory', 'trajectories')} in {_many(len(self.steps), 'step')}."]
         if self.failed:
             name, number, reason = self.errors[0]
             failed = _many(self.failed, "line")
-            words.append(f"{failed} could not be read; the first is line {number} of {name}: {reason}.")
+            parts.append(f"{failed} could not be read; the first is line {number} of {name}: {reason}.")
         if self.unscored:
-            words.append(f"Without a score, and counted as 0: {_many(self.unscored, 'trajectory', 'trajectories')}.")
-        return " ".join(words)
+            parts.append(f"Without a score, and counted as 0: {_many(self.unscored, 'trajectory', 'trajectories')}.")
+        return " ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file: its name, which may say the step, and its lines."""
+    """One file: its name, which may contain the step, and its lines."""
 
     name: str
     lines: Iterable[bytes | str]
 
 
 def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split | None = None) -> Report:
-    """Reads all sources into `directory`, which gets trajectory files and `events.jsonl`. Nothing is written if no line is good.
+    """Reads all sources into `directory`, which gets trajectory files and `events.jsonl`; nothing if no line is valid.
 
-    `split` is for rollouts that do not say theirs; without it those with `metadata` about an environment are held-out
-    ones, as RAGEN exports them, and the others are of training.
+    `split` is for rollouts without one; by default, those with `metadata` about an environment are held-out, as RAGEN
+    exports them, and the others are training rollouts.
     """
     report = Report()
     steps: dict[tuple[int, Split], list[Rollout]] = {}
@@ -89,7 +92,7 @@ def _read(source: Source, report: Report) -> Iterator[Rollout]:
 
 
 def _step_of_name(name: str) -> int:
-    """verl names a file after its step; any other file is step 0."""
+    """verl names a file after its step; rollouts of other files are of step 0."""
     stem = PurePath(name).name.partition(".")[0].rpartition("_")[2]
     return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else 0
 
@@ -98,6 +101,8 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
+        rule = regime_rule(DetectorsConfig())
+        assessor = Assessor(Settings(total_steps=last, environment=UNNAMED, regime_rule=rule))
         events.emit(RunStarted(step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0))
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
@@ -105,9 +110,13 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
             file = f"trajectories/{split}/step_{step}.jsonl.zst"
             write_trajectory_file(directory / file, records)
             if split == "train":
-                events.emit(StepCompleted(step=step, metrics=_metrics(records), tokens=0, seconds=0.0))
+                metrics = _metrics(records)
+                assessor.add_step(step, metrics)
+                events.emit(StepCompleted(step=step, metrics=metrics, tokens=0, seconds=0.0))
             events.emit(TrajectoriesRecorded(step=step, split=split, path=file, count=len(records)))
-        events.emit(RunFinished(step=last, outcome="completed", reason=report.in_words()))
+        if (verdict := assessor.verdict()) is not None:
+            events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
+        events.emit(RunFinished(step=last, outcome="completed", reason=report.summary()))
     report.environments = [name for name, _ in environments.most_common()]
 
 
@@ -131,7 +140,7 @@ class _Events:
 
 def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:
     groups: dict[tuple[str, str], int] = {}
-    places: set[tuple[str, int, int]] = set()
+    taken: set[tuple[str, int, int]] = set()
     scores: dict[tuple[str, str], list[float]] = {}
     for rollout in rollouts:
         scores.setdefault((rollout.environment, rollout.group), []).append(rollout.score or 0.0)
@@ -139,15 +148,15 @@ def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]
         key = (rollout.environment, rollout.group)
         group = groups.setdefault(key, len(groups))
         member = rollout.member or 0
-        while (rollout.environment, group, member) in places:
+        while (rollout.environment, group, member) in taken:
             member += 1
-        places.add((rollout.environment, group, member))
-        of_group = scores[key]
-        spread = stdev(of_group) if len(of_group) > 1 else None
-        yield _record(rollout, step=step, split=split, group=group, member=member, spread=spread)
+        taken.add((rollout.environment, group, member))
+        group_scores = scores[key]
+        group_std = stdev(group_scores) if len(group_scores) > 1 else None
+        yield _record(rollout, step=step, split=split, group=group, member=member, group_std=group_std)
 
 
-def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int, spread: float | None) -> Record:
+def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int, group_std: float | None) -> Record:
     score = rollout.score or 0.0
     rewards = _rewards(rollout.turns, score)
     given = rollout.turns[0].given
@@ -166,7 +175,7 @@ def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int,
         "score": score,
         "advantage": None,
         "kept": None,
-        "group_std": spread,
+        "group_std": group_std,
         "reason": "all",
         "stop": "success" if rollout.success else "unknown",
         "fault": "",
@@ -182,7 +191,7 @@ def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int,
 
 
 def _rewards(turns: list[ForeignTurn], score: float) -> list[float]:
-    """Where the file does not split the score, the last turn has it."""
+    """If the file does not split the score, the last turn gets it."""
     if all(turn.reward is None for turn in turns):
         return [0.0] * (len(turns) - 1) + [score]
     return [turn.reward or 0.0 for turn in turns]
@@ -201,7 +210,7 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
         "response_start": 0,
         "response_end": 0,
         "thought": parsed.thought,
-        "parse": parsed.case if tagged else "ok",  # the grammar of other trainers is not ours to judge
+        "parse": parsed.case if tagged else "ok",  # the response format of other trainers is unknown
         "parsed": parsed.actions,
         "executed": parsed.actions,
         "reward": rewards[index],
@@ -228,13 +237,13 @@ def _metrics(records: list[Record]) -> dict[str, float]:
     }
     if stds:
         metrics["reward/within_group_std"] = fmean(stds.values())
-        metrics["rollout/zero_variance_share"] = fmean(float(spread < 1e-9) for spread in stds.values())
+        metrics["rollout/zero_variance_share"] = fmean(float(group_std < 1e-9) for group_std in stds.values())
     return metrics
 
 
 def as_log(report: Report) -> str:
     """The report with each line in error, for `engine.log`."""
-    lines = [report.in_words(), *(f"{name} line {number}: {reason}" for name, number, reason in report.errors)]
+    lines = [report.summary(), *(f"{name} line {number}: {reason}" for name, number, reason in report.errors)]
     if report.failed > len(report.errors):
         lines.append(f"… and {report.failed - len(report.errors)} more")
     return "\n".join(json.dumps(line, ensure_ascii=True)[1:-1] for line in lines) + "\n"

@@ -1,4 +1,4 @@
-"""What RAGEN and verl call our metrics, so that their logs can be read and their users find their way.
+"""The names of RAGEN and verl for our metrics, so that their logs can be read and their users find them.
 
 Where two of their names mean one of ours, both are here. Names whose numbers are not comparable are left out: verl's
 `response_length/mean` counts the whole conversation, for one.
@@ -11,7 +11,7 @@ _VERL = {
     "actor/entropy_loss": "policy/entropy",
     "actor/pg_loss": "policy/loss",
     "actor/ppo_kl": "policy/kl",
-    "actor/kl_loss": "policy/kl_to_start",
+    "actor/kl_loss": "policy/kl_to_reference",
     "actor/pg_clipfrac": "policy/clip_fraction",
     "actor/pg_clipfrac_lower": "policy/clip_fraction_low",
     "actor/grad_norm": "optim/grad_norm",
@@ -31,12 +31,12 @@ _VERL = {
 }
 
 _RAGEN = {
-    "rollout/in_group_std": "reward/in_group_std",
-    "rollout/in_group_reward_std": "reward/in_group_std",
+    "rollout/in_group_std": "reward/within_group_std",
+    "rollout/in_group_reward_std": "reward/within_group_std",
     "rollout/filter_kept_count": "filter/kept_groups",
     "rollout/filter_kept_ratio": "filter/kept_ratio",
     "rollout/filter_zero_count": "filter/zero_groups",
-    "train/response_length": "rollout/reply_tokens",
+    "train/response_length": "rollout/response_tokens",
     "timing_s/collapse_metrics": "time/diagnostics",
 }
 

@@ -1,4 +1,4 @@
-"""Where a step's time goes, and how fast it works."""
+"""Where the time of a step goes, throughput, and use of the machine."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from dataclasses import replace
 from engine.glossary.types import Metric
 
 _TIMES = {
-    "step": ("Step", "Wall time of the whole step, evaluation and checkpoints left out."),
+    "step": ("Step", "Wall time of the whole step, without evaluation and checkpoints."),
     "rollout": ("Rollout", "Time to sample responses and step environments."),
-    "score": ("Scoring", "Time for the learner's own log-probabilities of what another program sampled."),
-    "sync": ("Weight sync", "Time to give the samplers the learner's new weights and to prove that they have them."),
-    "diagnostics": ("Collapse diagnostics", "Time to score thoughts under prompts, on the steps that do."),
-    "gradients": ("Gradient decomposition", "Time to take gradients of the loss's parts, on the steps that do."),
-    "update": ("Update", "Time for advantages and gradient steps."),
+    "score": (
+        "Scoring",
+        "Time to compute the learner's log-probabilities of sampled tokens, when another program sampled them.",
+    ),
+    "sync": ("Weight sync", "Time to send the learner's new weights to the samplers and to verify them."),
+    "diagnostics": ("Collapse diagnostics", "Time of the collapse diagnostics, at steps that have them."),
+    "gradients": ("Gradient decomposition", "Time of the gradient decomposition, at steps that have one."),
+    "update": ("Update", "Time of advantages and gradient steps."),
     "capture": ("Recording", "Time to write the step's trajectories."),
-    "evaluation": ("Evaluation", "Time for held-out episodes, on the steps that have them."),
-    "checkpoint": ("Checkpoint", "Time to save a checkpoint, on the steps that do."),
+    "evaluation": ("Evaluation", "Time of held-out episodes, at steps that have them."),
+    "checkpoint": ("Checkpoint", "Time to save a checkpoint, at steps that save one."),
 }
 
 TIME = tuple(
     Metric(
         name=f"time/{name}", section="time", title=title, unit="s", low=0, better="lower", meaning=meaning,
-        bad="Growing from step to step: responses get longer, or the machine is busy with something else.",
+        bad="Growing from step to step: responses get longer, or other programs use the machine.",
     )
     for name, (title, meaning) in _TIMES.items()
 )  # fmt: skip
@@ -31,86 +34,85 @@ PERF = (
     Metric(
         name="perf/sampled_tokens_per_second", section="perf", title="Sampling speed", unit="tokens/s", low=0,
         better="higher", meaning="Tokens sampled per second of rollout.", formula="sampled tokens / time of rollout",
-        bad="Half of its usual: trajectories of very different length, or a busy machine.",
+        bad="Half of its usual level: trajectories of very different length, or a busy machine.",
     ),
     Metric(
         name="perf/trained_tokens_per_second", section="perf", title="Training speed", unit="tokens/s", low=0,
         better="higher", meaning="Tokens of the kept trajectories per second of update.",
-        formula="tokens of kept trajectories / time of update", bad="Half of its usual: a busy machine.",
+        formula="tokens of kept trajectories / time of update", bad="Half of its usual level: a busy machine.",
     ),
     Metric(
-        name="perf/memory_mb", section="perf", title="Memory", unit="MB", low=0, better="lower",
-        meaning="Most memory that the engine has used so far.",
+        name="perf/memory_mb", section="perf", title="Peak memory", unit="MB", low=0, better="lower",
+        meaning="Peak memory of the engine so far.",
         bad="Rising step by step towards the machine's limit: lower optimizer.micro_batch_tokens.",
     ),
     Metric(
-        name="perf/cpu_cores", section="perf", title="Cores used", unit="cores", low=0,
-        meaning="Cores that the engine kept busy over the step, its ended children counted.",
-        formula="processor seconds / seconds",
-        bad="Far below the machine's cores on a CPU run: it waits for something.",
+        name="perf/cpu_cores", section="perf", title="CPU cores used", unit="cores", low=0,
+        meaning="Mean number of CPU cores that the engine used over the step, ended child processes included.",
+        formula="CPU seconds / seconds",
+        bad="Far below the number of cores on a CPU run: the engine waits for something.",
     ),
     Metric(
-        name="perf/host_cpu_share", section="perf", title="Machine's processors busy", unit="share", low=0, high=1,
-        meaning="Share of all cores' time that anything on the machine used over the step.",
-        bad="Near 1 while the engine's own cores are few: something else takes the machine.",
+        name="perf/host_cpu_share", section="perf", title="Host CPU utilization", unit="share", low=0, high=1,
+        meaning="Utilization of all cores by all programs of the machine over the step.",
+        bad="Near 1 while the engine uses few cores: other programs take the machine.",
     ),
     Metric(
-        name="perf/host_memory_share", section="perf", title="Machine's memory in use", unit="share", low=0, high=1,
+        name="perf/host_memory_share", section="perf", title="Host memory utilization", unit="share", low=0, high=1,
         better="lower", meaning="Share of the machine's memory that is not available, at the end of the step.",
-        bad="Near 1: the kernel will end the engine, and the run restarts from its last checkpoint.",
+        bad="Near 1: the kernel may kill the engine; the run then restarts from its last checkpoint.",
     ),
     Metric(
-        name="perf/gpu_share", section="perf", title="GPU busy", unit="share", low=0, high=1, better="higher",
-        meaning="Share of the step in which the GPU ran anything, asked of the driver once a second.",
-        bad="Below a half: the environments or the host keep it waiting.",
+        name="perf/gpu_share", section="perf", title="GPU utilization", unit="share", low=0, high=1, better="higher",
+        meaning="Share of the step in which the GPU was busy, polled from the driver once a second.",
+        bad="Below one half: the GPU waits for environments or the host.",
     ),
     Metric(
-        name="perf/gpu_memory_mb", section="perf", title="GPU memory of the engine", unit="MB", low=0, better="lower",
-        meaning="Most GPU memory that the engine's tensors have taken so far.",
-        bad="Near the device's: lower optimizer.micro_batch_tokens.",
+        name="perf/gpu_memory_mb", section="perf", title="Peak GPU memory", unit="MB", low=0, better="lower",
+        meaning="Peak GPU memory of the engine's tensors so far.",
+        bad="Near the device's memory: lower optimizer.micro_batch_tokens.",
     ),
     Metric(
-        name="perf/gpu_memory_share", section="perf", title="GPU memory in use", unit="share", low=0, high=1,
-        better="lower", meaning="Share of the device's memory that is taken, by this engine or by others.",
-        bad="Near 1 with little of it the engine's: another process holds the device.",
+        name="perf/gpu_memory_share", section="perf", title="GPU memory utilization", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the device's memory in use, by this engine or other programs.",
+        bad="Near 1 while the engine uses little: another process uses the device.",
     ),
 )  # fmt: skip
 
 CLUSTER = (
     Metric(
         name="cluster/probe_gap", section="cluster", title="Sync probe", unit="nats", low=0, log=True, better="lower",
-        meaning="After a weight sync: the largest distance between a sampler's and the learner's log-probability of "
-        "the same few tokens. It proves that the sampler holds the learner's weights.",
-        bad="Above 0.01 in float32 the run stops: the sampler kept old weights.",
+        meaning="After a weight sync: the largest difference between a sampler's and the learner's log-probability of "
+        "a few probe tokens. It verifies that the sampler has the learner's weights.",
+        bad="Above 0.01 in float32 the run stops: the sampler still has old weights.",
     ),
     Metric(
-        name="cluster/compared_samplers", section="cluster", title="Samplers compared", unit="processes", low=0,
-        better="higher", meaning="Samplers whose weights have, bit for bit, the checksum of what the learner sent. "
-        "Others, which hold them packed or cut, are known by the probe alone.",
-        bad="A checksum that differs stops the run.",
+        name="cluster/compared_samplers", section="cluster", title="Verified samplers", unit="processes", low=0,
+        better="higher", meaning="Samplers whose weights have exactly the checksum of what the learner sent. "
+        "Samplers with packed or sharded weights are verified by the probe only.",
+        bad="Fewer than there are samplers; a wrong checksum stops the run.",
     ),
     Metric(
         name="cluster/replaced_samplers", section="cluster", title="Replaced samplers", unit="processes", low=0,
-        better="lower", meaning="Samplers that died in the step's rollout and were replaced.",
-        bad="Again and again: look at the memory of their machines.",
+        better="lower", meaning="Samplers that died during the step's rollout and were replaced.",
+        bad="Repeatedly: check the memory of their nodes.",
     ),
     Metric(
         name="cluster/replaced_environments", section="cluster", title="Replaced environment actors", unit="processes",
-        low=0, better="lower", meaning="Environment actors that died in the step's rollouts and were replaced. What "
-        "they were playing ended by a fault.",
-        bad="Again and again: look at the memory of their machines, and whether an environment ends its process.",
+        low=0, better="lower", meaning="Environment actors that died during the step's rollouts and were replaced.",
+        bad="Repeatedly: check the memory of their nodes, and whether an environment exits its process.",
     ),
     Metric(
-        name="cluster/left_actors", section="cluster", title="Actors left", unit="processes", low=0, better="lower",
-        meaning="Of alerts alone: actors that Ray still showed when the run had ended them.",
-        bad="Above 0 they may hold GPUs: look at their nodes, and restart Ray there.",
+        name="cluster/left_actors", section="cluster", title="Leftover actors", unit="processes", low=0, better="lower",
+        meaning="In alerts only: actors that Ray still listed after the run had ended them.",
+        bad="Above 0: they may hold GPUs. Check their nodes, and restart Ray there.",
     ),
 )  # fmt: skip
 
 ROLES = {"learner": "learners", "sampler": "samplers"}
-OVER_ROLES = {"perf/gpu_share": "The mean over the", "perf/gpu_memory_mb": "The most of any of the"}
+OVER_ROLES = {"perf/gpu_share": "Mean over the", "perf/gpu_memory_mb": "Maximum over the"}
 OVER_ROLES["perf/gpu_memory_share"] = OVER_ROLES["perf/gpu_memory_mb"]
-# of a run on Ray, whose learners and samplers have devices of their own
+# for runs on Ray, whose learners and samplers have their own devices
 BY_ROLE = tuple(
     replace(
         entry,

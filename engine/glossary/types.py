@@ -1,4 +1,4 @@
-"""What is said about one metric, one section and one chart. No torch."""
+"""The entries of the glossary: metrics, sections and charts. No torch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One entry of the glossary, in words for a reader who has not seen the metric before.
+    """One metric, explained to a reader who has not seen it before.
 
-    A `name` with `<tag>` or `<case>` is a pattern. `low` and `high` are where an axis should begin and end, None where
-    the data decides. `log` asks for a logarithmic axis. `bad` says what bad looks like, and what it may mean.
+    A `name` with `<tag>` or `<case>` is a pattern. `low` and `high` are the ends of an axis, None for automatic. `log`
+    is for a logarithmic axis. `bad` says which values are bad, and what they may mean.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Metric:
 
 
 class Section(NamedTuple):
-    """Metrics that are looked at together: the first part of their names, and a heading."""
+    """Metrics that are shown together: the first part of their names, and a heading."""
 
     key: str
     title: str

@@ -13,7 +13,7 @@ from engine.config import RolloutConfig
 from engine.errors import ConfigError, EnvironmentFault, StarboardError
 from engine.rollout.action_parser import ParsedResponse, parse_response
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window, window_of
+from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_crew import Crew, crew_of
 from engine.rollout.episode import Opening, TurnOutcome
@@ -65,7 +65,7 @@ class AgentProxy:
             context,
             think=config.think,
             max_context_tokens=max_context_tokens,
-            window=window_of(config),
+            window=config.context,
             length_penalty=length_penalty_of(config),
             environment_workers=config.environment_workers,
         )

@@ -1,19 +1,23 @@
 """Context windows: what the model sees of earlier turns when it is asked for the next response.
 
-A window turns the turns so far into the ids of the next prompt. Responses go into it as the ids that were sampled and are
-never encoded again. Whether the prompt goes on from what the model has read, or begins a context of its own, is part of
-the answer: the sampler, the trajectory and the trainer all follow it.
+A window turns the turns so far into the ids of the next prompt. Responses enter it as the ids that were sampled and are
+never encoded again. A prompt either continues what the model has read or starts a context of its own; the sampler, the
+trajectory and the trainer all follow that. Each window is a class with its settings; `ContextWindow` is their union.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
-from engine.config import RolloutConfig
+from pydantic import Field
+
 from engine.rollout import prompts
-from engine.rollout.context_manager import ContextManager
+from engine.section import Section, union_variants
+
+if TYPE_CHECKING:
+    from engine.rollout.context_manager import ContextManager
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +52,10 @@ class Window(Protocol):
         """The prompt of the turn that begins in the state `now`, after the turns `past`."""
 
 
-class FullContext:
-    """Every turn, word for word: each prompt goes on from the last response."""
+class FullContext(Section):
+    """Every turn verbatim: each prompt continues from the last response."""
+
+    type: Literal["full"] = "full"
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         if past:
@@ -57,15 +63,17 @@ class FullContext:
         return Prompt(ids=_opening(context, system, now), fresh=True)
 
 
-class LastTurns:
-    """The last `turns` turns word for word, the present one counted, after the system prompt.
+class LastTurns(Section):
+    """The last `turns` turns verbatim, the present one included, after the system prompt.
 
     Until that many were played it is the full context. From then on each turn begins a context of its own, whose first
-    message tells the oldest state it shows as if the episode began there.
+    message shows the oldest state in the window as if the episode began there.
     """
 
-    def __init__(self, turns: int) -> None:
-        self.turns = turns
+    type: Literal["last_k_turns"] = "last_k_turns"
+    turns: int = Field(
+        3, ge=1, le=200, description="Turns in the window, the present one included; 1 shows no earlier turn."
+    )
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         if len(past) < self.turns:
@@ -78,37 +86,31 @@ class LastTurns:
         return Prompt(ids=ids, fresh=True)
 
 
-class TurnSummary:
+class TurnSummary(Section):
     """One message a turn: earlier states, actions and rewards as a list, then the present state.
 
-    `turns` counts the present turn; 0 tells of all turns. The model's own words are not in it.
+    The model's own responses are not in it.
     """
 
-    def __init__(self, turns: int) -> None:
-        self.turns = turns
+    type: Literal["single_turn_summary"] = "single_turn_summary"
+    turns: int = Field(
+        0, ge=0, le=200, description="Turns in the list, the present one included. 0: all turns of the episode."
+    )
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
-        told = past[max(0, len(past) - self.turns + 1) :] if self.turns else past
+        shown = past[max(0, len(past) - self.turns + 1) :] if self.turns else past
         lines = [
             prompts.summary_line(
                 turn.state.observation, executed=turn.executed, reward=turn.reward, understood=turn.understood
             )
-            for turn in told
+            for turn in shown
         ]
         user = prompts.summary_turn(lines, now.observation, actions_left=now.actions_left)
         return Prompt(ids=list(context.first(system, user)), fresh=True)
 
 
-WINDOWS: dict[str, Callable[[int], Window]] = {
-    "full": lambda _: FullContext(),
-    "last_k_turns": LastTurns,
-    "single_turn_summary": TurnSummary,
-}
-
-
-def window_of(config: RolloutConfig) -> Window:
-    """The window that a run's configuration asks for."""
-    return WINDOWS[config.context](config.context_turns)
+ContextWindow = Annotated[FullContext | LastTurns | TurnSummary, Field(discriminator="type")]
+WINDOWS = union_variants(ContextWindow)
 
 
 def _opening(context: ContextManager, system: str, state: State) -> list[int]:

@@ -6,9 +6,13 @@ environment itself, so an overridden symbol is described as it really is.
 
 from __future__ import annotations
 
-from engine.config import EnvironmentConfig
+from typing import TYPE_CHECKING
+
 from engine.environments import make_environment
 from engine.environments.base import Environment
+
+if TYPE_CHECKING:
+    from engine.config import EnvironmentConfig
 
 Message = dict[str, str]
 

@@ -163,7 +163,7 @@ def load_learner(
     load = partial(_load_hollow, tell=tell) if share is not None and share.size > 1 else load_policy
     model, tokenizer = load(config, found, device=device)
     start = None
-    pulled = config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0
+    pulled = config.needs_reference
     if found is not None and not config.model.lora.rank and pulled:
         # the pull is to where the run began, not to where it was interrupted
         start, _ = load(config, None, device=device)

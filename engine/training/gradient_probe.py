@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import losses
-from engine.algorithms.filtering import group_scores
+from engine.algorithms.group_scores import group_scores
 from engine.config import RunConfig
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_reward_std, gradient_norms
 from engine.rollout.batching import Batch
@@ -46,7 +46,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
     """The parts of one group's loss, each micro-batch's share of the whole; coefficients are in."""
     loss, temperature = config.loss, config.rollout.temperature
-    total = losses.loss_normalizer(group.mask, loss.aggregation, length=loss.norm_length)
+    total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)
     tokens = group.mask.sum().clamp(min=1)
     most = tokens_per_pass(config.optimizer, learner.model.device)
     for rows in group.micro_batches(torch.arange(len(group)), max_tokens=most):
@@ -63,7 +63,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
             clip_low=loss.clip_low,
             clip_high=loss.clip_high,
             dual_clip=loss.dual_clip,
-            aggregation=loss.aggregation,
+            aggregation=loss.aggregation.type,
             normalizer=total,
         ).loss
         found: dict[str, Tensor] = {"task": task}

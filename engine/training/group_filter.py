@@ -1,4 +1,4 @@
-"""Which groups of a step train, and how much their advantages count for it."""
+"""Applies the group filter to a step: which groups train, and the scale of their advantages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, on_one_scale, select_groups
-from engine.config import FilterConfig
+from engine.algorithms.filters import FilterBase, threshold_of
+from engine.algorithms.group_scores import group_scores, on_one_scale
 from engine.rollout.batching import Batch
 
 
@@ -16,7 +16,7 @@ from engine.rollout.batching import Batch
 class Kept:
     """`groups` are ids of the groups that train; `scale` is what their advantages are multiplied by.
 
-    `scores` are of all groups that there was a choice of, by id.
+    `scores` are those of all candidate groups, by id.
     """
 
     groups: list[int]
@@ -25,47 +25,39 @@ class Kept:
     scores: dict[int, float] = field(default_factory=dict)
 
 
-def keep_groups(config: FilterConfig, batch: Batch) -> Kept:
-    """The filter's choice among the groups of `batch`. Returns are raw: penalties and normalisation are left out."""
+def keep_groups(group_filter: FilterBase, batch: Batch) -> Kept:
+    """The filter's choice among the groups of `batch`. Returns are raw: without penalties and normalization."""
     groups = batch.groups.unique().tolist()
     if not groups:
         return Kept(groups=[], scale=1.0, metrics={"filter/kept_groups": 0.0, "filter/kept_ratio": 0.0})
-    scores = group_scores(_values(batch, config.metric), batch.groups, config.metric)
-    chosen = select_groups(
-        scores,
-        strategy=config.strategy,
-        value=config.value,
-        mode=config.mode,
-        largest=config.largest,
-        include_zero=config.include_zero,
-        epsilon=config.epsilon,
-    )
+    metric = group_filter.score_metric
+    scores: list[float] = group_scores(_values(batch, metric), batch.groups, metric).double().tolist()
+    chosen = group_filter.choose(scores)
     ratio = len(chosen) / len(groups)
     stds = group_scores(batch.returns, batch.groups)
     metrics = {
         "filter/kept_groups": float(len(chosen)),
         "filter/kept_ratio": ratio,
         "filter/zero_groups": float((stds < 1e-9).sum()),
-        "filter/threshold": filter_threshold(scores, chosen, largest=config.largest),
+        "filter/threshold": threshold_of(scores, chosen, largest=group_filter.prefers_largest),
     }
     return Kept(
         groups=[groups[index] for index in chosen],
-        scale=loss_scale(ratio, config.loss_scaling),
+        scale=group_filter.scale(ratio),
         metrics=metrics,
-        scores=dict(zip(groups, scores.tolist(), strict=True)),
+        scores=dict(zip(groups, scores, strict=True)),
     )
 
 
 def _values(batch: Batch, metric: str) -> Tensor:
-    """What the metric is of, for each trajectory (B,)."""
+    """The value of each trajectory (B,) that the metric is computed from."""
     if metric.startswith("entropy"):
         return batch.entropies
     return batch.mask.sum(dim=1) if metric == "length" else on_one_scale(batch.returns, batch.tags)
 
 
 def kept_by_environment(batch: Batch, kept: Kept, names: Sequence[str]) -> dict[str, float]:
-    """Of each environment the share of its groups that train, where there are several; `names` as `batch` numbers
-    them."""
+    """The share of each environment's groups that train, if there are several; `names` as `batch` numbers them."""
     if len(names) < 2:
         return {}
     shares = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.config import FilterConfig
+from engine.algorithms.filters import FilterBase
 from engine.events import GroupsFiltered
 from engine.rollout.types import Trajectory
 from engine.training.group_filter import Kept
@@ -14,7 +14,7 @@ MOST_RETURNS = 8192
 LARGEST = 3.4e38  # of a float32, and what is no number is not below it
 
 
-def group_record(step: int, trajectories: list[Trajectory], kept: Kept, config: FilterConfig) -> GroupsFiltered:
+def group_record(step: int, trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> GroupsFiltered:
     """All groups that `step` sampled, and which of them the filter kept."""
     members: dict[int, list[Trajectory]] = {}
     for trajectory in trajectories:
@@ -33,7 +33,7 @@ def group_record(step: int, trajectories: list[Trajectory], kept: Kept, config: 
         scores=[_single(kept.scores.get(number)) for number in numbers],
         kept=[numbers.index(number) for number in sorted(kept.groups)],
         threshold=_single(kept.metrics.get("filter/threshold", 0.0)) or 0.0,
-        filter=config.model_dump(mode="json"),
+        filter=group_filter.model_dump(mode="json"),
     )
 
 

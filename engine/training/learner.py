@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import losses
+from engine.algorithms.variants.base import CriticConfig
 from engine.config import RunConfig
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
@@ -51,17 +52,18 @@ class Learner:
         if optimizer.gradient_checkpointing:
             recompute_activations(model)
         self.reference: Reference | None = None
-        if config.loss.kl_coefficient > 0 or config.algorithm.kl_in_reward > 0:
+        if config.needs_reference:
             self.reference = self._reference_of(start)
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
-        if config.algorithm.has_critic:
+        self.critic_settings = config.algorithm.critic_settings
+        if self.critic_settings is not None:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size)
             self.critic.head.to(device_of(model))
             self.share.shard_body(self.critic.body)
             self.critic_optimizer = torch.optim.AdamW(
                 trainable_parameters(self.critic),
-                lr=optimizer.critic_learning_rate,
+                lr=self.critic_settings.learning_rate,
                 weight_decay=optimizer.weight_decay,
             )
         self.share.shard_model(model)
@@ -83,7 +85,7 @@ class Learner:
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
         """The critic's values (B, T) of a batch."""
-        critic, _ = self._with_critic()
+        critic, _, _ = self._with_critic()
         values = torch.zeros_like(batch.mask)
         for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
@@ -107,7 +109,7 @@ class Learner:
     @torch.no_grad()
     def kl_in_reward(self, batch: Batch) -> Tensor | None:
         """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
-        if not self.config.algorithm.kl_in_reward:
+        if not self.config.algorithm.reward_kl:
             return None
         found = torch.zeros_like(batch.mask)
         for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
@@ -137,7 +139,7 @@ class Learner:
         for rows in self._mini_batches(len(batch), shuffle):
             if self.critic is not None and values is not None and returns is not None:
                 self._update_critic(batch, rows, values, returns, meter)
-            if self.critic is None or step > self.config.optimizer.critic_warmup_steps:
+            if self.critic_settings is None or step > self.critic_settings.warmup_steps:
                 self._update_policy(batch, rows, advantages, meter, first=first)
             first = False
         self.model.eval()
@@ -162,7 +164,8 @@ class Learner:
 
     def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
         loss_config = self.config.loss
-        total = losses.loss_normalizer(batch.mask[rows], loss_config.aggregation, length=loss_config.norm_length)
+        aggregation = loss_config.aggregation
+        total = losses.loss_normalizer(batch.mask[rows], aggregation.type, length=aggregation.constant)
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums: dict[str, float] = defaultdict(float)
         for index, counts in self._micro_batches(batch, rows):
@@ -177,7 +180,7 @@ class Learner:
                 clip_low=loss_config.clip_low,
                 clip_high=loss_config.clip_high,
                 dual_clip=loss_config.dual_clip,
-                aggregation=loss_config.aggregation,
+                aggregation=aggregation.type,
                 normalizer=total,
             )
             loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
@@ -222,13 +225,13 @@ class Learner:
         )
 
     def _update_critic(self, batch: Batch, rows: Tensor, values: Tensor, returns: Tensor, meter: Meter) -> None:
-        critic, optimizer = self._with_critic()
+        critic, optimizer, settings = self._with_critic()
         tokens = batch.mask[rows].sum().clamp(min=1)
         sums = {"value/loss": 0.0, "value/clip_fraction": 0.0}
         for index, counts in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
-            found, clip = critic(part.ids, part.mask, part.contexts), self.config.loss.value_clip
+            found, clip = critic(part.ids, part.mask, part.contexts), settings.value_clip
             old, targets = values[index, :wide], returns[index, :wide]
             loss = losses.value_loss(found, old, targets, part.mask, clip=clip, normalizer=tokens)
             (loss * self.share.size * counts).backward()
@@ -239,10 +242,10 @@ class Learner:
         norm = self._step(critic, optimizer, meter)
         meter.add({**self.share.total(sums), "optim/critic_grad_norm": norm}, weight=float(tokens))
 
-    def _with_critic(self) -> tuple[Critic, torch.optim.AdamW]:
-        if self.critic is None or self.critic_optimizer is None:
-            raise ValueError("There is no critic; only the estimators gae and bi_level_gae have one.")
-        return self.critic, self.critic_optimizer
+    def _with_critic(self) -> tuple[Critic, torch.optim.AdamW, CriticConfig]:
+        if self.critic is None or self.critic_optimizer is None or self.critic_settings is None:
+            raise ValueError(f"{self.config.algorithm.type} has no critic; ppo and bi_level_gae have one.")
+        return self.critic, self.critic_optimizer, self.critic_settings
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
         """Clips and steps; a non-finite gradient is skipped and counted. Returns the norm before clipping."""

@@ -24,7 +24,7 @@ Settings = dict[str, str | float | None]
 def weights_of(config: RunConfig) -> Settings:
     """What decides which tensors a checkpoint has, and what they mean."""
     lora, start = config.model.lora, config.model.start_from
-    settings: Settings = {"algorithm.estimator": config.algorithm.estimator, "model.lora.rank": lora.rank}
+    settings: Settings = {"algorithm.type": config.algorithm.type, "model.lora.rank": lora.rank}
     if lora.rank:
         settings |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
     if start.run:  # its folder may move, and model.path is then that folder
@@ -38,10 +38,9 @@ def made_with(config: RunConfig) -> Settings:
     settings = weights_of(config) | {
         "seed": config.seed,
         "rollout.think": rollout.think,
-        "rollout.context": rollout.context,
-        "rollout.context_turns": rollout.context_turns,
         "environments": len(config.environments),
     }
+    settings |= {f"rollout.context.{name}": value for name, value in rollout.context.model_dump(mode="json").items()}
     for place, environment in enumerate(config.environments):
         settings |= {f"environments.{place}.{name}": value for name, value in _words(environment).items()}
     return settings

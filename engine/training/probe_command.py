@@ -49,7 +49,7 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
         specs, temperature=config.rollout.temperature, seeds=[config.seed, step, PROBE_STREAM]
     )
     baselines: dict[int, float] = {}
-    if config.algorithm.estimator == "remax":
+    if config.algorithm.greedy_baseline:
         baselines, _ = greedy_baselines(backend, specs, trajectories)
     batch = collate([trajectories[place] for place in trainable(trajectories)], baselines=baselines)
     return backend.gradients(with_normalized_scores(config.algorithm, batch))

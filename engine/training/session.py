@@ -17,7 +17,7 @@ from engine.config.live import with_changes
 from engine.environments.feasibility import refuse_impossible
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
-from engine.forking import begun_at, pin_start, takes_optimizer, words_of
+from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
@@ -95,7 +95,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         resumed_from=progress.step if found else None,
         pid=os.getpid(),
         device=backend.device,
-        start=words_of(config, start, adopted=adopted) if start is not None else "",
+        start=describe_start(config, start, adopted=adopted) if start is not None else "",
         model=name,
         parameters=backend.parameters,
         trainable_parameters=backend.trainable_parameters,
@@ -131,7 +131,7 @@ def open_ray(
         )
 
     def told(freed: Freed) -> None:
-        events.emit(ClusterReleased(step=events.step, account=freed.in_words(), proven=freed.proven))
+        events.emit(ClusterReleased(step=events.step, message=freed.in_words(), proven=freed.proven))
 
     voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
     return RayBackend.open(config, found, directory.path.resolve(), voice)

@@ -54,7 +54,7 @@ def roll_out_step(
         found.sampled += sampled
     if config.rollout.refill:
         found.metrics["filter/refilled_groups"] = float(refilled)
-    if config.algorithm.estimator == "remax":
+    if config.algorithm.greedy_baseline:
         found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, checkpoint=checkpoint)
         found.sampled += sampled
         found.metrics["reward/greedy"] = fmean(found.baselines.values()) if found.baselines else 0.0

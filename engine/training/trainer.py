@@ -17,8 +17,8 @@ from torch import Tensor
 
 from engine.config import RunConfig
 from engine.config.live import differences, with_changes
-from engine.diagnostics.alerts import Verdict
-from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.alerts import Detection
+from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.mutual_information import SmoothedZScore
 from engine.errors import ConfigError
@@ -48,6 +48,7 @@ from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import InTurn, OneAhead, Rollouts
 from engine.training.run_directory import EventLog, RunDirectory
+from engine.training.run_verdict import RunVerdict
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
@@ -87,6 +88,7 @@ class Trainer:
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.stds)
+        self.verdict = RunVerdict(begun, directory, events)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
@@ -98,6 +100,7 @@ class Trainer:
     def run(self) -> None:
         """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
         try:
+            self.verdict.report()
             self._evaluate_if_due()  # an attempt before this one may have left in the middle of it
             while not self._is_over():
                 self._obey()
@@ -182,6 +185,7 @@ class Trainer:
         self._emit_step(step, metrics, skipped)
         self.recorder.report(recording, self.events)
         self._detect(step, metrics)
+        self.verdict.report()
 
     def _roll(self, step: int) -> StepRollout:
         return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self._check)
@@ -200,20 +204,20 @@ class Trainer:
         return found
 
     def _detect(self, step: int, metrics: Metrics) -> None:
-        """Raises alerts and does what they ask for; a run that has to end is evaluated first."""
-        self._heed_rules(step, self.detectors.observe(step, metrics))
+        """Raises alerts and carries out their actions; a run that has to end is evaluated first."""
+        self._apply(step, self.detectors.observe(step, metrics))
 
-    def _heed_rules(self, step: int, verdict: Verdict) -> None:
-        for draft in verdict.alerts:
+    def _apply(self, step: int, detection: Detection) -> None:
+        for draft in detection.alerts:
             self.events.emit(draft.event(step))
         self.progress.detectors = self.detectors.state_dict()
-        if verdict.stop is not None:
-            self.progress.ending = {"outcome": verdict.ending, "reason": verdict.stop}
-            if verdict.fork_before is not None:
-                self.progress.ending["fork_before"] = self.fork_before = verdict.fork_before
-        if verdict.asks_for("checkpoint"):
+        if detection.stop is not None:
+            self.progress.ending = {"outcome": detection.ending, "reason": detection.stop}
+            if detection.fork_before is not None:
+                self.progress.ending["fork_before"] = self.fork_before = detection.fork_before
+        if detection.requests("checkpoint"):
             self._save("alert")
-        if verdict.asks_for("pause") and verdict.stop is None and step < self.config.steps:
+        if detection.requests("pause") and detection.stop is None and step < self.config.steps:
             self.control.ask_to_pause()
 
     def _evaluate_if_due(self) -> None:
@@ -250,9 +254,10 @@ class Trainer:
             self.events.emit(evaluation)
         self.progress.evaluated = step
         found = self.detectors.observe_evaluation(step, held_out_metrics(completed))
-        # of a run that is over nothing more can be done than to tell
-        told = [replace(alert, action="notify") for alert in found.alerts]
-        self._heed_rules(step, Verdict(alerts=told) if final else found)
+        # a run that is over can only notify
+        notices = [replace(alert, action="notify") for alert in found.alerts]
+        self._apply(step, Detection(alerts=notices) if final else found)
+        self.verdict.report()
 
     def _obey(self) -> None:
         """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
@@ -284,7 +289,7 @@ class Trainer:
         if changes:
             self.backend.change(after)
             self.config = after
-            self.detectors = self.detectors.under(after.detectors)
+            self.detectors = self.detectors.with_config(after.detectors)
         if changes or refused:
             self.events.emit(
                 SettingsChanged(
@@ -320,6 +325,7 @@ class Trainer:
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
+        self.verdict.report()
         self.events.emit(ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:

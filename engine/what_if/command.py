@@ -58,7 +58,7 @@ def _read(path: Path) -> WhatIfRequest:
     try:
         return WhatIfRequest.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        problems = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))
+        problems = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, WhatIfRequest))
         raise ConfigError(problems, remedy="Fix the fields named above.") from None
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engine.config.section import Section
+from engine.section import Section
 
 Edit = Literal["nothing", "action", "response", "prompt"]
 EDITS: dict[str, str] = {
@@ -21,7 +21,8 @@ TRAJECTORY = "trajectory.jsonl.zst"
 
 
 class WhatIfRequest(Section):
-    """Fork at `turn` (from 0): earlier turns are replayed as recorded, the edit is applied, then the model continues."""
+    """Fork at `turn` (from 0): earlier turns are replayed as recorded, the edit is applied, then the model
+    continues."""
 
     run_dir: str = Field(description="The run directory of the recorded trajectory.")
     file: str = Field(description="Its trajectory file, relative to the run directory.")

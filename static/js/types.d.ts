@@ -56,7 +56,7 @@ export interface AlertRaised extends EventBase {
   since?: number | null;
 }
 
-export type Setting = string | number | boolean | null | unknown[];
+export type Setting = string | number | boolean | null | unknown[] | FilterChoice;
 
 export interface SettingsChanged extends EventBase {
   kind: "settings_changed";
@@ -160,20 +160,73 @@ export interface Fault {
   budget: number;
 }
 
-export interface HealthNumber {
+/** What heads a run's page: a state of its life cycle, or the verdict. */
+export interface Status {
+  key: string;
+  icon: string;
+  label: string;
+  reason: string;
+}
+
+// The verdict, as `engine.verdict.types` describes it
+
+export interface Evidence {
   metric: string;
-  first: string;
-  now: string;
-  best: string;
+  title: string;
+  first: number;
+  now: number;
+  best: number;
+  low: number | null;
+  high: number | null;
   limit: string;
 }
 
-export interface Health {
+export interface FormatChange {
   key: string;
-  icon: string;
-  word: string;
-  sentence: string;
-  numbers: HealthNumber[];
+  metric: string;
+  title: string;
+  unit: "tokens" | "share" | "turns";
+  step: number;
+  baseline: number;
+  value: number;
+  now: number;
+  holds: boolean;
+  main_case: string;
+}
+
+export interface Verdict {
+  label: string;
+  title: string;
+  level: string;
+  reason: string;
+  summary: string;
+  step: number;
+  since: number;
+  evidence: Evidence[];
+  format_changes: FormatChange[];
+  format_summary: string;
+  rules_version: number;
+}
+
+export interface RegimeBorders {
+  entropy: number;
+  blow_up: number;
+  mutual_information: number;
+  valid_thoughts: number | null;
+}
+
+/** Columns of equal length: every diagnosed step of a run. */
+export interface RegimeColumns {
+  borders: RegimeBorders | null;
+  steps: number[];
+  regimes: string[];
+  format_broken: boolean[];
+  explanation: string;
+}
+
+export interface RegimeText {
+  title: string;
+  description: string;
 }
 
 export interface RunState {
@@ -198,7 +251,8 @@ export interface RunState {
   settings_by?: Askers;
   asked?: number;
   usage?: { text: string };
-  health?: Health;
+  status?: Status;
+  verdict?: Verdict | null;
 }
 
 /** By revision of the settings, the names of those who asked for it. */
@@ -255,26 +309,17 @@ export interface Facts {
   klCoefficient: number;
   filter: FilterChoice;
   environments: { tag: string; maxTurns: number; maxResponseTokens: number }[];
-  rule: RegimeRule;
-}
-
-export interface RegimeRule {
-  own: boolean;
-  name: string;
-  limit: number;
-  holding_limit: number;
-  baseline: number;
-  floor: number;
 }
 
 // Groups of a step and filters
 
+/** A filter's type, and those of its settings that it has. */
 export interface FilterChoice {
-  strategy: string;
-  mode: string;
-  value: number;
-  largest: boolean;
-  include_zero: boolean;
+  type: string;
+  mode?: string;
+  value?: number;
+  largest?: boolean;
+  include_zero?: boolean;
   metric?: string;
 }
 
@@ -427,7 +472,17 @@ export interface Ends {
 /** How the reader looks at charts. */
 export type View = Pick<
   RunView,
-  "axis" | "smoothing" | "outliers" | "window" | "revision" | "zooms" | "theme" | "step" | "scales" | "turnLog" | "range"
+  | "axis"
+  | "smoothing"
+  | "outliers"
+  | "window"
+  | "revision"
+  | "zooms"
+  | "theme"
+  | "step"
+  | "scales"
+  | "turnLog"
+  | "range"
 >;
 
 /** Lines and signs over a chart, as Plotly takes them. */

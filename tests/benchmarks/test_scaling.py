@@ -1,4 +1,4 @@
-"""The model of a step's time: what it counts, how it is fitted, and what it foretells of GPUs."""
+"""The model of a step's time: what it counts, how it is fitted, and its predictions for GPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.scaling.large import LARGE
 from benchmarks.scaling.measured import parts_of as measured_parts
 from benchmarks.scaling.phases import PARTS, borrowed_numbers, work_of
 from benchmarks.scaling.predict import (
-    Place,
+    Placement,
     borrowing,
     bottleneck,
     fits,
@@ -78,9 +78,9 @@ def test_a_cost_is_never_negative() -> None:
     assert relative_errors(found, work, seconds) == pytest.approx([-0.4, 0.2])
 
 
-def test_what_is_held_out_is_foretold_by_the_others_alone() -> None:
-    # b is 3 a unit and the others 2: foretold 2 of 3; without one of a, the best of 2 and 3 is
-    # c/2 - 1 and c/3 - 1 squared: c (1/4 + 1/9) = 1/2 + 1/3, c = 30/13, foretold 15/13 of what it is
+def test_held_out_points_are_predicted_from_the_others_alone() -> None:
+    # b is 3 a unit and the others 2: predicted 2 of 3; without one of a, the best of 2 and 3 is
+    # c/2 - 1 and c/3 - 1 squared: c (1/4 + 1/9) = 1/2 + 1/3, c = 30/13, predicted 15/13 of what it is
     errors = held_out_errors(np.array([[1.0], [1.0]]), np.array([2.0, 3.0]), ["a", "b"])
     assert errors == pytest.approx([0.5, -1 / 3])
     errors = held_out_errors(np.array([[1.0], [1.0], [1.0]]), np.array([2.0, 2.0, 3.0]), ["a", "c", "b"])
@@ -96,13 +96,13 @@ def test_a_measured_sync_is_the_learners_and_then_the_samplers_work() -> None:
     assert found["environment"] == pytest.approx(2 / 3)
 
 
-def place(**changes: int) -> Place:
+def placement(**changes: int) -> Placement:
     counts = {"samplers": 1, "learners": 1, "tensor_parallel": 1, "trajectories": 16, "micro_batch": 2000, **changes}
-    return Place(shape=qwen2(SIZES), gpu=EVEN, assumed=CERTAIN, **counts)
+    return Placement(shape=qwen2(SIZES), gpu=EVEN, assumed=CERTAIN, **counts)
 
 
 def test_a_pass_of_a_sampler_reads_the_weights_and_the_cache() -> None:
-    found = place()
+    found = placement()
     # given: 16 x 2000 tokens less 15 of 16 prompts of 150 less 16 x 1250 sampled = 9,750, of 2 x 120 + 4 x 1000 x 4
     prompts = 9750 * (240 + 16000) / 1000
     # a pass computes more than it reads: 16 x (240 + 16000 + 2 x 4 x 10)
@@ -111,25 +111,25 @@ def test_a_pass_of_a_sampler_reads_the_weights_and_the_cache() -> None:
 
 
 def test_more_rows_than_a_sampler_decodes_at_once_come_in_waves() -> None:
-    waves = [sampling(place(trajectories=rows)) / rows for rows in (256, 512)]
+    waves = [sampling(placement(trajectories=rows)) / rows for rows in (256, 512)]
     assert waves[0] == pytest.approx(waves[1])
 
 
 def test_weights_are_borrowed_over_the_slower_of_link_and_network() -> None:
     size = 4 * qwen2(SIZES).parameters
-    assert borrowing(place(learners=1)) == 0
-    assert borrowing(place(learners=8)) == pytest.approx(size * 7 / 8 / 1000)
+    assert borrowing(placement(learners=1)) == 0
+    assert borrowing(placement(learners=8)) == pytest.approx(size * 7 / 8 / 1000)
     # eight cards of 100 feed a machine: 800 is less than its links' 1000
-    assert borrowing(place(learners=16)) == pytest.approx(size * 15 / 16 / 800)
+    assert borrowing(placement(learners=16)) == pytest.approx(size * 15 / 16 / 800)
 
 
 def test_weights_reach_samplers_by_memory_and_sockets_or_by_one_card() -> None:
     size = 4 * qwen2(SIZES).parameters
     # twice between GPU and memory, three copies, one hop to one machine
-    assert sync_by_host(place()) == pytest.approx((2 + 3 + 1) * size / 1000)
+    assert sync_by_host(placement()) == pytest.approx((2 + 3 + 1) * size / 1000)
     # three machines: two hops
-    assert sync_by_host(place(samplers=24)) == pytest.approx((2 + 3 + 2) * size / 1000)
-    assert sync_by_gpu(place()) == pytest.approx(size / 100)
+    assert sync_by_host(placement(samplers=24)) == pytest.approx((2 + 3 + 2) * size / 1000)
+    assert sync_by_gpu(placement()) == pytest.approx(size / 100)
 
 
 def test_a_step_waits_for_the_slower_side_and_for_the_sync() -> None:
@@ -150,7 +150,7 @@ def test_large_shapes_have_their_models_parameters_and_as_many_gpus_as_they_need
 
 
 def test_a_model_that_no_learner_has_room_for_is_said_to_be_so() -> None:
-    huge = replace(place(), shape=qwen2(LARGE["72B"]), gpu=replace(EVEN, memory=80e9), assumed=Assumed())
+    huge = replace(placement(), shape=qwen2(LARGE["72B"]), gpu=replace(EVEN, memory=80e9), assumed=Assumed())
     # weights, gradients, moments and the optimiser's copy: 20 bytes each
     assert fits(huge) == "needs 1,454 GB"
     assert fits(replace(huge, learners=48)) == ""

@@ -9,6 +9,8 @@ from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.events import EVENT
+from engine.verdict.assessor import Assessor, Settings
+from engine.verdict.recorded import assessor_after
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -35,6 +37,8 @@ class RecordedRun:
         self.step = 0
         self.attempt = 1
         self.stream = random.Random(7)
+        self.settings = Settings.of(config)
+        self.assessor = Assessor(self.settings)
         self.run.directory.mkdir(parents=True)
         self.events = self.run.directory / "events.jsonl"
         Run.objects.filter(pk=self.run.pk).update(state=RunState.STARTING)
@@ -47,6 +51,11 @@ class RecordedRun:
         event = EVENT.validate_python({**base, "attempt": self.attempt, "step": self.step, **values})
         with self.events.open("a") as file:
             file.write(event.model_dump_json() + "\n")
+        self.assessor.observe(event)
+
+    def report_verdict(self) -> None:
+        if (verdict := self.assessor.verdict()) is not None:
+            self.emit("verdict_updated", verdict=verdict)
 
     def take_steps(self, count: int, *, evaluate_every: int = 10) -> None:
         for _ in range(count):
@@ -55,10 +64,12 @@ class RecordedRun:
             self.emit("step_completed", metrics=self._metrics(), tokens=9000 * self.step, seconds=2.1 * self.step)
             if self.step % evaluate_every == 0:
                 self._evaluate()
+            self.report_verdict()
 
     def raise_alert(self, message: str) -> None:
         values = {"rule": "entropy_fall", "severity": "warn", "metric": "policy/entropy", "value": 0.4, "baseline": 1.1}
         self.emit("alert_raised", message=message, **values)
+        self.report_verdict()
 
     def resume(self, step: int) -> None:
         """Another attempt, which goes on from the checkpoint of `step`."""
@@ -66,6 +77,8 @@ class RecordedRun:
         Run.objects.filter(pk=self.run.pk).update(attempt=self.attempt, state=RunState.STARTING)
         values = {"total_steps": self.run.total_steps, "pid": 2, "device": "cpu", "model": "tiny"}
         self.emit("run_started", parameters=1_900_000, resumed_from=step, **values)
+        self.assessor = assessor_after(self.events, self.settings)
+        self.report_verdict()
 
     def deliver(self) -> None:
         self.run.refresh_from_db()

@@ -20,7 +20,7 @@ SETTINGS: dict[str, Any] = {
     "threads": 1,
     "environments": [{"kind": "frozen_lake", "tag": "Lake", "max_turns": 3}],
     "rollout": {"groups": 6, "group_size": 4},
-    "filter": {"strategy": "top_p", "value": 0.9},
+    "filter": {"type": "top_p", "value": 0.9},
     "loss": {"entropy_coefficient": 0.001},
     "diagnostics": {"every": 1, "gradients_every": 2, "gradient_buckets": 3, "reasonings": 12, "prompts": 6},
     "evaluation": {"every": 0, "at_start": False, "final_episodes": 4},

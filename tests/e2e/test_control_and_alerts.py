@@ -122,7 +122,7 @@ def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page,
     expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
     alert.get_by_role("link", name="Evidence").click()
     expect(page.locator(".evidence-curve circle")).to_have_count(1)
-    expect(page.locator("body")).to_contain_text("Step 20 beside the ten steps before")
+    expect(page.locator("body")).to_contain_text("Step 20 compared with the ten steps before")
     assert fits(page)
     page.get_by_role("link", name="Fork from step 10").click()
     expect(page.locator("h1")).to_have_text("Fork calm-otter-12 at step 10")
@@ -215,7 +215,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
 def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
     page.goto("/runs/new/")
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
-    page.locator("#rule-preset").select_option("save_the_machine")
+    page.locator("#rule-preset").select_option("stop_when_collapsed")
     page.locator("#rule-use-preset").click()
     expect(page.locator("#rule-list .rule")).to_have_count(2)
     page.locator("button.run-launch").click()

@@ -41,7 +41,7 @@ def test_the_preview_follows_the_form_and_saving_keeps_what_it_showed(page: Page
     page.goto("/environments/new/?kind=frozen_lake")
     expect(page.locator("#preview-states svg")).to_have_count(4)
     expect(page.locator("#preview-states svg title").first).to_contain_text("4 by 4 grid")
-    page.fill("[name=parameter_size]", "5")
+    page.fill("[name='parameters.size']", "5")
     expect(page.locator("#preview-states svg title").first).to_contain_text("5 by 5 grid")
     expect(page.locator("#preview-baselines dt")).to_have_text(["random", "optimal"])
     page.fill("[name=instruction]", "Cross the ice.")
@@ -54,13 +54,14 @@ def test_the_preview_follows_the_form_and_saving_keeps_what_it_showed(page: Page
 
 def test_a_wrong_value_is_said_beside_the_states_and_at_its_field_when_saved(page: Page) -> None:
     page.goto("/environments/new/?kind=frozen_lake")
-    page.fill("[name=parameter_size]", "99")
-    expect(page.locator("#preview-problem")).to_contain_text("size: Ensure this value is less than or equal to 12.")
-    expect(page.locator("[name=parameter_size]")).to_have_attribute("aria-invalid", "true")
+    page.fill("[name='parameters.size']", "99")
+    expect(page.locator("#preview-problem")).to_have_text("Fix 1 field.")
+    expect(page.locator("[data-error='parameters.size']")).to_contain_text("less than or equal to 12")
+    expect(page.locator("[name='parameters.size']")).to_have_attribute("aria-invalid", "true")
     page.fill("[name=name]", "Too wide")
     page.click("button[type=submit]:has-text('Save')")
-    expect(page.locator(".field:has([name=parameter_size]) .field-error")).to_be_visible()
-    expect(page.locator("[name=parameter_size]")).to_have_value("99")
+    expect(page.locator(".field:has([name='parameters.size']) .field-error")).to_be_visible()
+    expect(page.locator("[name='parameters.size']")).to_have_value("99")
 
 
 def test_actions_chosen_faster_than_the_site_answers_are_all_played(page: Page) -> None:

@@ -221,8 +221,8 @@ def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
     page.goto(place(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.click("#reader-diverge")
-    expect(page.locator(".member-part")).to_have_count(4)
-    expect(page.locator("[aria-current=page] .member-part")).to_have_text("this one")
+    expect(page.locator(".member-divergence")).to_have_count(4)
+    expect(page.locator("[aria-current=page] .member-divergence")).to_have_text("this one")
 
 
 def test_the_question_mark_lists_the_readers_own_keys(page: Page, longest: Trajectory) -> None:

@@ -118,11 +118,11 @@ def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_differ
     heads = page.locator(".side thead th")
     expect(heads).to_have_count(3)
     expect(page.locator(".side-board svg").first).to_be_visible()
-    expect(page.locator(".side-mark").first).to_contain_text("parts here")
+    expect(page.locator(".side-mark").first).to_contain_text("diverges here")
     second = heads.nth(1).locator("a").first.text_content()
     heads.nth(1).locator("text=Put first").click()
     expect(heads.nth(0).locator("a").first).to_have_text(second or "")
-    page.click("text=Against optimal play")
+    page.click("text=Compare with optimal play")
     expect(page.locator("th.side-best")).to_contain_text("Optimal play")
 
 

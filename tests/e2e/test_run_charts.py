@@ -80,7 +80,7 @@ def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded, "?zoom=5..12#overview")
     plot = drawn(page, SUCCESS)
-    page.locator("#health-more").click()
+    page.locator("#verdict-more").click()
     page.locator(f"{SUCCESS} .hint").first.focus()
     page.evaluate("scrollTo(0, 200)")
     page.evaluate("getSelection().selectAllChildren(document.querySelector('#run-name'))")
@@ -91,7 +91,7 @@ def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
     assert page.evaluate("[scrollY, getSelection().toString()]") == before
     assert plot.evaluate("plot => plot.layout.xaxis.range") == [5, 12]
     assert page.evaluate(f"document.activeElement.closest('{SUCCESS}') !== null")
-    expect(page.locator("#health-table")).to_be_visible()
+    expect(page.locator("#verdict-evidence")).to_be_visible()
 
 
 def test_a_chart_is_read_by_keys_and_opens_a_step(page: Page) -> None:
@@ -186,11 +186,11 @@ def test_outliers_are_left_out_on_demand_and_that_is_said(page: Page) -> None:
     expect(page).to_have_url(re.compile("outliers=out"))
 
 
-def test_the_numbers_behind_the_health_open_by_a_click(page: Page) -> None:
+def test_the_evidence_of_the_verdict_opens_by_a_click(page: Page) -> None:
     visit(page, recorded_run())
-    expect(page.locator("#health-table")).to_be_hidden()
-    page.get_by_role("button", name="numbers").click()
-    rows = page.locator("#health-numbers tr")
+    expect(page.locator("#verdict-evidence")).to_be_hidden()
+    page.get_by_role("button", name="Evidence").click()
+    rows = page.locator("#verdict-rows tr")
     expect(rows.first).to_contain_text("Training success")
     expect(rows.first).to_contain_text("half of the best")
 

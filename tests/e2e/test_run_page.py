@@ -229,7 +229,7 @@ def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
     expect(page.locator("#restarts")).to_be_hidden()
     fall()
     expect(page.locator("#state-chip")).to_have_text("Restarting")
-    expect(page.locator("#health")).to_contain_text("It was killed.")
+    expect(page.locator("#verdict")).to_contain_text("It was killed.")
     expect(page.locator("#notice")).to_have_text("Restarts 5 s after the failure: restart 1 of 3")
     page.get_by_role("link", name="1 of 3 restarts").click()
     fault = page.locator("#alert-list li").first

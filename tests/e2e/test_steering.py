@@ -134,7 +134,7 @@ def test_rules_are_tried_on_a_run_that_has_ended_and_not_applied_to_it(page: Pag
     page.locator("#rule-add").click()
     page.locator("[id='detectors.rules.0.name']").fill("always")
     page.locator("[id='detectors.rules.0.limit']").fill("1")
-    page.get_by_role("button", name="Try on this run").click()
+    page.get_by_role("button", name="Test on this run").click()
     expect(page.locator("#rules-found")).to_contain_text("Over 20 recorded steps, to step 20: 1 alert")
     expect(page.locator("#rules-apply")).to_be_disabled()
     expect(page.locator("#rules-apply")).to_have_attribute("title", "The run has ended.")

@@ -56,8 +56,8 @@ def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_pat
     page.get_by_label("Name").fill("from verl")
     page.get_by_role("button", name="Import").click()
     expect(page.locator("h1")).to_have_text("from verl")
-    expect(page.locator("body")).to_contain_text("20.jsonl line 3: it is no JSON")
-    expect(page.locator("body")).to_contain_text("Being read in")
+    expect(page.locator("body")).to_contain_text("20.jsonl line 3: it is not JSON")
+    expect(page.locator("body")).to_contain_text("Indexing")
     beside(lambda: index_run(Run.objects.get(name="from verl").pk))
     page.get_by_role("link", name="Reload").click()
     expect(page.locator("tbody tr")).to_contain_text(["step 20"])
@@ -81,7 +81,7 @@ def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
     for place in (0, 2):
         ticked.nth(place).check()
     with page.expect_download() as some:
-        page.get_by_role("button", name="Export the ticked").click()
+        page.get_by_role("button", name="Export selected").click()
     members = {(row.group, row.member) for row in group if str(row.pk) in chosen}
     assert {
         (line["metadata"]["group"], line["metadata"]["member"]) for line in lines_of(some.value, tmp_path)

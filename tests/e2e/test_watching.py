@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
-from engine.algorithms.group_choice import choose_groups
+from engine.algorithms.filters import TopK
 from engine.events import GroupsFiltered, parse_event
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.trained_run import run_of, train_in
@@ -76,10 +76,10 @@ def groups_of(run: Run, step: int) -> GroupsFiltered:
 def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_run_is(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
     expect(view.locator(".regime-map svg .regime-dot")).to_have_count(4)
-    expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Falling)"))
+    expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
     expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
     assert view.locator(".regime").count() >= 5
-    view.get_by_text("Where the regimes end").click()
+    view.get_by_text("How the borders are computed").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
@@ -151,7 +151,7 @@ def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, r
 
 def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
-    expect(view.locator("#what-if-said")).to_contain_text(re.compile("the same groups|none either"))
+    expect(view.locator("#filter-preview-summary")).to_contain_text(re.compile("the same groups|none either"))
     scrub(view, 0)
     expect(view.locator("#filter-said")).to_contain_text("Step 1:")
     view.locator("#what-if select").select_option("top_k variance")
@@ -160,15 +160,15 @@ def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: R
     )
     event = groups_of(run, 1)
     scores = [score if score is not None else 0.0 for score in event.scores]
-    expected = choose_groups(scores, strategy="top_k", value=0.2)
-    expect(view.locator("#what-if-said")).to_contain_text("Top-k of 20.0% of groups would have kept")
+    expected = TopK(value=0.2).choose(scores)
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-k of 20.0% of groups would have kept")
     expect(view.locator(".matrix-line--what-if")).to_have_count(1 if expected else 0)
     above = view.locator(".matrix tbody tr").evaluate_all(
         "rows => rows.findIndex(row => row.classList.contains('matrix-line--what-if'))"
     )
     assert above == (len(expected) or -1)
     view.get_by_role("button", name="Reset to the run's filter").click()
-    expect(view.locator("#what-if-said")).to_contain_text("Top-p 0.9 of variance mass would have kept")
+    expect(view.locator("#filter-preview-summary")).to_contain_text("Top-p 0.9 of variance mass would have kept")
 
 
 def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run) -> None:
@@ -217,47 +217,6 @@ def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run
     expect(view.locator("#rollouts-read")).to_have_attribute("href", re.compile(r"\?step=2$"))
 
 
-def told_story(page: Page, steps: list[dict[str, float]], total: int) -> str:
-    """What the page's own module says of `steps`."""
-    words: str = page.evaluate(
-        """async ([metrics, total]) => {
-          const here = document.querySelector('script[type=module][src*="run/page"]').src;
-          const { story } = await import(new URL("format_changes.js", here));
-          return story(metrics.map((one, place) => ({ step: place + 1, metrics: one })), total);
-        }""",
-        [steps, total],
-    )
-    return words
-
-
-def responses(length: float = 20, ok: float = 1.0, unknown: float = 0.0) -> dict[str, float]:
-    return {
-        "rollout/response_tokens": length, "rollout/parse_ok_rate": ok, "rollout/invalid_action_rate": unknown,
-        "rollout/parse/ok": ok, "rollout/parse/unknown_action": unknown, "rollout/parse/unclosed": 1 - ok - unknown,
-    }  # fmt: skip
-
-
-def test_the_story_says_what_changed_first_and_what_then(page: Page, run: Run) -> None:
-    visit(page, run, "rollouts")
-    calm = [responses()] * 13
-    assert told_story(page, calm, 50).startswith("Nothing has changed since the start: 100.0% of responses")
-    assert "from step 13 on" in told_story(page, calm[:5], 50)
-    # 20 to 31 tokens is more than half as long again; two steps of it are not three in a row
-    assert told_story(page, [*calm, responses(31), responses(31), responses()], 50).startswith("Nothing has changed")
-    longer = [*calm, *[responses(31)] * 3]
-    assert told_story(page, longer, 50).startswith(
-        "First, at step 14, responses grew half as long again (20 tokens → 31"
-    )
-    broken = [*longer, *[responses(31, ok=0.6, unknown=0.05)] * 3]
-    said = told_story(page, broken, 50)
-    assert "Then parse failures rose (step 17)." in said
-    assert said.endswith("Now 60.0% of responses are well formed, 31 tokens long on average.")
-    # the start of a run of 15 steps is its first three
-    early = [responses()] * 3 + [responses(ok=0.5, unknown=0.5)] * 3
-    assert told_story(page, early, 15).startswith("First, at step 4, parse failures rose (0.0% of responses → 50.0% of")
-    assert "mostly unknown action" in told_story(page, early, 15)
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_on_a_phone_nothing_sticks_out(run: Run, settings: Settings, view: str) -> None:
     with open_site(settings, width=390) as phone:
@@ -274,6 +233,22 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
     made = RecordedRun(name="still-heron-3", steps=60)
     made.deliver()
     return made
+
+
+def test_changes_of_the_response_format_are_those_of_the_verdict(recorded: RecordedRun, settings: Settings) -> None:
+    # after ten steps of baseline, and two more, responses of 24 tokens become 60 tokens long
+    recorded.take_steps(12)
+    for _ in range(3):
+        recorded.step += 1
+        metrics = {"rollout/success": 0.3, "rollout/response_tokens": 60.0, "rollout/parse_ok_rate": 1.0}
+        recorded.emit("step_completed", metrics=metrics, tokens=1, seconds=1.0)
+        recorded.report_verdict()
+    recorded.deliver()
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        view = visit(page, recorded.run, "rollouts")
+        expect(view.locator("#rollouts-said")).to_contain_text("First, at step 13, responses became 50% longer")
+        expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ def test_an_unknown_command_is_answered_with_the_known_ones(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("stepps = 3", "stepps: unknown key"),
-        ("[rollout]\ngroup_sise = 3", "rollout.group_sise: unknown key"),
-        ("[rollout]\ngroup_size = 1", "rollout.group_size: groups of one have no signal"),
+        ("stepps = 3", "stepps: unknown field"),
+        ("[rollout]\ngroup_sise = 3", "rollout.group_sise: unknown field"),
+        ("[rollout]\ngroup_size = 1", "rollout.group_size: grpo compares the members of a group"),
         ("[[environments]]\nkind = 'frozen_pond'", "frozen_pond"),
         ("[[environments]]\nkind = 'frozen_lake'\nparameters = {size = 99}", "parameters.size"),
         ("steps = ", "is not valid"),

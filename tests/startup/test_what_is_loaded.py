@@ -40,7 +40,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "engine.algorithms.group_choice",  # pages make a filter's choice again
+        "engine.algorithms.filters",  # pages show what another filter would keep
         "engine.config",
         "engine.events",
         "engine.environments",

@@ -84,7 +84,7 @@ class StandIn:
         self._checkpoint("final")
         self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
         if self.manners.get("on_cluster"):
-            self.emit("cluster_released", account="The cluster shows nothing of the run.", proven=True)
+            self.emit("cluster_released", message="The cluster shows nothing of the run.", proven=True)
         return 0
 
     def _end_for_a_fork(self) -> int:

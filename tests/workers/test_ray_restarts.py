@@ -11,9 +11,9 @@ import pytest
 
 from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
-from webapp.run_pages.judgement import health
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
+from webapp.runs.verdicts import status_of
 
 pytestmark = [pytest.mark.slow, needs_ray]
 
@@ -56,7 +56,7 @@ def test_a_run_whose_ray_is_started_anew_waits_for_it_in_words_and_goes_on(
         run = submit_run(owner=None, config=config)
         wait_for(lambda: run.steps.count() >= 2, seconds=COLD_START, what="two steps")
     wait_for(
-        lambda: "nothing answers there" in health(Run.objects.get(pk=run.pk))["sentence"],
+        lambda: "nothing answers there" in status_of(Run.objects.get(pk=run.pk)).reason,
         seconds=COLD_START,
         what="the words",
     )

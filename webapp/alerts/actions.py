@@ -1,7 +1,7 @@
-"""What rules did by themselves, recorded as Starboard's own; and the fork that a rule asked for, launched.
+"""Actions of alert rules in the audit log, and forks that rules request.
 
-A fork by a rule is a run as the form makes it, of the steps that were left, from the last checkpoint before the trouble
-began. A run has at most one, and a line of them is as long as `checkpoint.restarts` of the run says.
+A fork by a rule is an ordinary run for the remaining steps, from the last checkpoint before the incident. A run has at
+most one, and at most `checkpoint.restarts` of them follow one another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with what came 
 
 
 def record_actions(run: Run, alerts: Iterable[Alert]) -> None:
-    """One entry for each alert that did more than tell."""
+    """One entry for each alert with an action."""
     for alert in alerts:
         if alert.action in RECORDED:
             record(run, None, BY_RULE + alert.action, rule=alert.rule, step=alert.step, severity=alert.severity)

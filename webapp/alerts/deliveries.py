@@ -42,20 +42,20 @@ _one_at_a_time = threading.Lock()
 
 
 def plan(run: Run, alerts: Sequence[Alert]) -> None:
-    """A row for each alert and place that wants to hear of it; the sender is called after commit.
+    """A row for each alert and recipient; the sender is called after commit.
 
-    An attempt that makes steps again raises their alerts again: who was told of them is not told twice.
+    A resumed attempt that repeats steps raises their alerts again: nobody is notified of them twice.
     """
-    told = _told_of_forgotten(run) if alerts else set()
-    rows = [row for alert in alerts if (alert.step, alert.rule) not in told for row in _rows(run, alert)]
+    notified = _already_notified(run) if alerts else set()
+    rows = [row for alert in alerts if (alert.step, alert.rule) not in notified for row in _rows(run, alert)]
     if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)
         transaction.on_commit(dispatch_deliveries)
 
 
-def _told_of_forgotten(run: Run) -> set[tuple[int, str]]:
-    """Step and rule of alerts with messages that no longer count. What is said before the first step, of the machines
-    that a run waits for, is news each time."""
+def _already_notified(run: Run) -> set[tuple[int, str]]:
+    """Step and rule of alerts that no longer count but have had deliveries. Alerts before the first step, about the
+    cluster, are sent each time."""
     counting = run.alerts.values("seq")
     forgotten = run.deliveries.exclude(seq=None).exclude(seq__in=counting).values("seq")
     return {(alert.step, alert.rule) for alert in events_of(run, AlertRaised, step__gt=0, seq__in=forgotten)}
@@ -174,16 +174,23 @@ def message_of(delivery: Delivery) -> dict[str, Any]:
         return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}
     raised = newest_of(run, AlertRaised, seq=seq)  # the event remains when the alert no longer counts
     alert = raised.model_dump(include=SENT_FIELDS) if raised is not None else dict.fromkeys(SENT_FIELDS)
-    place = f"{site_address()}/runs/{run.pk}/"
+    url = f"{site_address()}/runs/{run.pk}/"
     return {
         "type": "alert.raised",
         "timestamp": delivery.created_at.isoformat(),
         "data": {
-            "run": {"id": run.pk, "name": run.name, "url": place, "step": run.step, "total_steps": run.total_steps},
+            "run": {"id": run.pk, "name": run.name, "url": url, "step": run.step, "total_steps": run.total_steps},
+            "verdict": _verdict(run),
             "alert": alert,
-            "url": f"{place}alerts/{seq}/",
+            "url": f"{url}alerts/{seq}/",
         },
     }
+
+
+def _verdict(run: Run) -> dict[str, Any] | None:
+    """The verdict on the run at the time of sending; null before the first step."""
+    keys = ("label", "title", "level", "reason", "summary", "step", "since", "rules_version")
+    return {key: run.verdict[key] for key in keys} if run.verdict else None
 
 
 def site_address() -> str:

@@ -1,4 +1,4 @@
-"""What an alert is based on: its rule as it was, its metric around the step, all metrics then, and trajectories."""
+"""The evidence of an alert: its rule at that time, its metric around the step, all metrics, and trajectories."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from engine.errors import ConfigError
 from engine.events import SettingsChanged
 from engine.metrics import describe
 from webapp.alerts.rules import held_out_of
+from webapp.forms.texts import flatten
 from webapp.runs.forks import last_before
 from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
 from webapp.runs.recorded_events import events_of
@@ -31,7 +32,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A metric of the step beside the mean of the steps before; `deviations` of them it is away, None where flat."""
+    """A metric of the step and its mean over the steps before; `deviations` is the distance in std, None if flat."""
 
     name: str
     title: str
@@ -42,7 +43,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Points as an SVG polyline has them; lines and marks as `(position, words)`."""
+    """Points of an SVG polyline; lines and marks as `(position, text)`."""
 
     points: str
     lines: list[tuple[float, str, str]]  # y, class, words
@@ -54,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """`retaken`: the alert's step is gone, since a later attempt began before it; nothing of that one is shown."""
+    """`retaken`: the step no longer exists, since a later attempt resumed before it and has not reached it again."""
 
     retaken: bool
     rule: RuleConfig | None
@@ -63,12 +64,12 @@ class Evidence:
     notable: list[Compared]
     others: list[Compared]
     worst: QuerySet[Trajectory]
-    settings: list[tuple[str, Any]]
+    settings: list[tuple[str, str]]
     checkpoint: Checkpoint | None
 
     @property
     def rule_fields(self) -> list[tuple[str, Any]]:
-        """What of the rule is not as every rule has it, and its limit."""
+        """The main fields of the rule, and those that differ from their defaults."""
         if self.rule is None:
             return []
         shown = {"kind", "metric", "limit", "steps", "severity", "action"}
@@ -96,25 +97,30 @@ def evidence_of(alert: Alert) -> Evidence:
         notable=compared[:8],
         others=compared[8:],
         worst=run.trajectories.none() if retaken else worst,
-        settings=[(name, value_of(config, name)) for name in LIVE_FIELDS if not name.startswith("detectors.")],
+        settings=list(_settings(config).items()),
         checkpoint=last_before(run, begun_at(alert)),
     )
 
 
+def _settings(config: RunConfig) -> dict[str, str]:
+    """Live settings but the alert rules, by dotted field."""
+    return flatten({name: value_of(config, name) for name in LIVE_FIELDS if not name.startswith("detectors.")})
+
+
 def begun_at(alert: Alert) -> int:
-    """The step at which its trouble began: a checkpoint from before is a good one."""
+    """The step at which the incident began: earlier checkpoints are good."""
     return alert.step if alert.since is None else alert.since
 
 
 def config_at(run: Run, seq: int) -> RunConfig:
-    """The configuration that held when the event `seq` was written."""
+    """The configuration in force when the event `seq` was written."""
     changes: dict[str, Any] = {}
     for event in events_of(run, SettingsChanged, seq__lt=seq):
         changes |= {field: change.new for field, change in event.changes.items()}
     try:
         return with_changes(run.parsed_config(), changes)
     except ConfigError:
-        return run.parsed_config()  # of an engine that knew other fields
+        return run.parsed_config()  # recorded by an engine with other fields
 
 
 def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
@@ -125,15 +131,15 @@ def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
     for name, value in now.items():
         before = [metrics[name] for metrics in rows.values() if name in metrics]
         mean = statistics.fmean(before) if before else None
-        spread = statistics.pstdev(before) if len(before) > 2 else 0.0
-        away = (value - mean) / spread if mean is not None and spread > 0 else None
+        std = statistics.pstdev(before) if len(before) > 2 else 0.0
+        away = (value - mean) / std if mean is not None and std > 0 else None
         title = describe(name).title
         found.append(Compared(name=name, title=title, value=value, mean=mean, deviations=away))
     return sorted(found, key=lambda one: (one.name.startswith(OF_THE_MACHINE), -abs(one.deviations or 0.0), one.name))
 
 
 def _recorded(steps: QuerySet[StepMetrics], alert: Alert, near: range) -> list[tuple[int, Metrics]]:
-    """What the metric of the alert comes with, by step: training steps, or held-out evaluations."""
+    """The metrics that the alert's metric is part of, by step: of training steps, or of held-out evaluations."""
     if alert.metric.startswith(HELD_OUT):
         return [(step, metrics) for step, metrics in dict(held_out_of(alert.run)).items() if step in near]
     rows = steps.filter(step__gte=near.start, step__lt=near.stop).order_by("step")

@@ -31,12 +31,13 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
     if message["type"] == "test":
         return "Starboard: test", "This is a test of Starboard's notifications.\n"
     data = message["data"]
-    run, alert = data["run"], data["alert"]
+    run, alert, verdict = data["run"], data["alert"], data["verdict"]
     subject = " ".join(f"{alert['severity']}: {run['name']} at step {alert['step']}".split())
     lines = [
         str(alert["message"]),
         "",
         f"Run: {run['name']} (step {alert['step']} of {run['total_steps']})",
+        *([f"Verdict: {verdict['title']}. {verdict['reason']} {verdict['summary']}"] if verdict else []),
         f"Rule: {alert['rule']}, on {alert['metric']}",
         f"Action: {alert['action']}",
         f"Evidence: {data['url']}",

@@ -1,4 +1,4 @@
-"""Alert rules as a form edits them, sets of them to begin with, and what a set would have raised on a recorded run."""
+"""Alert rules for the editor, presets, and the alerts that rules would have raised on a recorded run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.diagnostics.recordings import Recording, replay
 from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
-from webapp.config_form import field_of
+from webapp.forms.fields import field_of
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 
@@ -26,7 +26,7 @@ MOST_FIRINGS = 500
 FIRING_FIELDS = {"rule", "severity", "message", "metric", "value", "baseline", "since", "action"}
 ACTIONS = ("watch_action", "warn_action", "critical_action", "dead_action")
 BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "reward_std_collapsed", "template_collapse")
-# fields that only some kinds read; all others have a meaning for every kind
+# fields that only some kinds read; every kind reads the others
 READ_BY: dict[str, tuple[Kind, ...]] = {
     "limit": tuple(kind for kind in LIMITS if kind != "no_signal"),
     "mean_over": SMOOTHED,
@@ -37,44 +37,44 @@ READ_BY: dict[str, tuple[Kind, ...]] = {
     "holding_limit": ("template_collapse",),
     "among": ("agreement",),
 }
-# what a kind does with `limit`, in a few words for a rule's heading, and in a sentence for its field
+# condition of each kind: short for the heading of a rule, and as a sentence for its field
 KIND_WORDS: dict[Kind, tuple[str, str]] = {
-    "below": ("under {limit}", "Under the limit."),
-    "above": ("over {limit}", "Over the limit."),
-    "falls": ("under {limit} × its start", "Under the limit times the baseline, the mean of the first readings."),
-    "rises": ("over {limit} × its start", "Over the limit times the baseline, the mean of the first readings."),
+    "below": ("below {limit}", "Below the limit."),
+    "above": ("above {limit}", "Above the limit."),
+    "falls": ("below {limit} × its baseline", "Below the limit times the baseline, the mean of the first readings."),
+    "rises": ("above {limit} × its baseline", "Above the limit times the baseline, the mean of the first readings."),
     "gains": (
-        "over its start by {limit}",
-        "Over the baseline, the mean of the first readings, by the limit.",
+        "{limit} above its baseline",
+        "Above the baseline, the mean of the first readings, by the limit.",
     ),
     "falls_from_best": (
-        "under {limit} × its best",
-        "The mean of the last window of readings is under the limit times the best such mean.",
+        "below {limit} × its best",
+        "The mean of the last window of readings is below the limit times the best such mean.",
     ),
-    "spike": ("over {limit} × its median", "Over the limit times the median of the window of readings before."),
+    "spike": ("above {limit} × its median", "Above the limit times the median of the window of readings before."),
     "z_score": (
-        "{limit} deviations from its mean",
-        "Further than so many standard deviations from the mean of the window of readings before.",
+        "{limit} std from its mean",
+        "More than so many standard deviations from the mean of the window of readings before.",
     ),
     "reward_std_collapsed": (
-        "under {limit} × its start",
-        "As falls, but only to watch where success holds: the problems may simply be solved.",
+        "below {limit} × its baseline",
+        "Like falls, with severity watch while success holds: the problems may be solved.",
     ),
     "no_signal": (
-        "no success and no spread",
-        "No trajectory succeeded, and all in a group earned the same.",
+        "no success and equal returns",
+        "No trajectory succeeded, and returns within every group are equal.",
     ),
     "template_collapse": (
-        "under {limit} × its start while words stay varied",
-        "As falls, while the metric under holding has not fallen.",
+        "below {limit} × its baseline while entropy holds",
+        "Like falls, while the metric under holding has not fallen.",
     ),
-    "agreement": ("{limit} other rules stand", "At least so many of the rules named under among stand at once."),
+    "agreement": ("{limit} other rules fire", "At least so many of the rules named under among fire at once."),
 }
 
 
 @cache
 def editor_data() -> dict[str, Any]:
-    """What the editor in a browser knows: the fields of a rule, their kinds, sets of rules, and names of metrics."""
+    """Data of the editor in the browser: fields of a rule, kinds, presets and names of metrics."""
     return {
         "fields": [_field(name) for name in RuleConfig.model_fields],
         "kinds": KIND_WORDS,
@@ -103,7 +103,7 @@ def _field(name: str) -> dict[str, Any]:
 
 
 def rules_of(run: Run) -> dict[str, Any]:
-    """The editor of a run's page, with the rules and actions as they are now."""
+    """The editor on a run's page, with the current rules and actions."""
     detectors = current(run).detectors
     actions = [(name, name.removesuffix("_action"), getattr(detectors, name)) for name in ACTIONS]
     return {
@@ -115,14 +115,14 @@ def rules_of(run: Run) -> dict[str, Any]:
 
 
 def shown_rules(rules: Any) -> list[dict[str, Any]]:
-    """What the editor can show of rules that were posted and may be no rules at all."""
+    """Posted rules as far as the editor can show them; they may be invalid."""
     if rules is None:
         return [rule.model_dump(mode="json") for rule in DetectorsConfig().rules]
     return [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
 
 
 def parsed(text: str) -> Any:
-    """JSON as a browser sent it; what cannot be read stays as it is, for the engine's check to refuse."""
+    """Posted JSON; text that is not JSON is returned as it is, for validation to refuse."""
     try:
         return json.loads(text) if len(text) <= LONGEST else "too long"
     except (ValueError, RecursionError):
@@ -130,15 +130,15 @@ def parsed(text: str) -> Any:
 
 
 def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str]]:
-    """The rules and their actions, or what is wrong, by dotted field of a run's configuration."""
+    """Rules and actions, or errors by dotted field of a run's configuration."""
     try:
         return DetectorsConfig.model_validate(data), {}
     except ValidationError as error:
-        return None, {f"detectors.{field}": reason for field, reason in problems_by_field(error)}
+        return None, {f"detectors.{field}": reason for field, reason in problems_by_field(error, DetectorsConfig)}
 
 
 def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
-    """The metrics of each held-out evaluation, in order, as the engine gave them to the rules."""
+    """The metrics of each held-out evaluation, in order, as the rules read them."""
     results: dict[tuple[int, bool], list[HeldOutResult]] = defaultdict(list)
     for row in run.evaluations.order_by("step", "final", "pk"):
         results[row.step, row.final].append(row)
@@ -146,11 +146,11 @@ def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
 
 
 def trial(run: Run, detectors: DetectorsConfig) -> dict[str, Any]:
-    """What the rules would have raised over the recorded steps, in order, and whether the run raised it too."""
+    """The alerts that the rules would have raised on the recorded steps, and whether the run raised them too."""
     steps = list(run.steps.order_by("step").values_list("step", "metrics"))
     raised = set(run.alerts.values_list("step", "rule"))
     found = replay(Recording(name=run.name, steps=steps, evaluations=held_out_of(run)), detectors)
-    told = [
+    firings = [
         {
             "step": firing.step,
             "raised": (firing.step, firing.alert.rule) in raised,
@@ -158,4 +158,4 @@ def trial(run: Run, detectors: DetectorsConfig) -> dict[str, Any]:
         }
         for firing in found[:MOST_FIRINGS]
     ]
-    return {"firings": told, "count": len(found), "steps": len(steps), "last": steps[-1][0] if steps else 0}
+    return {"firings": firings, "count": len(found), "steps": len(steps), "last": steps[-1][0] if steps else 0}

@@ -24,7 +24,7 @@ def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
         if raised is None:
             raise Http404("The run has no such alert.")
         alert = Alert.of(run, raised)
-    context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts}
+    context = {"alert": alert, "run": run, "evidence": evidence_of(alert), "counts": counts, "verdict": run.verdict}
     return render(request, "alerts/evidence.html", context)
 
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from engine.config import RunConfig
 from engine.config.live import LIVE_FIELDS
 from engine.events import Event
+from engine.verdict.regimes import ENTROPY, REGIMES
 from webapp.runs.states import Request, RunState
 
 Schema = dict[str, Any]
@@ -17,7 +18,6 @@ REFERENCE = "#/components/schemas/{model}"
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
-NUMBER_FIELDS = ("metric", "title", "first", "now", "best", "limit")
 
 
 @cache
@@ -61,6 +61,22 @@ def _paths() -> Schema:
         "/api/v1/runs/": {"get": _operation("list_runs", "List runs, most recent first", "RunPage", listed)},
         "/api/v1/runs/{run_id}/": {
             "get": _operation("get_run", "Retrieve a run with its configuration", "RunDetail", [run])
+        },
+        "/api/v1/runs/{run_id}/verdict": {
+            "get": _operation("get_verdict", "Retrieve the verdict on a run with its evidence", "Verdict", [run])
+        },
+        "/api/v1/runs/{run_id}/regimes": {
+            "get": _operation(
+                "get_regimes",
+                "Retrieve the regime of each diagnosed step",
+                "RegimeMap",
+                [
+                    run,
+                    _query(
+                        "per", {"type": "string", "enum": list(ENTROPY)}, "The unit of H(Z|X). Defaults to `thought`."
+                    ),
+                ],
+            )
         },
         "/api/v1/runs/{run_id}/events": {
             "get": _operation(
@@ -159,10 +175,21 @@ def _schemas() -> Schema:
             dict.fromkeys(("attempt", "step", "restart", "budget", "fruitless"), INTEGER)
             | {"time": NUMBER, "reason": TEXT}
         ),
-        "RunDetail": {"allOf": [_ref("Run"), _object({"config": _ref("RunConfig"), "health": _ref("Health")})]},
-        "Health": _object(
-            dict.fromkeys(("key", "word", "sentence", "icon"), TEXT)
-            | {"numbers": {"type": "array", "items": _object(dict.fromkeys(NUMBER_FIELDS, TEXT))}}
+        "RunDetail": {
+            "allOf": [
+                _ref("Run"),
+                _object({"config": _ref("RunConfig"), "status": _ref("Status"), "verdict": _maybe("Verdict")}),
+            ]
+        },
+        "Status": _object(dict.fromkeys(("key", "label", "reason", "icon"), TEXT)),
+        "RegimeMap": _object(
+            {
+                "borders": _maybe("RegimeBorders"),
+                "steps": {"type": "array", "items": INTEGER},
+                "regimes": {"type": "array", "items": {"type": "string", "enum": list(REGIMES)}},
+                "format_broken": {"type": "array", "items": {"type": "boolean"}},
+                "explanation": TEXT,
+            }
         ),
         "RunPage": _object({"runs": {"type": "array", "items": _ref("Run")}, "more": {"type": "boolean"}}),
         "EventPage": _object(
@@ -243,6 +270,10 @@ def _problems(*statuses: str) -> Schema:
         status: _json("Problem", "The request failed. `error` says why and `remedy` how to fix it.")
         for status in statuses
     }
+
+
+def _maybe(model: str) -> Schema:
+    return {"anyOf": [_ref(model), {"type": "null"}]}
 
 
 def _ref(model: str) -> Schema:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
+from engine.verdict.regimes import ENTROPY, Per
 from webapp.api.answers import api, problem, run_summary
 from webapp.api.schema import openapi
 from webapp.live.bands import metric_bands
 from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
 from webapp.queries import BadQuery, Query
-from webapp.run_pages.judgement import health
 from webapp.runs import live_settings, services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
+from webapp.runs.verdicts import regimes_of, status_of
 
 ACTIONS = {
     "stop": services.request_stop,
@@ -58,7 +60,27 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     Query(request, ())
     run = get_object_or_404(Run, pk=run_id)
-    return JsonResponse({**run_summary(run), "health": health(run), "config": run.config})
+    return JsonResponse(
+        {**run_summary(run), "status": asdict(status_of(run)), "verdict": run.verdict or None, "config": run.config}
+    )
+
+
+@api("GET", "HEAD")
+def run_verdict(request: HttpRequest, run_id: str) -> HttpResponse:
+    """The verdict as the engine recorded it, and as `python -m engine assess --json` prints it."""
+    Query(request, ())
+    verdict = get_object_or_404(Run, pk=run_id).verdict
+    return JsonResponse(verdict) if verdict else problem(404, "The run has no verdict yet", "Wait for its first step.")
+
+
+@api("GET", "HEAD")
+def run_regimes(request: HttpRequest, run_id: str) -> HttpResponse:
+    """The regime of each diagnosed step, with H(Z|X) `per` thought or token, and where the regimes end."""
+    query = Query(request, ("per",))
+    per: Per = "token" if query.choice("per", tuple(ENTROPY)) == "token" else "thought"
+    found = regimes_of(get_object_or_404(Run, pk=run_id), per)
+    borders = found.borders.model_dump() if found.borders is not None else None
+    return JsonResponse({**found._asdict(), "borders": borders})
 
 
 @api("GET", "HEAD")

@@ -1,4 +1,4 @@
-"""Configurations side by side: nested keys as dotted rows, what differs apart from what is the same."""
+"""Differences between configurations: nested keys as dotted rows, differing ones and equal ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
-    """Every key of any of `configs`, in the order in which they first name it."""
+    """Every key of `configs`, in order of first appearance."""
     flat = [flatten(config) for config in configs]
     keys = list(dict.fromkeys(key for leaves in flat for key in leaves))
     rows = [Row(key=key, values=[shown(leaves[key]) if key in leaves else None for leaves in flat]) for key in keys]
@@ -48,5 +48,5 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
 
 
 def shown(value: Any) -> str:
-    """A leaf as people write it: words without quotes, everything else as JSON."""
+    """A leaf as text: strings without quotes, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

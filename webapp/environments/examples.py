@@ -1,4 +1,4 @@
-"""The environments that a new installation begins with. Loading them again changes nothing that is there."""
+"""Environments of a new installation. Loading them again leaves existing ones unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def load_examples() -> list[EnvironmentDefinition]:
-    """Adds the examples whose names are not taken; the ones that were added."""
+    """Adds the examples whose names are free, and returns those."""
     added = []
     for name, data in EXAMPLES.items():
         if EnvironmentDefinition.objects.filter(name=name).exists():

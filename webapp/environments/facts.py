@@ -1,6 +1,6 @@
-"""What is known of an environment before any model plays it: first states, and how scripted players do.
+"""Facts about an environment before any model plays it: first states, and results of scripted players.
 
-Everything here plays the real environment. A kind that is slow gets fewer episodes, and the number says so.
+Everything here runs the real environment. A slow kind gets fewer episodes; the number of episodes is recorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FirstState(TypedDict):
 
 
 class Baseline(TypedDict):
-    """How one scripted player did; `episodes` is how many it played in the time it had."""
+    """Results of one scripted player over the `episodes` that it completed in time."""
 
     player: str
     episodes: int
@@ -41,7 +41,7 @@ class Facts(TypedDict):
 
 
 def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState]:
-    """The state that each seed begins with."""
+    """The first state of each seed."""
     environment = make_environment(config.kind, **config.parameters)
     states: list[FirstState] = []
     for seed in seeds:
@@ -59,16 +59,16 @@ def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState
 
 
 def baselines(config: EnvironmentConfig, *, episodes: int = EPISODES, seconds: float = SECONDS) -> list[Baseline]:
-    """Every scripted player on the same problems, `seconds` each at most."""
+    """Every scripted player on the same problems, for at most `seconds` each."""
     return [_baseline(config, player, episodes, seconds) for player in PLAYERS]
 
 
 def facts_of(config: EnvironmentConfig) -> Facts:
-    """What a card shows. A kind that raises is a fact too: its card says why."""
+    """Facts for a card; of an environment that raises, the error."""
     try:
         drawing = first_states(config, [FIRST_SEED])[0]["drawing"]
         return Facts(drawing=drawing, baselines=baselines(config), problem="")
-    except Exception as error:  # an environment is somebody's code, and may raise anything
+    except Exception as error:  # user code may raise anything
         return Facts(drawing=None, baselines=[], problem=f"{type(error).__name__}: {error}")
 
 

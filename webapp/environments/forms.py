@@ -3,122 +3,138 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from django import forms
-from django.core.exceptions import ValidationError as FormError
 from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments import environment_class
-from webapp.environments.fields import fields_of
 from webapp.environments.limits import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
+from webapp.forms.fields import FormField, Node, all_fields, fields_of
+from webapp.forms.texts import text_of
+from webapp.forms.values import at_fields, fill, parse
 
-PARAMETER = "parameter_"
+PARAMETERS = "parameters."
 BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_response_tokens", "format_penalty"]
+LONGEST_NAME = 60
 
 
 def tag_for(name: str) -> str:
-    """`name` as a tag: metric names are paths, so it has no slash and no sign that only some see.
+    """`name` as a tag: metric names are paths, so it has no slash and no invisible character.
 
     A definition keeps its first tag when it is renamed: new runs stay comparable with old ones.
     """
     return re.sub(r"[^\w .()+-]", "-", name)
 
 
-class EnvironmentForm(forms.Form):
-    """What a user says of one environment. When valid, `config` is the engine's; the same form serves the preview."""
+class EnvironmentForm:
+    """One environment as a form. When valid, `config` is the engine's; the preview uses the same form.
 
-    name = forms.CharField(max_length=60, help_text="How you will find it, and its name in metrics and tables.")
+    `errors` has one reason by the name of an input; "" for what belongs to none.
+    """
 
     config: EnvironmentConfig
 
     def __init__(
         self,
-        data: Any = None,
+        data: Mapping[str, str] | None = None,
         *,
         kind: str,
         current: EnvironmentConfig | None = None,
         definition: EnvironmentDefinition | None = None,
         needs_name: bool = True,
     ) -> None:
-        super().__init__(data)
         self.kind = environment_class(kind)
         self.definition = definition
         self.current = current
-        self.fields["name"].required = needs_name
-        self.fields["instruction"] = forms.CharField(
-            required=False,
-            max_length=4000,
-            widget=forms.Textarea(attrs={"rows": 4}),
-            help_text=EnvironmentConfig.model_fields["instruction"].description or "",
-            initial=self.kind.default_instruction,
+        self.needs_name = needs_name
+        self.data = data
+        self.errors: dict[str, str] = {}
+        self.name_field = FormField(
+            name="name",
+            label="Name",
+            help="Shown in lists, and the environment's name in metrics and tables.",
+            kind="text",
+            default="",
+            max_length=LONGEST_NAME,
         )
-        for name, field in fields_of(self.kind.Config).items():
-            self.fields[PARAMETER + name] = field
-        self.fields.update(fields_of(EnvironmentConfig, BUDGETS))
-        self.initial.update(self._values_of(current or EnvironmentConfig.model_validate({"kind": kind})))
-        self.initial["name"] = definition.name if definition else ""
+        self.instruction = fields_of(EnvironmentConfig, only=["instruction"])
+        self.parameters = fields_of(self.kind.Config, PARAMETERS)
+        self.budgets = fields_of(EnvironmentConfig, only=BUDGETS)
+        self._fill()
 
     @property
-    def parameter_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name.startswith(PARAMETER)]
+    def nodes(self) -> list[Node]:
+        return [self.name_field, *self.instruction, *self.parameters, *self.budgets]
 
     @property
-    def budget_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in BUDGETS]
+    def name(self) -> str:
+        return self.name_field.value.strip()
 
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"].strip()
-        taken = EnvironmentDefinition.objects.filter(name=name)
-        if self.definition:
-            taken = taken.exclude(pk=self.definition.pk)
-        if name and taken.exists():
-            raise FormError(f"There is an environment called {name} already. Choose another name, or edit that one.")
-        return name
+    def field(self, name: str) -> FormField:
+        return next(one for one in all_fields(self.nodes) if one.name == name)
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        if self.errors.keys() - {"name"}:
-            return cleaned
-        parameters = {name: cleaned[PARAMETER + name] for name in self.kind.Config.model_fields}
-        try:
-            self.kind.Config(**parameters)
-        except ValidationError as error:
-            self._add_problems(error, PARAMETER)
-            return cleaned
-        try:
-            self.config = EnvironmentConfig.model_validate(self._config_data(cleaned, parameters))
-        except ValidationError as error:
-            self._add_problems(error, "")
-            return cleaned
-        if problem := why_infeasible(self.config):
-            self.add_error("max_actions", problem)
-        return cleaned
+    def is_valid(self) -> bool:
+        """Whether what was posted makes an environment; if not, every reason is at its input."""
+        if self.data is None:
+            return False
+        errors = self._check_config(self.data) | (self._check_name() if self.needs_name else {})
+        self.errors = at_fields(errors, self.nodes)
+        self._fill()
+        return not self.errors
 
-    def errors_by_field(self) -> dict[str, list[str]]:
-        return {name: [str(message) for message in messages] for name, messages in self.errors.items()}
+    def _fill(self) -> None:
+        initial = self._initial()
+        posted = initial if self.data is None else {**dict.fromkeys(self._boxes(), "false"), **dict(self.data.items())}
+        fill(self.nodes, posted, initial, self.errors)
 
-    def _config_data(self, cleaned: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "kind": self.kind.kind,
-            "tag": self.current.tag if self.current else tag_for(cleaned.get("name", "")),
-            "instruction": cleaned["instruction"],
-            "parameters": parameters,
-            **{name: cleaned[name] for name in BUDGETS},
-        }
-
-    def _add_problems(self, error: ValidationError, prefix: str) -> None:
-        """Each problem at its field; one that concerns no field of this form at the top."""
-        for field, reason in problems_by_field(error):
-            name = prefix + field.split(".")[0]
-            self.add_error(name if name in self.fields else None, reason)
-
-    def _values_of(self, config: EnvironmentConfig) -> dict[str, Any]:
+    def _initial(self) -> dict[str, str]:
+        config = self.current or EnvironmentConfig.model_validate({"kind": self.kind.kind})
         parameters = self.kind.Config(**config.parameters).model_dump(mode="json")
         return {
+            "name": self.definition.name if self.definition else "",
             "instruction": config.instruction,
-            **{PARAMETER + name: value for name, value in parameters.items()},
-            **{name: getattr(config, name) for name in BUDGETS},
+            **{f"{PARAMETERS}{name}": text_of(value) for name, value in parameters.items()},
+            **{name: text_of(getattr(config, name)) for name in BUDGETS},
         }
+
+    def _boxes(self) -> list[str]:
+        return [one.name for one in all_fields(self.nodes) if one.kind == "bool"]
+
+    def _check_name(self) -> dict[str, str]:
+        if not self.name:
+            return {"name": "Give it a name: this field is required."}
+        if len(self.name) > LONGEST_NAME or "\0" in self.name:
+            return {"name": f"Give a name of at most {LONGEST_NAME} characters, without NUL."}
+        taken = EnvironmentDefinition.objects.filter(name=self.name)
+        if self.definition:
+            taken = taken.exclude(pk=self.definition.pk)
+        if taken.exists():
+            return {
+                "name": f"There is an environment called {self.name} already. Choose another name, or edit that one."
+            }
+        return {}
+
+    def _check_config(self, data: Mapping[str, str]) -> dict[str, str]:
+        """Sets `config`; errors by dotted field otherwise."""
+        values, errors = parse([*self.instruction, *self.parameters, *self.budgets], data)
+        if "\0" in data.get("instruction", ""):
+            errors["instruction"] = "The text has a NUL character. Remove it."
+        if errors:
+            return errors
+        try:
+            self.kind.Config(**values.get("parameters", {}))
+        except ValidationError as error:
+            return {f"{PARAMETERS}{field}": why for field, why in problems_by_field(error, self.kind.Config)}
+        try:
+            self.config = EnvironmentConfig.model_validate({**values, **self._identity()})
+        except ValidationError as error:
+            return dict(problems_by_field(error, EnvironmentConfig))
+        if problem := why_infeasible(self.config):
+            return {"max_actions": problem}
+        return {}
+
+    def _identity(self) -> dict[str, Any]:
+        return {"kind": self.kind.kind, "tag": self.current.tag if self.current else tag_for(self.name)}

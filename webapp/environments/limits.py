@@ -1,4 +1,4 @@
-"""Budgets that cannot solve any problem are refused, those that solve few are warned of."""
+"""Refuses budgets within which no problem can be solved, and warns of those that solve few."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def why_infeasible(config: EnvironmentConfig) -> str:
     """Why no problem can be solved within the budget, and what to raise; empty when some can."""
     try:
         found = measured(config)
-    except Exception as error:  # an environment is somebody's code, and may raise anything
+    except Exception as error:  # user code may raise anything
         return f"The environment raised {type(error).__name__} with these parameters: {error}"
     if not found.impossible:
         return ""
@@ -26,6 +26,6 @@ def why_infeasible(config: EnvironmentConfig) -> str:
 
 
 def warning(config: EnvironmentConfig) -> str:
-    """What to know of a budget that leaves many problems without a solution; empty when it does not."""
+    """A warning about a budget that leaves many problems unsolvable; empty if it does not."""
     found = measured(config)
     return f"Many problems cannot be solved: {found.explain()}" if found.doubtful else ""

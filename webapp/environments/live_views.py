@@ -1,4 +1,4 @@
-"""The JSON beside the form: preview, and an episode played by hand. The server keeps nothing between calls."""
+"""JSON for the form: the preview and manual play. The server keeps no state between calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def preview(request: HttpRequest) -> HttpResponse:
     """`part=states` draws first states and the prompt; `part=baselines` plays scripted players."""
     part = previews.PARTS.get(request.POST.get("part", "states"))
     if part is None:
-        return _refused({"part": [f"There is no such part. Ask for one of: {', '.join(previews.PARTS)}."]})
+        return _refused({"part": [f"Unknown part. Use one of: {', '.join(previews.PARTS)}."]})
     return _answer(request, part)
 
 
@@ -47,22 +47,21 @@ def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[
         return _refused(errors)
     try:
         return JsonResponse({"ok": True, **work(config, seed)})
-    except Exception as error:  # an environment is somebody's code, and may raise anything
+    except Exception as error:  # user code may raise anything
         return _refused({"": [f"The environment raised {type(error).__name__} with seed {seed}: {error}"]})
 
 
 def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, list[str]]]:
-    """What the request describes: a stored `version`, or the fields of the form, checked as when saving."""
+    """The environment of the request: a stored `version`, or the fields of the form, checked as on saving."""
     if asked := request.POST.get("version", ""):
         number = whole_number(asked)
         version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
-        return (version.parsed(), {}) if version else (None, {"version": ["This environment is gone."]})
+        return (version.parsed(), {}) if version else (None, {"version": ["This environment no longer exists."]})
     kind = request.POST.get("kind", "")
     if kind not in ENVIRONMENTS:
         return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(ENVIRONMENTS))}."]}
     form = EnvironmentForm(request.POST, kind=kind, needs_name=False)
-    form.fields.pop("name")
-    return (form.config, {}) if form.is_valid() else (None, form.errors_by_field())
+    return (form.config, {}) if form.is_valid() else (None, {name: [reason] for name, reason in form.errors.items()})
 
 
 def _seed(request: HttpRequest) -> int | None:

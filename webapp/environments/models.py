@@ -11,7 +11,7 @@ from engine.config import EnvironmentConfig
 
 
 class EnvironmentDefinition(models.Model):
-    """A named environment; what it says is in its newest version."""
+    """A named environment; its configuration is in its newest version."""
 
     name = models.CharField(max_length=60, unique=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
@@ -35,7 +35,7 @@ class EnvironmentVersion(models.Model):
     definition = models.ForeignKey(EnvironmentDefinition, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(default=1)
     config = models.JSONField()
-    facts = models.JSONField(default=dict, blank=True)  # `facts.Facts`, found out when it was saved
+    facts = models.JSONField(default=dict, blank=True)  # `facts.Facts`, computed when it was saved
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""An episode played by hand, found again from its seed and responses: the answer to every move."""
+"""An episode played manually, replayed from its seed and responses after each move."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_LINE = 400  # responses; more than any budget of turns allows
 
 
 def replay(config: EnvironmentConfig, seed: int, responses: list[str]) -> dict[str, Any]:
-    """The whole episode so far: what a model would have been sent, its responses, and what each did."""
+    """The whole episode so far: the prompts a model would get, the responses, and their outcomes."""
     episode = EpisodeByHand(config, seed, think=True)
     first = asdict(episode.situation())
     turns: list[dict[str, Any]] = []

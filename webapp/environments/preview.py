@@ -1,4 +1,4 @@
-"""What the form shows beside itself: first states, the exact first prompt, scripted players. JSON out."""
+"""The preview next to the form, as JSON: first states, the exact first prompt, scripted players."""
 
 from __future__ import annotations
 

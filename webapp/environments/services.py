@@ -1,6 +1,6 @@
-"""What changes environments: define, edit, archive. The rule of versions lives here.
+"""Changes to environments: define, edit, archive, and the rule of versions.
 
-A version that a run has used never changes: editing it makes the next one. One that no run has used is edited in place.
+A version that a run has used never changes: editing creates the next one. An unused version is edited in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def define(*, name: str, config: EnvironmentConfig, owner: User | None = None) -
 
 
 def edit(definition: EnvironmentDefinition, *, name: str, config: EnvironmentConfig) -> EnvironmentVersion:
-    """The version that now says `config`: the newest one as it was, changed in place, or a new one."""
+    """The version with `config`: the newest one unchanged, changed in place, or a new one."""
     facts = facts_of(config)
     with transaction.atomic():
         locked = EnvironmentDefinition.objects.select_for_update().get(pk=definition.pk)
@@ -41,7 +41,7 @@ def edit(definition: EnvironmentDefinition, *, name: str, config: EnvironmentCon
 
 
 def archive(definition: EnvironmentDefinition) -> None:
-    """Takes it out of lists and choices. Its runs keep it."""
+    """Hides it from lists and choices. Its runs keep it."""
     EnvironmentDefinition.objects.filter(pk=definition.pk, archived_at=None).update(archived_at=timezone.now())
 
 
@@ -50,7 +50,7 @@ def unarchive(definition: EnvironmentDefinition) -> None:
 
 
 def ensure_facts(version: EnvironmentVersion) -> EnvironmentVersion:
-    """`version` with its facts; a version made by other means has none until it is first shown."""
+    """`version` with its facts; a version created otherwise has none until it is first shown."""
     if not version.facts:
         version.facts = dict(facts_of(version.parsed()))
         version.save(update_fields=["facts"])

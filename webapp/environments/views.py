@@ -1,4 +1,4 @@
-"""Pages of environments: list, detail with versions, form. What the form shows live is in `live_views`."""
+"""Pages of environments: list, detail with versions, form. Its live preview is in `live_views`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def new_environment(request: HttpRequest) -> HttpResponse:
     kind = _kind_asked(request)
     form = EnvironmentForm(request.POST or None, kind=kind, current=None)
     if request.method == "POST" and form.is_valid():
-        version = services.define(name=form.cleaned_data["name"], config=form.config, owner=cast(User, request.user))
+        version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
         messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
@@ -55,7 +55,7 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     newest = definition.latest
     form = EnvironmentForm(request.POST or None, kind=newest.kind, current=newest.parsed(), definition=definition)
     if request.method == "POST" and form.is_valid():
-        version = services.edit(definition, name=form.cleaned_data["name"], config=form.config)
+        version = services.edit(definition, name=form.name, config=form.config)
         messages.success(request, _edited(version, newest))
         return redirect("environments:detail", pk)
     return _form_page(request, form, newest)
@@ -75,7 +75,7 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
             "versions": versions,
             "shown": services.ensure_facts(shown),
             "config": shown.parsed(),
-            "kind": kind_words(shown.kind),
+            "kind": kind_texts(shown.kind),
             "parameters": _parameters(shown.parsed()),
             "compared": compared,
             "differences": differences([compared.config, shown.config]) if compared else None,
@@ -89,7 +89,7 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = get_object_or_404(EnvironmentDefinition, pk=pk)
     if request.POST.get("action") == "unarchive":
         services.unarchive(definition)
-        messages.success(request, f"{visible(definition.name)} is back in the list.")
+        messages.success(request, f"{visible(definition.name)} is in the list again.")
         return redirect("environments:detail", pk)
     services.archive(definition)
     messages.success(request, f"{visible(definition.name)} is archived. Its runs keep it.")
@@ -102,7 +102,7 @@ def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
         "definition": definition,
         "version": newest,
         "script_id": f"drawing-{newest.pk}",
-        "kind": kind_words(newest.kind),
+        "kind": kind_texts(newest.kind),
         "facts": newest.facts,
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
     }
@@ -114,7 +114,7 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
         "environments/form.html",
         {
             "form": form,
-            "kind": kind_words(form.kind.kind),
+            "kind": kind_texts(form.kind.kind),
             "kinds": _kinds(form.kind.kind),
             "version": version,
             "used": version is not None and version.runs.exists(),
@@ -123,14 +123,14 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
     )
 
 
-def kind_words(kind: str) -> dict[str, str]:
-    """What pages say of a kind. Templates call what can be called, and a class can be: they get its words instead."""
+def kind_texts(kind: str) -> dict[str, str]:
+    """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts."""
     found = environment_class(kind)
     return {"kind": found.kind, "title": found.title, "summary": found.summary}
 
 
 def _kinds(current: str) -> list[dict[str, Any]]:
-    return [{"kind": kind_words(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
+    return [{"kind": kind_texts(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
 
 
 def _kind_asked(request: HttpRequest) -> str:

@@ -15,8 +15,8 @@ from engine.config import RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
-from webapp.config_form import nested
 from webapp.environments.models import EnvironmentVersion
+from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
 from webapp.runs.forks import why_not
 from webapp.runs.models import Run
@@ -93,7 +93,7 @@ def _check_cluster(made: Draft, config: RunConfig) -> None:
 
 def _errors(error: ValidationError) -> dict[str, str]:
     """One error per field; errors inside an environment are shown at its select."""
-    return {_field(name): why for name, why in problems_by_field(error)}
+    return {_field(name): why for name, why in problems_by_field(error, RunConfig)}
 
 
 def _field(name: str) -> str:
@@ -124,8 +124,9 @@ def _measure(kind: str, parameters: str, budget: int) -> Feasibility:
 def _warn(made: Draft, config: RunConfig) -> None:
     if config.optimizer.learning_rate >= 1e-3 and config.model.path == "tiny":
         made.warnings.append("About half of all runs of the small model collapse at learning rates of 0.001 and above.")
-    if config.algorithm.estimator == "gae" and config.optimizer.critic_warmup_steps == 0:
-        made.warnings.append("The critic starts untrained. Set critic_warmup_steps to train it before the policy.")
+    critic = config.algorithm.critic_settings
+    if critic is not None and critic.warmup_steps == 0:
+        made.warnings.append("The critic starts untrained. Set its warmup_steps to train it before the policy.")
 
 
 def summary(config: RunConfig) -> list[tuple[str, str]]:

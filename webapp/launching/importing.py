@@ -48,7 +48,7 @@ def import_run(
             return None, report
         (run.directory / "engine.log").write_text(as_log(report))
         run.config = _config(report)
-        run.state_reason = report.in_words()
+        run.state_reason = report.summary()
         run.step = run.total_steps = max(report.steps)
         run.finished_at = timezone.now()
         run.save(force_insert=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -10,9 +10,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from engine.errors import CheckpointError
-from webapp import config_form
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
+from webapp.forms import run_config
+from webapp.forms.values import SHOWN, without_unseen
 from webapp.launching import drafts, more_environments
 from webapp.launching.presets import RunPreset, run_presets
 from webapp.runs import forks, services
@@ -24,7 +25,10 @@ from webapp.whole_numbers import whole_number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """The content of the form. `step` is the checkpoint of `source` to start from."""
+    """The content of the form. `step` is the checkpoint of `source` to start from.
+
+    `unseen` are errors for types that were chosen without their fields in view, which happens without JavaScript.
+    """
 
     preset: RunPreset
     source: Run | None
@@ -33,8 +37,11 @@ class Filled:
     values: dict[str, str]
     more: list[more_environments.Row]
     rules: Any
+    unseen: dict[str, str] = field(default_factory=dict)
 
     def draft(self) -> drafts.Draft:
+        if self.unseen:
+            return drafts.Draft(config=None, errors=self.unseen)
         return drafts.draft(
             self.values, self.version, preset=self.preset.title, rules=self.rules, more=self.more, source=self.source
         )
@@ -116,22 +123,25 @@ def _posted(request: HttpRequest) -> Filled:
     source = _source(request.POST)
     preset = _preset(request.POST, source)
     edited = request.POST.get("detectors.rules")
+    values = run_config.posted(request.POST.dict())
+    unseen = run_config.unseen(values, request.POST.getlist(SHOWN))
     return Filled(
         preset=preset,
         source=source,
         step=None,
         version=_version(request.POST, source),
-        values=config_form.posted(request.POST.dict()),
+        values=without_unseen(values, unseen),
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
+        unseen=unseen,
     )
 
 
 def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> dict[str, Any]:
-    base = config_form.flatten(filled.preset.config().model_dump(mode="json"))
+    base = run_config.flatten(filled.preset.config().model_dump(mode="json"))
     given = request.POST if request.method == "POST" else request.GET
     return {
-        "sections": config_form.fill(config_form.sections(), filled.values, base, errors),
+        "sections": run_config.fill(run_config.sections(), filled.values, base, errors),
         "presets": run_presets().values(),
         "preset": filled.preset,
         "versions": _versions(),
@@ -173,8 +183,8 @@ def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
     if source is None:
         return {}
     if step is None:
-        return config_form.flatten(source.config)
-    values = config_form.flatten(current(source).model_dump(mode="json"))
+        return run_config.flatten(source.config)
+    values = run_config.flatten(current(source).model_dump(mode="json"))
     return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
 
 

@@ -13,7 +13,7 @@ from webapp.live.consumers import LiveConsumer, as_text, cursor_of
 from webapp.live.listen import Update
 from webapp.live.reading import events_after
 from webapp.live.shared import Shared
-from webapp.run_pages.judgement import run_snapshot
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group

@@ -8,15 +8,19 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.metrics import GLOSSARY, SECTIONS
+from engine.verdict.format_changes import explain_format_changes
+from engine.verdict.regimes import REGIMES
+from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
 from webapp.panels.presets import PRESETS
 from webapp.run_pages.chart_previews import chart_previews
-from webapp.run_pages.judgement import health, run_snapshot
-from webapp.run_pages.settings_form import fields_with_values
+from webapp.run_pages.settings_form import live_nodes
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
 from webapp.runs.models import Run
+from webapp.runs.verdicts import recorded_verdict, status_of
 from webapp.trajectories.models import Trajectory
 
 
@@ -49,11 +53,15 @@ def run_page(run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "live": run_snapshot(run),
-        "health": health(run),
+        "status": status_of(run),
+        "verdict": recorded_verdict(run),
+        "rules_version": RULES_VERSION,
+        "format_rules": explain_format_changes(run.total_steps),
+        "regimes": {key: text._asdict() for key, text in REGIMES.items()},
         "config": config,
         "toml": as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),
-        "live_fields": fields_with_values(run),
+        "live_fields": live_nodes(run),
         "origin": origin(run),
         **rules_of(run),
         "alerts": run.alerts.count() + len(run.faults),

@@ -1,29 +1,33 @@
-"""The settings of a live run as the Control tab's form shows them."""
+"""The settings of a run in progress as the Control tab's form shows them."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from engine.config.live import LIVE_FIELDS, value_of
-from webapp.config_form import sections
+from engine.config.live import LIVE_FIELDS
+from webapp.forms.fields import FormField, Node
+from webapp.forms.run_config import flatten, sections
+from webapp.forms.values import fill
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 
 
-def fields_with_values(run: Run) -> list[dict[str, Any]]:
-    """The scalar live settings as form fields; `original` is the value at launch."""
-    known = {one.name: (section.title, one) for section in sections() for one in section.fields}
-    now, first = current(run), run.parsed_config()
-    found = []
-    for field in LIVE_FIELDS:
-        if field.startswith("detectors."):
-            continue
-        title, one = known[field]
-        one.value = _as_text(value_of(now, field))
-        label = f"{title}: {one.label.lower()}".replace(": kl ", ": KL ")
-        found.append({"label": label, "field": one, "original": _as_text(value_of(first, field))})
-    return found
+def live_nodes(run: Run) -> list[Node]:
+    """Inputs with the current values, compared with those at launch."""
+    nodes = [node for section in sections() for node in section.nodes if node.name in LIVE_FIELDS]
+    shown = [node for node in nodes if not node.name.startswith("detectors.")]
+    launched = flatten(run.parsed_config().model_dump(mode="json"))
+    fill(shown, flatten(current(run).model_dump(mode="json")), launched, {})
+    for node in shown:
+        _add_original(node, launched)
+    return shown
 
 
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _add_original(node: Node, launched: dict[str, str]) -> None:
+    """Adds the value at launch to the help of each field that had one."""
+    if isinstance(node, FormField):
+        node.help = f"{node.help} Launched with {node.preset_value}."
+        return
+    _add_original(node.choice, launched)
+    for variant in node.variants:
+        if variant.type == node.choice.preset_value:
+            for inner in variant.nodes:
+                _add_original(inner, launched)

@@ -6,53 +6,28 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from engine.algorithms.group_choice import choose_groups, threshold_of
-from engine.config import FilterConfig
+from engine.algorithms.filters import FilterBase, filter_from, threshold_of
 from webapp.runs.models import Run, StepGroups
 
 MOST_STEPS = 400  # previewed; longer runs are sampled evenly
 
 
-class Choice(TypedDict):
-    """The arguments of `choose_groups`."""
-
-    strategy: Any
-    value: float
-    mode: Any
-    largest: bool
-    include_zero: bool
-    epsilon: float
+def filter_of(run: Run, row: StepGroups | None) -> FilterBase:
+    """The filter at a step, which can change during a run; without a step, the one at launch."""
+    recorded: dict[str, Any] = row.detail.get("filter", {}) if row else {}
+    return filter_from(recorded or run.config.get("filter") or {"type": "none"})
 
 
-def filter_of(run: Run, row: StepGroups | None) -> dict[str, Any]:
-    """The filter's settings at a step, since they can change during a run; without a step, those at launch."""
-    known: dict[str, Any] = row.detail.get("filter", {}) if row else {}
-    return known or {**FilterConfig().model_dump(mode="json"), **run.config.get("filter", {})}
-
-
-def own_choice(run: Run, row: StepGroups | None) -> Choice:
-    """The settings from `filter_of` that decide which scores are kept."""
-    found = filter_of(run, row)
-    return Choice(
-        strategy=found["strategy"],
-        value=found["value"],
-        mode=found["mode"],
-        largest=found["largest"],
-        include_zero=found["include_zero"],
-        epsilon=found["epsilon"],
-    )
-
-
-def apply_choice(row: StepGroups, choice: Choice) -> tuple[list[int], float]:
-    """Indices of the groups of a step that `choice` keeps, and its threshold.
+def apply_choice(row: StepGroups, chosen: FilterBase) -> tuple[list[int], float]:
+    """Indices of the groups that a filter keeps of a step, and its threshold.
 
     Scores are rounded to float32, as in the engine, so that the run's own settings reproduce its own choice. Groups
     without a score were not candidates and are not considered.
     """
     candidates = [index for index, score in enumerate(row.scores) if score is not None]
     scores = [float(np.float32(row.scores[index])) for index in candidates]
-    kept = choose_groups(scores, **choice)
-    return [candidates[index] for index in kept], threshold_of(scores, kept, largest=choice["largest"])
+    kept = chosen.choose(scores)
+    return [candidates[index] for index in kept], threshold_of(scores, kept, largest=chosen.prefers_largest)
 
 
 def groups_of(row: StepGroups) -> list[dict[str, Any]]:
@@ -91,7 +66,7 @@ class Shares(TypedDict):
     every: int
 
 
-def shares(run: Run, choice: Choice) -> Shares:
+def shares(run: Run, chosen: FilterBase) -> Shares:
     """The shares for at most 400 evenly spaced steps, including the newest."""
     steps = list(run.groups.order_by("step").values_list("step", flat=True))
     every = max(1, -(-len(steps) // MOST_STEPS))
@@ -102,5 +77,5 @@ def shares(run: Run, choice: Choice) -> Shares:
         count = max(1, sum(score is not None for score in row.scores))
         found["steps"].append(row.step)
         found["kept"].append(len(row.kept) / count)
-        found["chosen"].append(len(apply_choice(row, choice)[0]) / count)
+        found["chosen"].append(len(apply_choice(row, chosen)[0]) / count)
     return found

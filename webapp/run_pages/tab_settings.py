@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from engine.config import RunConfig
-from engine.diagnostics.default_rules import DEFAULT_RULES
-from engine.diagnostics.rule_config import RuleConfig
-
-AGAINST_TEMPLATES = "template_collapse"
 
 
 def watching_facts(config: RunConfig) -> dict[str, Any]:
@@ -32,17 +28,4 @@ def watching_facts(config: RunConfig) -> dict[str, Any]:
             }
             for environment in config.environments
         ],
-        "rule": _rule(config),
     }
-
-
-def _rule(config: RunConfig) -> dict[str, Any]:
-    """The run's rule against template collapse, whose limits are the borders of the map; else the default one."""
-    own = _against_templates(config.detectors.rules)
-    [rule] = (own or _against_templates(DEFAULT_RULES))[:1]
-    fields = ("name", "limit", "holding_limit", "baseline", "floor")
-    return {"own": bool(own), **{name: getattr(rule, name) for name in fields}}
-
-
-def _against_templates(rules: tuple[RuleConfig, ...]) -> list[RuleConfig]:
-    return [rule for rule in rules if rule.kind == AGAINST_TEMPLATES]

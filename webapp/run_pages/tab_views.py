@@ -8,16 +8,18 @@ from functools import wraps
 from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
+from pydantic import ValidationError
 
-from engine.algorithms.group_choice import MASS, STRATEGIES
+from engine.algorithms.filters import FILTERS, FilterBase
+from engine.config import problems_by_field
 from webapp.queries import BadQuery, Query
-from webapp.run_pages.step_groups import Choice, apply_choice, filter_of, groups_of, own_choice, shares
+from webapp.run_pages.step_groups import apply_choice, filter_of, groups_of, shares
 from webapp.run_pages.templates_found import counts_of, detail_of
 from webapp.runs.models import Run, StepGroups
 
 LATEST_STEP = 2**31 - 1
 MOST_STEPS = 60  # in one request
-CHOICE_KEYS = ("strategy", "value", "mode", "largest", "include_zero", "epsilon")
+FILTER_KEYS = ("type", "value", "mode", "largest", "include_zero", "epsilon")
 View = Callable[[HttpRequest, str], JsonResponse]
 
 
@@ -41,9 +43,9 @@ def groups(request: HttpRequest, run_id: str) -> JsonResponse:
     run = get_object_or_404(Run, pk=run_id)
     row = _row(run, Query(request, ("step",)))
     if row is None:
-        return JsonResponse({"step": None, "groups": [], "own": filter_of(run, None)})
+        return JsonResponse({"step": None, "groups": [], "own": filter_of(run, None).model_dump()})
     answer = {"step": row.step, "groups": groups_of(row), "kept": row.kept, "threshold": row.threshold}
-    return JsonResponse({**answer, "own": filter_of(run, row)})
+    return JsonResponse({**answer, "own": filter_of(run, row).model_dump()})
 
 
 @require_GET
@@ -54,13 +56,19 @@ def what_if(request: HttpRequest, run_id: str) -> JsonResponse:
     Settings that are not given are the run's own at that step.
     """
     run = get_object_or_404(Run, pk=run_id)
-    query = Query(request, ("step", *CHOICE_KEYS))
+    query = Query(request, ("step", *FILTER_KEYS))
     row = _row(run, query)
-    choice = _choice(query, own_choice(run, row))
+    chosen = _filter(query, filter_of(run, row))
     if row is None:
-        return JsonResponse({"step": None, "kept": [], "threshold": 0.0, "choice": choice, "shares": None})
-    kept, threshold = apply_choice(row, choice)
-    answer = {"step": row.step, "kept": kept, "threshold": threshold, "choice": choice, "shares": shares(run, choice)}
+        return JsonResponse({"step": None, "kept": [], "threshold": 0.0, "choice": chosen.model_dump(), "shares": None})
+    kept, threshold = apply_choice(row, chosen)
+    answer = {
+        "step": row.step,
+        "kept": kept,
+        "threshold": threshold,
+        "choice": chosen.model_dump(),
+        "shares": shares(run, chosen),
+    }
     return JsonResponse(answer)
 
 
@@ -83,35 +91,19 @@ def _row(run: Run, query: Query) -> StepGroups | None:
     return rows.filter(step__lte=query.integer("step", LATEST_STEP, high=LATEST_STEP)).first() or rows.last()
 
 
-def _choice(query: Query, own: Choice) -> Choice:
-    return Choice(
-        strategy=query.choice("strategy", ("none", *STRATEGIES)) or own["strategy"],
-        value=_number(query, "value", own["value"], high=4096),
-        mode=query.choice("mode", tuple(MASS)) or own["mode"],
-        largest=_flag(query, "largest", own["largest"]),
-        include_zero=_flag(query, "include_zero", own["include_zero"]),
-        epsilon=_number(query, "epsilon", own["epsilon"], high=1),
-    )
+def _filter(query: Query, own: FilterBase) -> FilterBase:
+    """The run's own filter with the settings of the query, or another one with its defaults.
 
-
-def _number(query: Query, key: str, otherwise: float, *, high: float) -> float:
-    given = query.values.get(key)
-    if given is None:
-        return otherwise
+    The query may have settings that only other filters read: the page's form sends all it has.
+    """
+    chosen = query.choice("type", tuple(FILTERS)) or own.type
+    model = FILTERS[chosen]
+    begun = own.model_dump() if chosen == own.type else {"type": chosen}
+    given = {key: query.values[key] for key in FILTER_KEYS if key in query.values and key in model.model_fields}
     try:
-        number = float(given) if len(given) < 30 else -1.0
-    except ValueError:
-        number = -1.0
-    positive = key == "value"  # a filter that keeps a share of 0 is none
-    if not (0 <= number <= high) or (positive and number == 0):
-        above = "above 0 and at most" if positive else "from 0 to"
-        raise BadQuery(f"{key} is {given[:60]!r}. Send a number {above} {high}.")
-    return number
-
-
-def _flag(query: Query, key: str, otherwise: bool) -> bool:
-    given = query.choice(key, ("0", "1"))
-    return otherwise if given is None else given == "1"
+        return model.model_validate({**begun, **given})
+    except ValidationError as error:
+        raise BadQuery("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, model))) from None
 
 
 def _step(text: str) -> int:

@@ -11,10 +11,10 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.run_pages.imported import imported_page
-from webapp.run_pages.judgement import run_snapshot
 from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.run_pages.log_tail import tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number

@@ -12,7 +12,7 @@ from django.db.models import F
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
-from engine.config.live import LIVE_FIELDS, differences, with_changes
+from engine.config.live import differences, merged, with_changes
 from engine.errors import ConfigError
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
@@ -75,16 +75,14 @@ def _action(fields: Mapping[str, Any]) -> str:
 
 def _checked(before: RunConfig, wanted: Mapping[str, Any]) -> RunConfig:
     """Validated by the engine's own models; raises `Refused` with an error for each wrong field."""
-    data = before.model_dump(mode="json")
-    for field in wanted:
-        if field not in LIVE_FIELDS:
-            raise Refused({"": f"{field[:80]!r} cannot be changed during a run. Fork the run instead."})
-        section, _, key = field.partition(".")
-        data[section][key] = wanted[field]
+    try:
+        data = merged(before, wanted)
+    except ConfigError as error:
+        raise Refused({"": str(error)}) from None
     try:
         RunConfig.model_validate(data)
     except ValidationError as error:
-        raise Refused(dict(problems_by_field(error))) from None
+        raise Refused(dict(problems_by_field(error, RunConfig))) from None
     try:
         return with_changes(before, wanted)
     except ConfigError as error:

@@ -82,6 +82,7 @@ class Run(models.Model):
     tokens = models.BigIntegerField(default=0)
     seconds = models.FloatField(default=0.0)  # training time, all attempts
     metrics = models.JSONField(default=dict)  # of the latest step
+    verdict = models.JSONField(default=dict, blank=True)  # `engine.verdict.types.Verdict`; empty before the first step
 
     class Meta:
         ordering = ["-created_at"]
@@ -160,7 +161,10 @@ class Run(models.Model):
 
 class RunEvent(models.Model):
     """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
-    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`."""
+    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
+
+    Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     seq = models.BigIntegerField()

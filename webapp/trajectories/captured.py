@@ -1,4 +1,4 @@
-"""What the capture budget and the retention of a run kept of its trajectories, from its events and rows."""
+"""How many of a run's trajectories its capture budget and retention kept, from its events and rows."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_first
 from webapp.trajectories.models import Trajectory
 
-WORDS = {
+LABELS = {
     "best": "the best",
     "worst": "the worst",
-    "fault": "with a fault of the environment",
+    "fault": "with an environment failure",
     "parse_failure": "with an unparsed response",
-    "zero_variance": "for groups of equal returns",
-    "group": "to make such groups whole",
-    "sample": "by lot",
+    "zero_variance": "from groups with equal returns",
+    "group": "to complete such groups",
+    "sample": "at random",
 }
-MOST_EVENTS = 2000  # newest recorded steps that are summed up; a longer run says so
+MOST_EVENTS = 2000  # newest recorded steps that are summed; the page says so for longer runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """Of the recorded steps that are looked at. `reasons` are words and counts."""
+    """Of the recorded steps. `reasons` are labels and counts."""
 
     kept: int
     dropped: int
     reasons: list[tuple[str, int]]
     removed: int
     step: int | None
-    newest_only: int  # so many of the newest steps, or 0 for all
+    newest_only: int  # number of newest steps, or 0 for all
 
     @property
     def sampled(self) -> int:
@@ -42,7 +42,7 @@ class Captured:
 
 
 def captured(run: Run, step: int | None = None) -> Captured | None:
-    """Of one step, or of all; None where nothing was dropped or removed, so that there is nothing to tell."""
+    """Of one step, or of all; None if nothing was dropped or removed."""
     found = list(islice(_recordings(run, step), MOST_EVENTS + 1))
     counted = found[:MOST_EVENTS]
     dropped = sum(recorded.dropped for recorded in counted)
@@ -56,22 +56,22 @@ def captured(run: Run, step: int | None = None) -> Captured | None:
     return Captured(
         kept=sum(recorded.count for recorded in counted),
         dropped=dropped,
-        reasons=[(words, reasons[name]) for name, words in WORDS.items() if reasons[name]],
+        reasons=[(label, reasons[name]) for name, label in LABELS.items() if reasons[name]],
         removed=removed,
         step=step,
         newest_only=MOST_EVENTS if len(found) > MOST_EVENTS else 0,
     )
 
 
-def retention_in_words(run: Run) -> str:
-    """What the run's configuration keeps, for a page that misses something."""
+def describe_retention(run: Run) -> str:
+    """What the run's configuration keeps."""
     limits = CaptureConfig.model_validate(run.config.get("capture", {}))
-    words = []
+    parts = []
     if limits.keep_steps:
-        words.append(f"the newest {limits.keep_steps} recorded steps")
+        parts.append(f"the newest {limits.keep_steps} recorded steps")
     if limits.most_megabytes:
-        words.append(f"at most {limits.most_megabytes} MB")
-    return " and ".join(words)
+        parts.append(f"at most {limits.most_megabytes} MB")
+    return " and ".join(parts)
 
 
 def _recordings(run: Run, step: int | None) -> Iterator[TrajectoriesRecorded]:

@@ -1,4 +1,4 @@
-"""Recorded trajectories as chat messages, one JSON line each: what other tools train and judge on."""
+"""Recorded trajectories as chat messages, one JSON line each, for training and evaluation by other tools."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Record = dict[str, Any]
 
 
 def messages_of(record: Record) -> list[Message]:
-    """The conversation: what the first prompt says, then response and answer in turns.
+    """The conversation: the messages of the first prompt, then responses and observations in turn.
 
-    Under a context window a later prompt tells the earlier turns again; of it the last message alone is new.
+    With a context window, a later prompt repeats earlier turns; only its last message is new.
     """
     messages: list[Message] = []
     for index, turn in enumerate(record["turns"]):
-        said = turn.get("given") or _given(turn["prompt"])
-        messages += said if index == 0 else said[-1:]
+        given = turn.get("given") or _given(turn["prompt"])
+        messages += given if index == 0 else given[-1:]
         messages.append({"role": "assistant", "content": turn["response"]})
     return messages
 
@@ -35,7 +35,7 @@ def line_of(trajectory: Trajectory, record: Record) -> bytes:
 
 
 def lines_of(keys: Sequence[int]) -> Iterator[bytes]:
-    """A line for each key, in their order, some lines at a time. One that cannot be read has no messages, and why."""
+    """A line for each key, in order, in batches. One that cannot be read has no messages and an error."""
     for start in range(0, len(keys), BATCH):
         batch = keys[start : start + BATCH]
         found = Trajectory.objects.select_related("run").in_bulk(batch)
@@ -50,9 +50,9 @@ def _line(trajectory: Trajectory) -> bytes:
 
 
 def _given(prompt: str) -> list[Message]:
-    """What a prompt tells, without earlier responses and without the opener of the next one."""
-    said = [message for message in split_chat(prompt) if message["role"] != "assistant"]
-    return said or [{"role": "user", "content": prompt}]
+    """The messages of a prompt, without earlier responses and the opener of the next one."""
+    found = [message for message in split_chat(prompt) if message["role"] != "assistant"]
+    return found or [{"role": "user", "content": prompt}]
 
 
 def _metadata(trajectory: Trajectory) -> Record:
@@ -72,7 +72,7 @@ def _metadata(trajectory: Trajectory) -> Record:
         "advantage": trajectory.advantage,
         "kept": trajectory.kept,
         "stop": trajectory.stop,
-        "recorded_because": trajectory.reason,
+        "capture_reason": trajectory.reason,
     }
 
 

@@ -1,4 +1,4 @@
-"""The page that lays trajectories side by side: which ones, their records, and optimal play beside them."""
+"""The page that compares trajectories side by side, with optimal play."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Column:
     remedy: str = ""
     aligned: Aligned | None = None
     to_go: list[int | None] = field(default_factory=list)
-    as_first: str = ""  # the query that puts it first
-    without: str = ""  # the query that leaves it out
+    as_first: str = ""  # the query with it first
+    without: str = ""  # the query without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +52,13 @@ class Slot:
         if self.to_go is None:
             return ""
         if self.to_go == LOST:
-            return "cannot be solved any more"
+            return "no longer solvable"
         return f"{self.to_go} action{'' if self.to_go == 1 else 's'} from success" if self.to_go else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """The best play's part of a turn: as many actions as the model may do in one."""
+    """The turn's part of optimal play: as many actions as the model may execute in one turn."""
 
     key: str
     actions: list[str]
@@ -73,13 +73,13 @@ class Row:
 
 
 def read_ids(values: Sequence[str]) -> list[int]:
-    """`ids=1,2` and `ids=1&ids=2` alike, each once, in order; what is no id is left out."""
+    """`ids=1,2` and `ids=1&ids=2` alike, each once, in order; values that are not ids are ignored."""
     parts = [part.strip() for value in values for part in value.split(",")]
     return list(dict.fromkeys(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 19))
 
 
 def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dict[str, Any]:
-    """The context of the comparison's template; ids outside of the scope are left out."""
+    """The context of the comparison's template; ids outside the scope are ignored."""
     found = scope.rows().select_related("run").filter(pk__in=ids[:MOST]).in_bulk()
     columns = [_column(found[pk]) for pk in ids if pk in found]
     shown = [column for column in columns if column.record is not None]
@@ -101,7 +101,7 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         "columns": columns,
         "rows": [_row(number, columns, play) for number in turns],
         "best": play,
-        "best_asked": best,
+        "best_shown": best,
         "best_query": _query(keys, best=not best),
         "one_problem": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
         "over_many": len(ids) > MOST,
@@ -112,8 +112,8 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
 
 
 def _first_turn(text: str, length: int) -> int:
-    asked = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-    return max(1, min(asked, length))
+    requested = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return max(1, min(requested, length))
 
 
 def over_time(trajectory: Trajectory) -> list[int]:
@@ -125,7 +125,7 @@ def over_time(trajectory: Trajectory) -> list[int]:
     steps = sorted(by_step)
     if len(steps) < 2:
         return []
-    chosen = {steps[round(place * (len(steps) - 1) / (STEPS - 1))] for place in range(STEPS)} | {trajectory.step}
+    chosen = {steps[round(index * (len(steps) - 1) / (STEPS - 1))] for index in range(STEPS)} | {trajectory.step}
     return [by_step[step] for step in sorted(chosen)]
 
 

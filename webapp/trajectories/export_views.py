@@ -1,4 +1,4 @@
-"""Downloads of trajectories as chat messages: those that a filter finds, those that were ticked, or one."""
+"""Downloads of trajectories as chat messages: all that match the filters, the selected ones, or one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from webapp.trajectories.models import Trajectory
 from webapp.trajectories.scope import scope_of
 
 JSON_LINES = "application/x-ndjson"
-PAGE_OF_TICKS = 500
+MOST_SELECTED = 500
 
 
 @require_safe
 def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
-    """The ticked ones (`ids`), or all of the list's filter, oldest step first; at most `MOST_EXPORTED`."""
+    """The selected ones (`ids`), or all that match the filters, oldest step first; at most `MOST_EXPORTED`."""
     rows = scope_of(run_id).rows()
-    ticked = [int(text) for text in request.GET.getlist("ids")[:PAGE_OF_TICKS] if _is_key(text)]
-    rows = rows.filter(pk__in=ticked) if ticked else read_filters(request.GET, run_id=run_id).apply(rows)
+    selected = [int(text) for text in request.GET.getlist("ids")[:MOST_SELECTED] if _is_key(text)]
+    rows = rows.filter(pk__in=selected) if selected else read_filters(request.GET, run_id=run_id).apply(rows)
     ordered = rows.order_by("run", "step", "split", "environment", "group", "member")
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
     lines = chat.lines_of(keys)
@@ -47,7 +47,7 @@ def export_one(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 async def _one_by_one(lines: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """For ASGI, which would take a plain iterator whole into memory before it sends a byte."""
+    """For ASGI, which would read a plain iterator into memory before it sends a byte."""
     following = sync_to_async(lambda: next(lines, None))
     while (chunk := await following()) is not None:
         yield chunk

@@ -1,4 +1,4 @@
-"""Kinds of faults in the responses of a trajectory, as its row keeps them: ` no_think unclosed `, each once.
+"""Kinds of faults in the responses of a trajectory, as stored in its row: ` no_think unclosed `, each once.
 
 `engine.rollout.action_parser` names them. A response with too many actions is well-formed, and is listed with its kind.
 """
@@ -16,8 +16,8 @@ FINE = "ok"
 KINDS = tuple(case for case in PARSE_CASES if case != FINE)
 
 
-def words_of(case: str) -> str:
-    """What was wrong with a response, in the glossary's words; empty for one without fault."""
+def label_of(case: str) -> str:
+    """The glossary's label of a fault; empty for a response without one."""
     if case == FINE:
         return ""
     metric = GLOSSARY.get(f"rollout/parse/{case}")
@@ -25,16 +25,16 @@ def words_of(case: str) -> str:
 
 
 def as_column(cases: Iterable[str]) -> str:
-    """Those of `cases` that the parser knows, in its order; empty where all responses were fine."""
+    """The known faults among `cases`, in the parser's order; empty if there are none."""
     seen = set(cases)
     kinds = [kind for kind in KINDS if kind in seen]
     return f" {' '.join(kinds)} " if kinds else ""
 
 
-def kinds_in(column: str | None) -> list[str]:
-    return (column or "").split()
+def kinds_in(column: str) -> list[str]:
+    return column.split()
 
 
 def with_kind(kind: str) -> Q:
-    # the first condition is that of an index, which has none of the many rows without a fault
+    # the first condition is that of a partial index without the many rows that have no fault
     return Q(faults__gt="") & Q(faults__contains=f" {kind} ")

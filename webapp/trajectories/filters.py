@@ -25,20 +25,20 @@ ANY_RULE = "any"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What the user asked to see; an empty string asks for everything. `problems` names values that were ignored."""
+    """The requested filters; an empty string means no filter. `problems` names values that were ignored."""
 
     values: dict[str, str]
     conditions: dict[str, Q]
     terms: Terms
     problems: list[str]
-    run_ids: tuple[str, ...] = ()  # that words are looked for in; none for all
+    run_ids: tuple[str, ...] = ()  # to search in; none for all
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
         rows = rows.filter(*self.conditions.values())
         if self.rule and len(self.run_ids) == 1:
-            rows = rows.filter(step__in=_spoken(self.rule).filter(run=self.run_ids[0]).values("step"))
+            rows = rows.filter(step__in=_alerts_of(self.rule).filter(run=self.run_ids[0]).values("step"))
         elif self.rule:
-            rows = rows.filter(Exists(_spoken(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
+            rows = rows.filter(Exists(_alerts_of(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
         return rows.filter(matching(self.terms, self.run_ids)) if self.terms else rows
 
     @property
@@ -47,11 +47,11 @@ class Filters:
 
     @property
     def rule(self) -> str:
-        """The alert rule whose steps are asked for."""
+        """The alert rule whose steps are requested."""
         return self.values.get("alert", "")
 
     def without(self, *names: str) -> Filters:
-        """The same but for `names`, which ask for everything."""
+        """The same without the filters `names`."""
         values = {name: value for name, value in self.values.items() if name not in names}
         conditions = {name: condition for name, condition in self.conditions.items() if name not in names}
         return replace(self, values=values, conditions=conditions)
@@ -62,7 +62,7 @@ class Filters:
 
 
 def read_filters(query: Mapping[str, str], *, run_id: str = "") -> Filters:
-    """Of the list of one run, or with no `run_id` of all runs, of which `run` then names some."""
+    """For the list of one run; without a `run_id`, for the list of all runs, where `run` in the query selects some."""
     values = {name: query.get(name, "").strip() for name in NAMES}
     conditions: dict[str, Q] = {}
     terms = read_terms(values["q"])
@@ -75,13 +75,13 @@ def read_filters(query: Mapping[str, str], *, run_id: str = "") -> Filters:
         except ValueError as error:
             problems.append(str(error))
     run_ids: tuple[str, ...] = (run_id,) if run_id else ()
-    asked = "" if run_id else query.get("run", "").strip()
-    if asked:
-        named = named_runs(asked)
+    requested = "" if run_id else query.get("run", "").strip()
+    if requested:
+        named = named_runs(requested)
         run_ids = tuple(named.ids)
         conditions["run"] = Q(run__in=run_ids)
         problems += named.problems
-    given = {name: value for name, value in {**values, "run": asked}.items() if value}
+    given = {name: value for name, value in {**values, "run": requested}.items() if value}
     return Filters(values=given, conditions=conditions, terms=terms, problems=problems, run_ids=run_ids)
 
 
@@ -91,7 +91,7 @@ Condition = Callable[[str], Q]
 def _whole(what: str, lookup: str, *, largest: int = LARGEST_WHOLE) -> Condition:
     def condition(value: str) -> Q:
         if not (value.isascii() and value.isdigit() and len(value) < 20 and int(value) <= largest):
-            raise ValueError(f"{what} {value!r} is not a whole number from 0. It was left out.")
+            raise ValueError(f"{what} {value!r} is not a whole number of 0 or more. It was ignored.")
         return Q(**{lookup: int(value)})
 
     return condition
@@ -104,7 +104,7 @@ def _number(what: str, lookup: str) -> Condition:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise ValueError(f"{what} {value!r} is not a number. It was left out.")
+            raise ValueError(f"{what} {value!r} is not a number. It was ignored.")
         return Q(**{lookup: number})
 
     return condition
@@ -123,7 +123,7 @@ def _text(lookup: str) -> Condition:
     return lambda value: Q(**{lookup: value})
 
 
-def _spoken(rule: str) -> QuerySet[Alert]:
+def _alerts_of(rule: str) -> QuerySet[Alert]:
     return Alert.objects.order_by() if rule == ANY_RULE else Alert.objects.order_by().filter(rule=rule)
 
 

@@ -1,4 +1,4 @@
-"""What the list shows: one page of rows with the places that were found, the heads to sort by, and links around it."""
+"""The list: one page of rows with search snippets, sortable headers, and links to other pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.runs.models import Run
-from webapp.trajectories.faults import KINDS, words_of
+from webapp.trajectories.faults import KINDS, label_of
 from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_filters
 from webapp.trajectories.models import Trajectory, TrajectoryText
 from webapp.trajectories.nearest import nearest_steps
@@ -15,7 +15,7 @@ from webapp.trajectories.paging import COLUMNS, Column, Page, Sort, page_of, rea
 from webapp.trajectories.scope import Scope
 from webapp.trajectories.search.snippets import Snippet, snippet
 from webapp.trajectories.services import Facets
-from webapp.trajectories.splits_beside import splits_beside
+from webapp.trajectories.split_comparison import split_comparison
 
 RUN_NAMES = 50
 FOLDED = ("seed", "low", "high", "adv_low", "adv_high", "turns_low", "turns_high", "tokens_low", "tokens_high", "stop")
@@ -23,7 +23,7 @@ FOLDED = ("seed", "low", "high", "adv_low", "adv_high", "turns_low", "turns_high
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A table head: `query` sorts by it, `order` is the value of aria-sort."""
+    """A table header: `query` sorts by it, `order` is the value of aria-sort."""
 
     column: Column
     query: str
@@ -32,12 +32,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """`run` is there where the list is over all runs."""
+    """`run` is set if the list is over all runs."""
 
     row: Trajectory
     snippet: Snippet | None
     run: Run | None
-    only: str  # the query of those of its run alone
+    only: str  # the query for its run only
 
 
 def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
@@ -55,14 +55,12 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "filters": filters,
         "facets": facets,
         "counts": scope.counts(rows),
-        "splits_beside": splits_beside(rows) if _is_one_step(scope, filters, facets) else [],
+        "split_comparison": split_comparison(rows) if _is_one_step(scope, filters, facets) else [],
         "lost": lost,
         "lost_count": sum(file.count for file in lost),
         "page": page,
         "nearest": [] if page.rows else nearest_steps(scope.rows(), filters),
         "found": _found(page.rows, filters, scope),
-        "unsearchable": scope.unsearchable() if filters.terms else 0,
-        "unkind": _unkind(scope) if filters.values.get("parse") in KINDS else 0,
         "heads": _heads(filters, sort, columns),
         "columns": columns,
         "links": _links(filters, sort, page, scope.newest),
@@ -70,20 +68,20 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "run_names": [] if scope.run else _run_names(),
         "splits": SPLITS,
         "kept_choices": KEPT,
-        "fault_kinds": {kind: words_of(kind) for kind in KINDS},
+        "fault_kinds": {kind: label_of(kind) for kind in KINDS},
         "any_rule": ANY_RULE,
         "unfolded": any(name in filters.values for name in FOLDED),
     }
 
 
 def _is_one_step(scope: Scope, filters: Filters, facets: Facets) -> bool:
-    """Of one environment, so that returns compare."""
+    """Of one environment, so that returns are comparable."""
     one_environment = len(facets.environments) == 1 or "environment" in filters.values
     return scope.run is not None and "step" in filters.values and one_environment
 
 
 def _columns(scope: Scope, facets: Facets) -> list[str]:
-    """The run where it can be any; the environment where there are several; `recorded` is no column."""
+    """`run` if the list is over all runs, `environment` if there are several; `recorded` is not a column."""
     left_out = {"recorded"} | ({"run"} if scope.run else set())
     left_out |= set() if len(facets.environments) > 1 else {"environment"}
     return [name for name in COLUMNS if name not in left_out]
@@ -105,13 +103,8 @@ def _found(rows: Sequence[Trajectory], filters: Filters, scope: Scope) -> list[F
 
 
 def _run_names() -> list[str]:
-    """Of the newest runs, to choose from while one types."""
+    """Of the newest runs, for completion."""
     return list(dict.fromkeys(Run.objects.order_by("-created_at").values_list("name", flat=True)[:RUN_NAMES]))
-
-
-def _unkind(scope: Scope) -> int:
-    """Trajectories with faults of which nobody noted the kind: those from before it was."""
-    return scope.rows().filter(parse_failures__gt=0, faults__isnull=True).count()
 
 
 def _heads(filters: Filters, sort: Sort, columns: Sequence[str]) -> list[Head]:
@@ -127,7 +120,7 @@ def _heads(filters: Filters, sort: Sort, columns: Sequence[str]) -> list[Head]:
 
 
 def _links(filters: Filters, sort: Sort, page: Page, newest: Sort) -> dict[str, str]:
-    """Query strings of the pages around this one; `newest` is empty where the order is that already."""
+    """Query strings of the pages around this one; `newest` is empty if that is the order."""
     ordered = "" if sort == newest else sort.name
     return {
         "newest": "?" + filters.query() if ordered else "",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from webapp.trajectories.filters import Filters
 from webapp.trajectories.models import LostTrajectory, Trajectory
 
-MOST = 500  # rows that a page looks at
-PLACES = ("step", "step_low", "step_high", "split", "group", "environment")
+MOST = 500  # rows that a page reads
+CONDITIONS = ("step", "step_low", "step_high", "split", "group", "environment")
 
 
 @dataclass(slots=True)
@@ -31,10 +31,10 @@ class LostInFile:
 
 
 def lost_by_file(filters: Filters, run_ids: Sequence[str]) -> list[LostInFile]:
-    """By file, newest step first; of the steps, split, group and environment that the filters name."""
-    places = [condition for name, condition in filters.conditions.items() if name in PLACES]
+    """By file, newest step first, for the steps, split, group and environment in the filters."""
+    conditions = [condition for name, condition in filters.conditions.items() if name in CONDITIONS]
     files: dict[tuple[str, str], LostInFile] = {}
-    for row in LostTrajectory.objects.filter(*places, run__in=run_ids)[:MOST]:
+    for row in LostTrajectory.objects.filter(*conditions, run__in=run_ids)[:MOST]:
         lost = files.setdefault(
             (row.run_id, row.file),
             LostInFile(run_id=row.run_id, file=row.file, step=row.step, split=row.split, remedy=row.remedy),

@@ -32,7 +32,7 @@ class Trajectory(models.Model):
     turns = models.PositiveIntegerField()
     response_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
-    faults = models.CharField(max_length=160, null=True)  # kinds in its responses (`faults.py`); null in rows of old
+    faults = models.CharField(max_length=160, blank=True, default="")  # kinds in its responses (`faults.py`)
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
     removed = models.BooleanField(default=False)  # its file was deleted by the run's retention

@@ -1,4 +1,4 @@
-"""Runs by what a user calls them: ids, names, or parts of names, with commas between."""
+"""Runs by ids, names or parts of names, separated by commas."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class NamedRuns:
 
 
 def named_runs(text: str) -> NamedRuns:
-    """Of a part that is an id or a whole name those runs alone; else all that have it in their name.
+    """Each part matches the run with that id or name; if there is none, all runs with it in their name.
 
-    A name with a comma in it is found as a whole. Capital letters are as good as small ones.
+    A name that contains a comma is matched as a whole. Case is ignored.
     """
     known = [(pk, name.casefold()) for pk, name in Run.objects.order_by("-created_at").values_list("pk", "name")]
     if whole := _exactly(known, text):
@@ -29,9 +29,9 @@ def named_runs(text: str) -> NamedRuns:
         ids = _exactly(known, part) or [pk for pk, name in known if part.casefold() in name]
         found.ids += [pk for pk in ids if pk not in found.ids]
         if not ids:
-            found.problems.append(f"No run has the id {part!r}, or that in its name.")
+            found.problems.append(f"No run has the id {part!r} or a name that contains it.")
     if len(parts) > MOST_PARTS:
-        found.problems.append(f"Only the first {MOST_PARTS} names of runs were looked for.")
+        found.problems.append(f"Only the first {MOST_PARTS} run names were used.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Facets and numbers of the trajectories of all runs, which may be millions: nothing here reads them all."""
+"""Facets and counts of the trajectories of all runs, which may be millions: nothing here reads all of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from webapp.trajectories import services
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.services import Counts, Facets
 
-COUNTED = 100_000  # rows that a page sums up at most
+COUNTED = 100_000  # rows that a page counts at most
 MOST_NAMES = 200
 
-# From each name an index leads to the next, so that it costs as many look-ups as there are names.
+# A loose index scan: one index look-up per distinct name.
 _NAMES = """
 WITH RECURSIVE named(name) AS (
     SELECT MIN({column}) FROM trajectories_trajectory
@@ -27,26 +27,26 @@ _ENVIRONMENTS, _STOPS = (_NAMES.format(column=column) for column in ("environmen
 
 
 def facets() -> Facets:
-    """Names without counts; `total` goes up to `COUNTED`."""
+    """Names without counts; `total` is at most `COUNTED`."""
     rows = Trajectory.objects.order_by()
     total = rows.values("pk")[: COUNTED + 1].count()
-    spoken = Alert.objects.order_by("rule").values_list("rule", flat=True).distinct()
+    fired = Alert.objects.order_by("rule").values_list("rule", flat=True).distinct()
     return Facets(
         total=min(total, COUNTED),
         more=total > COUNTED,
         counted=False,
-        # one by one, since an index answers each alone with a look-up
+        # separately, since an index answers each with one look-up
         first_step=rows.aggregate(low=Min("step"))["low"] or 0,
         last_step=rows.aggregate(high=Max("step"))["high"] or 0,
         environments=dict.fromkeys(_names(_ENVIRONMENTS), 0),
         splits={"train": 0, "validation": 0},
         stops=dict.fromkeys(_names(_STOPS), 0),
-        rules=dict.fromkeys(spoken[:MOST_NAMES], 0),
+        rules=dict.fromkeys(fired[:MOST_NAMES], 0),
     )
 
 
 def counts(rows: QuerySet[Trajectory]) -> Counts:
-    """Without summaries for more than `COUNTED` rows: shares of a part of them would mislead."""
+    """No summaries for more than `COUNTED` rows: shares of a part of them would mislead."""
     some = Trajectory.objects.filter(pk__in=rows.order_by().values("pk")[: COUNTED + 1])
     found = services.counts(some)
     return found if found.total <= COUNTED else Counts(total=COUNTED, more=True, summaries=[])

@@ -1,4 +1,4 @@
-"""Keyset pages: a page begins after a row, never at a number, so rows that arrive move nothing."""
+"""Keyset pagination: a page begins after a row, not at an offset, so new rows do not shift its contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = int | float | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column of the list that it can be sorted by; `falling` is how it is sorted first."""
+    """A column that the list can be sorted by; `falling` is its default direction."""
 
     name: str
     label: str
@@ -33,8 +33,8 @@ class Column:
     def key(self) -> Any:
         return F(self.field)
 
-    def place(self, value: Any) -> Key:
-        """A key of a cursor, as the database compares it; `ValueError` for one that this column cannot have."""
+    def parse_key(self, value: Any) -> Key:
+        """The key in a cursor, as the database compares it; `ValueError` for one that this column cannot have."""
         number = float(value)
         if not math.isfinite(number):
             raise ValueError("a key is a finite number")
@@ -54,7 +54,7 @@ class FlagColumn(Column):
 
 
 class TextColumn(Column):
-    def place(self, value: Any) -> Key:
+    def parse_key(self, value: Any) -> Key:
         if not isinstance(value, str) or "\0" in value:
             raise ValueError("a key is text")
         value.encode()
@@ -65,9 +65,7 @@ COLUMNS = {
     column.name: column
     for column in (
         Column(name="recorded", label="Recorded", field="id"),
-        TextColumn(
-            name="run", label="Run", field="run_id", falling=False, meaning="Those of a run together, by its id"
-        ),
+        TextColumn(name="run", label="Run", field="run_id", falling=False, meaning="Grouped by run id"),
         Column(name="step", label="Trajectory", field="step", meaning="Step, group and member"),
         FlagColumn(name="solved", label="Outcome", field="success"),
         TextColumn(name="environment", label="Environment", field="environment", falling=False),
@@ -75,14 +73,14 @@ COLUMNS = {
         Column(name="return", label="Return", field="episode_return", number=True),
         NullableColumn(name="advantage", label="Advantage", field="advantage", number=True),
         NullableColumn(
-            name="spread",
-            label="Spread",
+            name="group_std",
+            label="Group std",
             field="group_std",
             number=True,
             meaning="Standard deviation of the returns in its group",
         ),
         Column(name="turns", label="Turns", field="turns", number=True),
-        Column(name="tokens", label="Tokens", field="response_tokens", number=True, meaning="Tokens that were sampled"),
+        Column(name="tokens", label="Tokens", field="response_tokens", number=True, meaning="Sampled tokens"),
         Column(
             name="unparsed",
             label="Unparsed",
@@ -98,8 +96,8 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort:
-    """By one column, then by id. Ids always rise, so that a group stands in its order; `turning` ones go the column's
-    way, so that an index of the column serves both ways."""
+    """By one column, then by id. Ids are always ascending, so that a group keeps its order; `turning` ones follow the
+    column's direction, so that one index of the column serves both directions."""
 
     column: Column
     descending: bool
@@ -107,11 +105,11 @@ class Sort:
 
     @property
     def name(self) -> str:
-        """As an address has it: `return`, or `-return` from the highest down."""
+        """As in the query string: `return`, or `-return` for descending."""
         return f"{'-' if self.descending else ''}{self.column.name}"
 
     def of(self, column: Column) -> Sort:
-        """What a click on the head of `column` asks for: its first order, or the other way round."""
+        """The sort after a click on the header of `column`: its default direction, or the reverse of the current one."""
         same = column.name == self.column.name
         return replace(self, column=column, descending=not self.descending if same else column.falling)
 
@@ -121,7 +119,7 @@ NEWEST_OF_ALL = Sort(column=COLUMNS["recorded"], descending=True, turning=True)
 
 
 def read_sort(text: str, newest: Sort = NEWEST) -> Sort:
-    """The sort that an address asks for; `newest` for one that makes no sense."""
+    """The sort requested in a query string; `newest` for an invalid one."""
     column = COLUMNS.get(text.removeprefix("-"))
     return replace(newest, column=column, descending=text.startswith("-")) if column else newest
 
@@ -134,12 +132,12 @@ class Page:
 
 
 def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: str = "", size: int = PAGE) -> Page:
-    """`size` rows after a cursor, or the `size` rows before one; a cursor that makes no sense gives the first page."""
+    """`size` rows after a cursor, or the `size` rows before one; an invalid cursor gives the first page."""
     keyed = rows.annotate(sort_key=sort.column.key())
     backwards = bool(before) and not after
-    place = _decode(sort.column, before if backwards else after)
-    if place is not None:
-        keyed = keyed.filter(_beyond(sort, *place, backwards=backwards))
+    cursor = _decode(sort.column, before if backwards else after)
+    if cursor is not None:
+        keyed = keyed.filter(_beyond(sort, *cursor, backwards=backwards))
     down, ids_down = _directions(sort, backwards=backwards)
     found = list(keyed.order_by("-sort_key" if down else "sort_key", "-pk" if ids_down else "pk")[: size + 1])
     more, found = len(found) > size, found[:size]
@@ -148,21 +146,21 @@ def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: 
     if not found:
         return Page(rows=[], before="", after="")
     first, last = _encode(found[0]), _encode(found[-1])
-    if backwards and place is not None:
+    if backwards and cursor is not None:
         return Page(rows=found, before=first if more else "", after=last)
-    return Page(rows=found, before=first if place is not None else "", after=last if more else "")
+    return Page(rows=found, before=first if cursor is not None else "", after=last if more else "")
 
 
 def _beyond(sort: Sort, key: Key, pk: int, *, backwards: bool) -> Q:
     down, ids_down = _directions(sort, backwards=backwards)
-    # the first condition says no more than the second, but lets an index begin in the right place
+    # the first condition is implied by the second, but lets an index start at the right position
     at_least = Q(**{"sort_key__lte" if down else "sort_key__gte": key})
     further = Q(**{"sort_key__lt" if down else "sort_key__gt": key})
     return at_least & (further | Q(sort_key=key, **{"pk__lt" if ids_down else "pk__gt": pk}))
 
 
 def _directions(sort: Sort, *, backwards: bool) -> tuple[bool, bool]:
-    """Whether the column falls, and whether ids do, in the order that rows are read in."""
+    """Whether the column descends, and whether ids do, in the order in which rows are read."""
     return sort.descending != backwards, (sort.turning and sort.descending) != backwards
 
 
@@ -174,6 +172,6 @@ def _encode(row: Trajectory) -> str:
 def _decode(column: Column, cursor: str) -> tuple[Key, int] | None:
     try:
         key, pk = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return column.place(key), int(pk)
+        return column.parse_key(key), int(pk)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return None

@@ -1,6 +1,6 @@
-"""What a list of trajectories is about: one run, or all runs. Everything else of a list is the same for both.
+"""The scope of a list of trajectories: one run, or all runs. Everything else about a list is the same for both.
 
-Who may see what is decided here: today every user may see every run.
+Access is decided here: every user may see every run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from webapp.runs.models import Run
 from webapp.trajectories import over_runs, services
 from webapp.trajectories.filters import Filters
 from webapp.trajectories.losses import LostInFile, lost_by_file
-from webapp.trajectories.models import Trajectory, TrajectoryText
+from webapp.trajectories.models import Trajectory
 from webapp.trajectories.paging import NEWEST, NEWEST_OF_ALL, Sort
 
 
@@ -30,7 +30,7 @@ class Scope(Protocol):
 
     @property
     def newest(self) -> Sort:
-        """The order of a list that was asked for none."""
+        """The default order."""
 
     def rows(self) -> QuerySet[Trajectory]: ...
 
@@ -39,9 +39,6 @@ class Scope(Protocol):
     def counts(self, rows: QuerySet[Trajectory]) -> services.Counts: ...
 
     def lost(self, filters: Filters) -> list[LostInFile]: ...
-
-    def unsearchable(self) -> int:
-        """How many have no words in the index: those of runs from before there was one."""
 
     @property
     def address(self) -> str: ...
@@ -74,9 +71,6 @@ class OneRun:
     def lost(self, filters: Filters) -> list[LostInFile]:
         return lost_by_file(filters, [self.run.pk])
 
-    def unsearchable(self) -> int:
-        return self.rows().count() - TrajectoryText.objects.filter(run=self.run).count()
-
     @property
     def address(self) -> str:
         return reverse("trajectories:list", args=[self.run.pk])
@@ -106,11 +100,8 @@ class AllRuns:
         return over_runs.counts(rows)
 
     def lost(self, filters: Filters) -> list[LostInFile]:
-        """Of runs that were asked for by name: what other runs have lost is no news here."""
+        """Only of runs that the filters name."""
         return lost_by_file(filters, filters.run_ids) if filters.run_ids else []
-
-    def unsearchable(self) -> int:
-        return self.rows().count() - TrajectoryText.objects.count()
 
     @property
     def address(self) -> str:
@@ -126,5 +117,5 @@ class AllRuns:
 
 
 def scope_of(run_id: str) -> Scope:
-    """Of a view: the run of its address, `Http404` where there is none, or all runs where it names none."""
+    """The scope of a URL: its run, or all runs if it names none; `Http404` if the run does not exist."""
     return OneRun(get_object_or_404(Run, pk=run_id)) if run_id else AllRuns()

@@ -1,4 +1,4 @@
-"""Reading trajectories: facets and numbers of a run's list, a record by its place, its neighbours. It only reads."""
+"""Reading trajectories: facets and numbers of a run's list, a record by its offset, its neighbours. Read-only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Facets:
     environments: dict[str, int] = field(default_factory=dict)
     splits: dict[str, int] = field(default_factory=dict)
     stops: dict[str, int] = field(default_factory=dict)
-    rules: dict[str, int] = field(default_factory=dict)  # that spoke, and at how many steps
+    rules: dict[str, int] = field(default_factory=dict)  # that fired, and at how many steps
 
 
 def facets(run: Run) -> Facets:
@@ -41,8 +41,8 @@ def facets(run: Run) -> Facets:
         _add(found.environments, row["environment"], row["count"])
         _add(found.splits, row["split"], row["count"])
         _add(found.stops, row["stop"], row["count"])
-    spoken = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
-    found.rules = {row["rule"]: row["steps"] for row in spoken.order_by("rule")}
+    fired = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
+    found.rules = {row["rule"]: row["steps"] for row in fired.order_by("rule")}
     return found
 
 
@@ -61,7 +61,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Rows of one split in numbers; `decided` are those of which the filter of groups spoke."""
+    """Rows of one split in numbers; `decided` counts those that the group filter kept or dropped."""
 
     split: str
     total: int
@@ -84,7 +84,7 @@ def counts(rows: QuerySet[Trajectory]) -> Counts:
 
 
 def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
-    """One for each split that has rows, training first: what tells training and held-out episodes apart."""
+    """One for each split that has rows, training first."""
     grouped = rows.order_by().values("split").annotate(
         total=Count("pk"),
         solved=Count("pk", filter=Q(success=True)),
@@ -152,7 +152,7 @@ def file_path(trajectory: Trajectory) -> Path:
     return path
 
 
-def siblings(trajectory: Trajectory) -> QuerySet[Trajectory]:
+def batch_of(trajectory: Trajectory) -> QuerySet[Trajectory]:
     """All trajectories of the same step, split and environment, by group and member."""
     return Trajectory.objects.filter(
         run=trajectory.run_id, step=trajectory.step, split=trajectory.split, environment=trajectory.environment
@@ -160,13 +160,13 @@ def siblings(trajectory: Trajectory) -> QuerySet[Trajectory]:
 
 
 def group_of(trajectory: Trajectory) -> QuerySet[Trajectory]:
-    return siblings(trajectory).filter(group=trajectory.group)
+    return batch_of(trajectory).filter(group=trajectory.group)
 
 
 def neighbours(trajectory: Trajectory) -> tuple[Trajectory | None, Trajectory | None]:
-    """The member before and the one after, going on into the next group at a group's end."""
+    """The previous and the next member, across groups."""
     group, member = trajectory.group, trajectory.member
-    around = siblings(trajectory)
-    before = around.filter(Q(group__lt=group) | Q(group=group, member__lt=member)).last()
-    after = around.filter(Q(group__gt=group) | Q(group=group, member__gt=member)).first()
+    batch = batch_of(trajectory)
+    before = batch.filter(Q(group__lt=group) | Q(group=group, member__lt=member)).last()
+    after = batch.filter(Q(group__gt=group) | Q(group=group, member__gt=member)).first()
     return before, after

@@ -1,14 +1,14 @@
-"""What nullable columns are sorted by. The indices of the table hold the same expressions, letter by letter.
+"""Sort expressions of nullable columns. The table's indexes have exactly the same expressions.
 
-The constants stand in the SQL itself: SQLite looks an expression up among its indices before it knows parameters.
+Constants are literals in the SQL: SQLite matches an expression with its indexes before parameters are bound.
 """
 
 from __future__ import annotations
 
 from django.db.models import F, FloatField, Func, IntegerField
 
-LOWEST = -1e300  # where a row without a number sorts
-NO_FLAG = -1  # where a row without a flag sorts
+LOWEST = -1e300  # sorts rows without a number
+NO_FLAG = -1  # sorts rows without a flag
 
 
 def number_or_lowest(field: str) -> Func:
@@ -16,6 +16,6 @@ def number_or_lowest(field: str) -> Func:
 
 
 def flag_as_number(field: str) -> Func:
-    """1, 0, and below both where it is null; numbers, which every database can compare."""
+    """1, 0, or -1 where it is null: numbers, which every database can compare."""
     template = f"COALESCE(CAST(%(expressions)s AS integer), {NO_FLAG})"
     return Func(F(field), template=template, output_field=IntegerField())

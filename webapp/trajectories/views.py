@@ -8,13 +8,13 @@ from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
 from webapp.trajectories import services
-from webapp.trajectories.captured import retention_in_words
+from webapp.trajectories.captured import describe_retention
 from webapp.trajectories.comparison import compare_page, over_time, read_ids
 from webapp.trajectories.listing import list_page
 from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.scope import scope_of
-from webapp.trajectories.splits_beside import of_step_of
+from webapp.trajectories.split_comparison import of_step_of
 
 
 @require_safe
@@ -24,7 +24,7 @@ def trajectory_list(request: HttpRequest, run_id: str = "") -> HttpResponse:
 
 @require_safe
 def trajectory_compare(request: HttpRequest, run_id: str = "") -> HttpResponse:
-    """`ids` are laid side by side, the first being what the others are compared with; `best=1` adds optimal play."""
+    """Compares `ids` with the first of them; `best=1` adds optimal play."""
     ids, best = read_ids(request.GET.getlist("ids")), request.GET.get("best") == "1"
     context = compare_page(scope_of(run_id), ids, best=best, start=request.GET.get("from", ""))
     return render(request, "trajectories/compare.html", context)
@@ -34,7 +34,7 @@ def trajectory_compare(request: HttpRequest, run_id: str = "") -> HttpResponse:
 def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     trajectory = _trajectory(run_id, pk)
     if trajectory.removed:
-        about = {"run": trajectory.run, "trajectory": trajectory, "retention": retention_in_words(trajectory.run)}
+        about = {"run": trajectory.run, "trajectory": trajectory, "retention": describe_retention(trajectory.run)}
         return render(request, "trajectories/removed.html", about, status=410)
     before, after = services.neighbours(trajectory)
     return render(
@@ -46,7 +46,7 @@ def trajectory_detail(request: HttpRequest, run_id: str, pk: int) -> HttpRespons
             "members": services.group_of(trajectory),
             "lost": lost_members(trajectory),
             "over_time": over_time(trajectory),
-            "splits_beside": of_step_of(trajectory),
+            "split_comparison": of_step_of(trajectory),
             "before": before,
             "after": after,
         },

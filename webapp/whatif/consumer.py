@@ -18,12 +18,12 @@ class WhatIfConsumer(LiveConsumer):
     """The same protocol as a run's socket: hello, events without gaps, the state when it changes, heartbeats."""
 
     async def prepare(self) -> bool:
-        place = self.scope["url_route"]["kwargs"]
-        self.what_if = place["what_if"]
+        arguments = self.scope["url_route"]["kwargs"]
+        self.what_if = arguments["what_if"]
         self.group = what_if_group(self.what_if)
         self.cursor = cursor_of(self.scope["query_string"])
         self.state: dict[str, Any] = {}
-        return bool(await WhatIf.objects.filter(pk=self.what_if, run_id=place["run_id"]).aexists())
+        return bool(await WhatIf.objects.filter(pk=self.what_if, run_id=arguments["run_id"]).aexists())
 
     async def hello(self) -> None:
         """Without the state: a page that receives the end has received every event before it."""

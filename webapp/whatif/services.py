@@ -47,7 +47,9 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
     try:
         request_of(origin, fields)
     except ValidationError as error:
-        raise Refused("; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error))) from None
+        raise Refused(
+            "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, WhatIfRequest))
+        ) from None
     if fields.get("turn", 0) >= origin.turns:
         raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of these.")
     user = owner if isinstance(owner, User) else None

@@ -1,7 +1,7 @@
 """`python -m workers.launch`: Redis, tables, a worker and the site, until Ctrl-C; engines end with a checkpoint.
 
-This process imports neither Django nor the engine. It starts the others, starts again what ends by itself, and stops
-them in order: the site, the worker, the engines, Redis. What it interrupted goes on at the next start.
+This process imports neither Django nor the engine. It starts the others, restarts those that end by themselves, and
+stops them in order: the site, the worker, the engines, Redis. Interrupted runs continue at the next start.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from workers.launch import redis_server
 from workers.launch.children import Child
 from workers.launch.health import is_healthy
 from workers.launch.preflight import CannotStart, check_port, take_lock
+from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
@@ -30,7 +31,7 @@ RESTART_DELAY = 1.0
 
 
 class Launcher:
-    """1. check  2. Redis  3. tables and examples  4. worker and site  5. watch  6. stop in order"""
+    """1. preflight checks  2. Redis  3. tables and examples  4. worker and site  5. watch  6. stop in order"""
 
     def __init__(self) -> None:
         self.data_dir = environ.path("STARBOARD_DATA_DIR", ROOT / "var")
@@ -53,8 +54,8 @@ class Launcher:
             self.prepared = True
             self._start("worker", [sys.executable, "-m", "workers"])
             web = self._start("web", [sys.executable, "-m", "workers.launch.web"])
-            self._wait_until_open(web)
-            self._greet()
+            self._wait_until_ready(web)
+            self._print_link()
             self._watch()
         finally:
             self._stop()
@@ -63,7 +64,7 @@ class Launcher:
     def _note_signal(self, number: int, frame: object) -> None:
         self.signals += 1
         if self.signals == 2:
-            say("Stopping at once.")
+            say("Stopping immediately.")
 
     def _check_settings(self) -> None:
         code = "import django; django.setup(); from webapp.security import exposure as e; e.refuse_careless_exposure()"
@@ -89,18 +90,20 @@ class Launcher:
         return {**self.environment, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PYTHONUNBUFFERED": "1"}
 
     def _manage(self, name: str, command: list[str]) -> str:
-        """Runs a command to its end; its error is shown, less the stack."""
+        """Runs a command to its end. Its error is shown without the stack trace."""
         environment = {**os.environ, **self._child_environment()}
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, start_new_session=True
         )
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines()
+        if completed.returncode != 0:
+            lines = completed.stderr.strip().splitlines()
             starts = [at for at, line in enumerate(lines) if line and not line[0].isspace()]
-            raise CannotStart("\n".join(lines[starts[-1] :]) if starts and name == "settings" else done.stderr.strip())
-        return done.stdout.strip()
+            raise CannotStart(
+                "\n".join(lines[starts[-1] :]) if starts and name == "settings" else completed.stderr.strip()
+            )
+        return completed.stdout.strip()
 
-    def _wait_until_open(self, web: Child) -> None:
+    def _wait_until_ready(self, web: Child) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not is_healthy(self.port):
             self._give_up_if_ended(web, deadline)
@@ -112,25 +115,25 @@ class Launcher:
             raise CannotStart(f"{child.name} did not start. The end of {child.log}:\n{child.last_lines()}")
         time.sleep(0.1)
 
-    def _greet(self) -> None:
+    def _print_link(self) -> None:
         if environ.flag("STARBOARD_SIGN_IN_LINKS", True):
             link = self._manage("link", [sys.executable, "manage.py", "sign_in_link"])
-            say(f"\nStarboard is open. This link signs you in, once, within ten minutes:\n\n    {link}\n")
+            say(f"\nStarboard is running. Sign in with this link, which works once within ten minutes:\n\n    {link}\n")
         else:
-            say(f"\nStarboard is open at {self.bind}:{self.port}. Sign in with a password.\n")
-        say(f"Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs go on at the next start.")
+            say(f"\nStarboard is running at {self.bind}:{self.port}. Sign in with a password.\n")
+        say(f"Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs continue at the next start.")
 
     def _watch(self) -> None:
         while not self.signals:
             for child in self.children:
                 if child.has_ended() and not self.signals:
-                    self._start_again(child)
+                    self._restart(child)
             time.sleep(0.2)
 
-    def _start_again(self, child: Child) -> None:
+    def _restart(self, child: Child) -> None:
         if child.ends_too_often():
-            raise CannotStart(f"{child.name} keeps ending. The end of {child.log}:\n{child.last_lines()}")
-        say(f"{child.name} ended by itself and is started again; {child.log} says why.")
+            raise CannotStart(f"{child.name} ends repeatedly. The end of {child.log}:\n{child.last_lines()}")
+        say(f"{child.name} ended unexpectedly and is restarted; see {child.log}.")
         time.sleep(RESTART_DELAY)
         child.start()
 
@@ -148,21 +151,24 @@ class Launcher:
     def _suspend_engines(self) -> None:
         seconds = 1 if self.signals > 1 else ENGINE_SECONDS
         try:
-            said = self._manage("suspend", [sys.executable, "manage.py", "suspend_runs", "--seconds", str(seconds)])
+            output = self._manage("suspend", [sys.executable, "manage.py", "suspend_runs", "--seconds", str(seconds)])
         except CannotStart as problem:
-            say(f"Engines may still run: {problem}")
+            say(f"Engines may still be running: {problem}")
             return
-        say(said.splitlines()[-1] if said else "")
+        say(output.splitlines()[-1] if output else "")
 
 
 def say(line: str) -> None:
-    """A terminal that was closed, or a pipe that nobody reads, keeps nothing from being stopped in order."""
+    """A closed terminal or pipe must not prevent an orderly stop."""
     with suppress(OSError):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
 
 def main() -> int:
+    if problem := why_unsupported():
+        sys.stderr.write(f"{problem}\n")
+        return 1
     try:
         return Launcher().run()
     except (CannotStart, ImproperlyConfigured) as problem:

@@ -1,4 +1,4 @@
-"""The processes that the launcher starts and watches: each in a session of its own, so that Ctrl-C reaches us first."""
+"""The processes that the launcher starts and watches, each in a session of its own so that Ctrl-C reaches only us."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass
 class Child:
-    """One process, its log, and the times it was started again."""
+    """One process, its log, and the times of its starts."""
 
     name: str
     command: list[str]
@@ -50,7 +50,7 @@ class Child:
         return len(self.starts) == RESTARTS and time.monotonic() - self.starts[0] < RESTART_WINDOW
 
     def stop(self, seconds: float) -> None:
-        """SIGTERM, then after `seconds` SIGKILL to all that is left of its session."""
+        """SIGTERM, then after `seconds` SIGKILL to the remaining processes of its session."""
         if self.process is None or self.has_ended():
             return
         self.process.terminate()
@@ -67,8 +67,8 @@ class Child:
 
 
 def end_with_parent() -> None:
-    """Linux sends SIGTERM to the child when the launcher dies, however it dies."""
+    """Linux sends SIGTERM to the child when the launcher dies, for whatever reason."""
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     except (OSError, AttributeError):
-        return  # not Linux: an orderly stop works there too
+        return  # not Linux: an orderly stop still works

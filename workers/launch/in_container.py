@@ -1,7 +1,7 @@
-"""`python -m workers.launch.in_container`: a worker, and when it ends its engines, each with a checkpoint.
+"""`python -m workers.launch.in_container`: a worker that, when it ends, ends its engines with a checkpoint each.
 
-All processes of a container end with its first one, so engines cannot outlive their worker there. It is told to stop,
-or replaced: the worker ends, then the engines are suspended, and their runs go on with the next worker.
+All processes of a container end with its first one, so engines cannot outlive their worker there. When the container
+is stopped or replaced, the worker ends, then the engines are suspended, and their runs continue with the next worker.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from workers.launch.children import end_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER_SECONDS = 10.0
-ENGINE_SECONDS = 600  # a large model is a while on its way to the disk; compose.yml grants a container a little more
+ENGINE_SECONDS = 600  # a large model takes a while to save; compose.yml grants a container a little more
 
 
 def main(arguments: list[str]) -> int:
-    """The worker's exit status; what ended it is no matter."""
+    """Returns the worker's exit status."""
     command = [sys.executable, "-m", "workers", *arguments]
     worker = subprocess.Popen(command, cwd=ROOT, start_new_session=True, preexec_fn=end_with_parent)
 

@@ -1,23 +1,28 @@
 """Puts what `requirements/` names into `.venv`. Plain standard library: nothing is installed yet when it runs.
 
-`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. What is only
-measured against has an environment of its own.
+`python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. A download whose
+hash is not in the file is refused; torch alone has none there, see `requirements/torch.txt`. What is only measured
+against has an environment of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
+from workers.launch.supported import why_unsupported
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
+WITHOUT_STARBOARD = {"trackers"}
 OLDEST = (3, 11)
-UV = "uv==0.13.8"  # the version that base.txt names
+UV_EXECUTABLE = VENV / "bin" / "uv"
 
 
 class CannotInstall(Exception):
@@ -39,31 +44,38 @@ def install(kind: str) -> None:
     if not python.exists():
         venv.create(environment, with_pip=True)
     if not uv.exists():
-        _run(python, [str(python), "-m", "pip", "install", "--quiet", UV])
-    overrides = ROOT / "requirements" / f"{kind}-overrides.txt"
-    more = ["--overrides", str(overrides)] if overrides.exists() else []
-    _run(
-        python,
-        [str(uv), "pip", "install", "--quiet", "--python", str(python), "-r", f"requirements/{kind}.txt", *more],
-    )
+        _run(python, [str(python), "-m", "pip", "install", "--quiet", f"uv=={_version_of_uv()}"])
+    given = [word for file in requirements_of(kind) for word in ("-r", file)]
+    given += [word for file in overrides_of(kind) for word in ("--overrides", file)]
+    _run(python, [str(uv), "pip", "install", "--quiet", "--python", str(python), *given])
     stamp.write_text(wanted)
 
 
+def requirements_of(kind: str) -> list[str]:
+    file = f"requirements/{kind}.txt"
+    return [file] if kind in WITHOUT_STARBOARD else ["requirements/torch.txt", file]
+
+
+def overrides_of(kind: str) -> list[str]:
+    """What packages ask for and do not get."""
+    return ["requirements/cluster-overrides.txt"] if kind.startswith("cluster") else []
+
+
 def fingerprint(kind: str) -> str:
-    """Of the file, of the files it includes, and of the interpreter."""
+    """Of the files, and of the interpreter."""
     digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
-    for file in _with_included(ROOT / "requirements" / f"{kind}.txt"):
-        digest.update(file.read_bytes())
+    for file in [*requirements_of(kind), *overrides_of(kind)]:
+        digest.update((ROOT / file).read_bytes())
     return digest.hexdigest()
 
 
-def _with_included(file: Path) -> list[Path]:
-    included = [line[3:].strip() for line in file.read_text().splitlines() if line.startswith("-r ")]
-    return [file, *(found for name in included for found in _with_included(file.parent / name))]
+def _version_of_uv() -> str:
+    (version,) = re.findall(r"^uv==(\S+)", (ROOT / "requirements/base.txt").read_text(), re.MULTILINE)
+    return str(version)
 
 
-def _environment(python: Path) -> dict[str, str]:
-    """uv does not read pip's configuration, so the folders of wheels that pip is told of are handed on."""
+def environment_of(python: Path) -> dict[str, str]:
+    """uv does not read pip's configuration, so pip's `find-links` and certificates are passed on to it."""
     environment = dict(os.environ)
     if "UV_FIND_LINKS" not in environment and (links := _pip_setting(python, "find-links")):
         environment["UV_FIND_LINKS"] = ",".join(links.split())
@@ -83,7 +95,7 @@ def _pip_setting(python: Path, name: str) -> str:
 
 
 def _run(python: Path, command: list[str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, env=_environment(python), check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment_of(python), check=False)
     if done.returncode != 0:
         raise CannotInstall(
             f"{' '.join(command[:4])} … ended with status {done.returncode}; its message is above. "
@@ -96,6 +108,9 @@ def _say(line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    if problem := why_unsupported():
+        _say(problem)
+        return 1
     try:
         install(arguments[0] if arguments else "base")
     except CannotInstall as problem:

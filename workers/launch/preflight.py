@@ -1,4 +1,4 @@
-"""What can keep Starboard from starting, found before anything is started: another one, or a port in use."""
+"""Checks before anything is started: another Starboard in the same data directory, or a port in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CannotStart(Exception):
 
 
 def take_lock(data_dir: Path, port: int) -> TextIO:
-    """One Starboard a data directory. Held until the file is closed, which the kernel does for a killed process."""
+    """One Starboard per data directory. Held until the file is closed, which the kernel does for a killed process."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = (data_dir / "launch.lock").open("a+")
     try:
@@ -23,8 +23,8 @@ def take_lock(data_dir: Path, port: int) -> TextIO:
     except BlockingIOError:
         file.seek(0)
         raise CannotStart(
-            f"Starboard already runs in {data_dir} ({file.read().strip() or 'starting'}). Use that one: `make link` "
-            "prints a link. To run a second one, give it its own: make run STARBOARD_DATA_DIR=… PORT=…"
+            f"Starboard already runs in {data_dir} ({file.read().strip() or 'starting'}). `make link` prints a link "
+            "to it. To run a second one, give it its own data directory and port: make run STARBOARD_DATA_DIR=… PORT=…"
         ) from None
     file.truncate(0)
     file.write(f"process {os.getpid()}, port {port}\n")
@@ -33,7 +33,7 @@ def take_lock(data_dir: Path, port: int) -> TextIO:
 
 
 def check_port(address: str, port: int) -> None:
-    """By taking it for a moment."""
+    """By binding it for a moment."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,5 +50,5 @@ def _why(error: OSError, address: str, port: int) -> str:
             f"make run PORT={port + 1}"
         )
     if error.errno == errno.EACCES:
-        return f"Port {port} needs rights that you do not have. Choose one above 1023: make run PORT=8000"
-    return f"{address}:{port} cannot be listened on: {error.strerror}. Check STARBOARD_BIND and PORT."
+        return f"Port {port} requires privileges. Choose one above 1023: make run PORT=8000"
+    return f"{address}:{port} cannot be bound: {error.strerror}. Check STARBOARD_BIND and PORT."

@@ -1,6 +1,6 @@
-"""`python -m workers.launch.prepare`: what has to be in the database before the site is opened.
+"""`python -m workers.launch.prepare`: prepares the database before the site starts.
 
-Tables, the local user, the example environments, and on the very first start a run, so that the first page moves.
+Tables, the local user, the example environments and, at the very first start, a starter run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def load_examples() -> None:
 
 
 def queue_starter(user: User) -> None:
-    """Only where there has never been a run."""
+    """Only if there is no run yet."""
     from engine.config import read_config
     from webapp.environments.models import EnvironmentVersion
     from webapp.runs.models import Run

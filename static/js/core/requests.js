@@ -43,9 +43,11 @@ export async function post(url, data, signal) {
  */
 export function problemsOf(answer) {
   return Object.entries(answer.errors ?? {})
-    .flatMap(([field, reasons]) => [reasons].flat().map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)))
+    .flatMap(([field, reasons]) =>
+      [reasons].flat().map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)),
+    )
     .join(" ");
 }
 
 /** @param {string} field */
-const label = (field) => (field === "__all__" ? "" : field.replace(/^parameter_/, "").replaceAll("_", " "));
+const label = (field) => (field === "__all__" ? "" : field.replace(/^parameters\./, "").replaceAll("_", " "));

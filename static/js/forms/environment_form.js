@@ -2,9 +2,10 @@
 
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
-import { post, problemsOf } from "../core/requests.js";
+import { post } from "../core/requests.js";
 import { byId } from "../core/dom.js";
 import { html, svg } from "../core/html.js";
+import { fixText, showErrors, watchVariants } from "./fields.js";
 
 /** @import { Baseline, FormAnswer, Message, PreviewState } from "../types.js" */
 
@@ -35,9 +36,10 @@ async function refresh() {
   const states = await ask("states", signal);
   if (!states) return;
   problem.hidden = Boolean(states.ok);
-  markFields(states.ok ? {} : (states.errors ?? {}));
+  const errors = states.ok ? {} : (states.errors ?? {});
+  const others = showErrors(form, errors);
   if (!states.ok) {
-    problem.textContent = problemsOf(states);
+    problem.textContent = fixText(Object.keys(errors).length, others);
     return;
   }
   showStates(states);
@@ -91,17 +93,7 @@ function showBaselines(baselines) {
   byId("preview-baselines").replaceChildren(list);
 }
 
-/**
- * Marks the inputs that the server refused; until the form is saved, their messages are above the states.
- * @param {Record<string, unknown>} errors
- */
-function markFields(errors) {
-  for (const input of form.elements) {
-    if (Object.hasOwn(errors, input.getAttribute("name") ?? "-")) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
-  }
-}
-
+watchVariants(form);
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);
 seedField.addEventListener("input", schedule);

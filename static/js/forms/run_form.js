@@ -1,6 +1,7 @@
 // The form of a new run: checked by the server while it is filled in, with totals and TOML beside it.
 
-import { byId, control, element, find, findAll, targetWithin } from "../core/dom.js";
+import { byId, control, element, findAll } from "../core/dom.js";
+import { fixText, markChanged, showErrors, watchVariants } from "./fields.js";
 
 /**
  * @typedef {object} Check the server's answer about the form
@@ -31,24 +32,11 @@ async function check() {
 
 /** @param {Check} check */
 function show({ errors, warnings, memory, summary, toml, command }) {
-  const slots = findAll(form, "[data-error]");
-  for (const slot of slots) {
-    const name = slot.dataset.error ?? "";
-    slot.textContent = errors[name] ?? "";
-    const input = form.elements.namedItem(name);
-    if (!(input instanceof Element)) continue;
-    if (errors[name]) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
-  }
   const count = Object.keys(errors).length;
-  const known = new Set(slots.map((slot) => slot.dataset.error));
-  const rest = Object.entries(errors)
-    .filter(([name]) => !known.has(name))
-    .map(([name, why]) => `${name}: ${why}`);
+  const others = showErrors(form, errors);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
   if (count) {
-    const words = `Fix ${count} ${count === 1 ? "field" : "fields"} to launch. ${rest.join(" ")}`;
-    notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, words));
+    notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, fixText(count, others)));
   }
   byId("warnings").replaceChildren(...notes);
   if (summary) {
@@ -67,16 +55,9 @@ function showCluster() {
   byId("memory").hidden = !used;
 }
 
-/** @param {HTMLElement} field */
-function mark(field) {
-  const input = find(field, "input, select", /** @type {new () => HTMLInputElement} */ (HTMLElement));
-  const value = input.type === "checkbox" ? String(input.checked) : input.value.trim();
-  field.classList.toggle("field--changed", value !== field.dataset.preset);
-}
-
-form.addEventListener("input", (event) => {
-  const field = targetWithin(event, "[data-preset]");
-  if (field) mark(field);
+watchVariants(form);
+form.addEventListener("input", () => {
+  markChanged(form);
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
@@ -96,5 +77,5 @@ for (const card of findAll(form, "a[data-preset-card]", HTMLAnchorElement)) {
   });
 }
 
-findAll(form, "[data-preset]").forEach(mark);
+markChanged(form);
 check();

@@ -23,9 +23,9 @@ export async function showDivergence(strip) {
   const own = records[links.findIndex((link) => link.ariaCurrent === "page")];
   if (!own) return;
   links.forEach((link, index) => {
-    link.querySelector(".member-part")?.remove();
+    link.querySelector(".member-divergence")?.remove();
     const words = link.ariaCurrent === "page" ? "this one" : divergence(own, records[index]);
-    link.append(html("span", "member-part muted", { textContent: words }));
+    link.append(html("span", "member-divergence muted", { textContent: words }));
   });
 }
 

@@ -21,10 +21,15 @@ export function currentSettings(events) {
 }
 
 /**
- * A value in a few words; of rules how many there are, for they are listed under Alerts.
+ * A value as text: a filter with its settings; of rules how many there are, for they are listed under Alerts.
  * @param {Setting} value
  */
 export function settingText(value) {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    const { type, ...settings } = value;
+    const words = Object.entries(settings).map(([name, one]) => `${name} ${one}`);
+    return words.length ? `${type} (${words.join(", ")})` : type;
+  }
   if (!Array.isArray(value)) return String(value);
   return `${value.length} ${value.length === 1 ? "rule" : "rules"}`;
 }

@@ -54,7 +54,7 @@ export class FilterPreview {
 
   // The run's own settings; where it has no filter, a common one.
   toOwn() {
-    const { strategy, mode, value, largest, include_zero: zero } = this.filter;
+    const { type: strategy, mode, value, largest = true, include_zero: zero = false } = this.filter;
     const off = strategy === "none";
     const named = strategy === "top_p" ? `top_p ${mode}` : `${strategy} variance`;
     this.choice.value = off ? "top_p variance" : named;
@@ -82,7 +82,7 @@ export class FilterPreview {
   }
 
   showValue() {
-    control(this.form, "told", HTMLOutputElement).textContent = VALUES[this.strategy]?.show(this.value) ?? "";
+    control(this.form, "shown", HTMLOutputElement).textContent = VALUES[this.strategy]?.show(this.value) ?? "";
   }
 
   get strategy() {
@@ -98,7 +98,7 @@ export class FilterPreview {
     const [strategy, mode] = this.choice.value.split(" ");
     return new URLSearchParams({
       step: String(step),
-      strategy,
+      type: strategy,
       mode,
       value: String(this.value),
       largest: this.smallest.checked ? "0" : "1",
@@ -110,7 +110,7 @@ export class FilterPreview {
    * A filter in words.
    * @param {FilterChoice} filterChoice
    */
-  static words({ strategy, mode, value, largest }) {
+  static words({ type, mode = "", value = 0, largest = true }) {
     const order = largest ? "" : ", smallest first";
     /** @type {Record<string, string>} */
     const words = {
@@ -120,7 +120,7 @@ export class FilterPreview {
       top_k_absolute: `top-k of ${short(value)} groups`,
       min_p: `min-p ${short(value)} of the best`,
     };
-    return `${words[strategy]}${order}`;
+    return `${words[type]}${order}`;
   }
 }
 

@@ -58,7 +58,7 @@ export function groupMatrix(step, other, { all, address, chooseTitle }) {
  * @param {Pick<StepGroups, "own" | "groups">} step
  */
 export function ordered(step) {
-  const sign = step.own.largest ? -1 : 1;
+  const sign = (step.own.largest ?? true) ? -1 : 1;
   const rank = (/** @type {Group} */ one) => (one.score === null ? Infinity : sign * one.score);
   const rows = step.groups.map((one, index) => ({ ...one, index }));
   return rows.sort((one, other) => compare(rank(one), rank(other)) || one.index - other.index);
@@ -81,7 +81,7 @@ const compare = (one, other) => (one === other ? 0 : one < other ? -1 : 1);
 function linesOf(rows, step, chosen, chooseTitle) {
   const last = (/** @type {Set<number>} */ kept) => rows.findLastIndex((one) => kept.has(one.index));
   const own = { after: last(new Set(step.kept)), words: ownWords(step), kind: "own" };
-  const lines = step.own.strategy === "none" ? [] : [own];
+  const lines = step.own.type === "none" ? [] : [own];
   if (chosen) lines.push({ after: last(chosen), words: chooseTitle, kind: "what-if" });
   return lines.filter(({ after }) => after >= 0 && after < rows.length - 1);
 }
@@ -143,8 +143,8 @@ function cellOf(one, member, scale, address) {
   const value = one.returns[member];
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
-  if (value === null)
-    {return element(
+  if (value === null) {
+    return element(
       "td",
       { class: "matrix-cell" },
       element(
@@ -152,7 +152,8 @@ function cellOf(one, member, scale, address) {
         { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a response" },
         "×",
       ),
-    );}
+    );
+  }
   const title = `group ${one.group}, member ${member}: return ${number(value)}${key ? "" : " · its trajectory was not recorded"}`;
   const attributes = { class: `heat heat-${scale.shade(value)}`, title, "aria-label": title };
   const inner = key
@@ -170,7 +171,11 @@ function cellOf(one, member, scale, address) {
 function scaleOf(groups) {
   const values = groups.flatMap((one) => one.returns).flatMap((value) => value ?? []);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  return { low, high, shade: (/** @type {number} */ value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0) };
+  return {
+    low,
+    high,
+    shade: (/** @type {number} */ value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0),
+  };
 }
 
 /**

@@ -1,11 +1,11 @@
-// What is above the views: the run's state, its health with the numbers behind it, its usage, and its end.
+// The head of a run's page: its state, its verdict with the evidence, its usage, and how it ended.
 
 import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
 import { label } from "../core/glossary.js";
 import { showControls } from "./controls.js";
 
-/** @import { HealthNumber, RunState } from "../types.js" */
+/** @import { Evidence, RunState, Verdict } from "../types.js" */
 /** @import { RunStore } from "./store.js" */
 
 const LIVE = ["running", "paused", "stalled", "lost"];
@@ -68,44 +68,51 @@ function stopProof(state) {
 }
 
 /** @param {RunState} state */
-export function showHealth(state) {
+export function showVerdict(state) {
   const restarts = byId("restarts");
   restarts.hidden = !state.restarts;
   find(restarts, ":scope > :last-child").textContent = `${state.restarts} of ${state.restart_budget} restarts`;
-  const { health } = state;
-  if (!health) return;
-  const chip = find(document, "#health-chip .chip");
-  chip.className = `chip chip--${health.key}`;
-  chip.replaceChildren(icon(health.icon), element("span", {}, health.word));
-  byId("health-sentence").textContent = health.sentence;
-  showNumbers(health.numbers);
+  const { status, verdict } = state;
+  if (!status) return;
+  const chip = find(document, "#verdict-chip .chip");
+  chip.className = `chip chip--${status.key}`;
+  chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
+  byId("verdict-reason").textContent = status.reason;
+  byId("verdict-more").hidden = !verdict;
+  if (verdict) showEvidence(verdict);
 }
 
-/** @param {HealthNumber[]} numbers */
-function showNumbers(numbers) {
-  const signature = JSON.stringify(numbers);
-  const rows = byId("health-numbers");
-  byId("health-more").hidden = !numbers.length;
+/** @param {Verdict} verdict */
+function showEvidence({ evidence, rules_version: version, step }) {
+  const installed = Number(byId("verdict-rules").dataset.installed);
+  const newer =
+    version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
+  byId("verdict-rules").textContent = `Assessed by rules ${version} after step ${step}.${newer}`;
+  const signature = JSON.stringify(evidence);
+  const rows = byId("verdict-rows");
   if (rows.dataset.signature === signature) return; // a label that has the focus stays
   rows.dataset.signature = signature;
-  rows.replaceChildren(
-    ...numbers.map((one) =>
-      element(
-        "tr",
-        {},
-        element("td", {}, label(one.metric)),
-        ...[one.first, one.now, one.best].map((text) => element("td", { class: "num" }, text)),
-        element("td", {}, one.limit),
-      ),
-    ),
+  rows.replaceChildren(...evidence.map(evidenceRow));
+}
+
+/** @param {Evidence} row */
+function evidenceRow({ metric, first, now, best, low, high, limit }) {
+  const interval = low === null || high === null ? "" : ` [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+  const numbers = [first.toFixed(2), now.toFixed(2) + interval, best.toFixed(2)];
+  return element(
+    "tr",
+    {},
+    element("td", {}, label(metric)),
+    ...numbers.map((text) => element("td", { class: "num" }, text)),
+    element("td", {}, limit),
   );
 }
 
-export function prepareHealth() {
-  const more = byId("health-more");
+export function prepareVerdict() {
+  const more = byId("verdict-more");
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") !== "true";
     more.setAttribute("aria-expanded", String(open));
-    byId("health-table").hidden = !open;
+    byId("verdict-evidence").hidden = !open;
   });
 }

@@ -12,7 +12,7 @@ import { LiveSocket } from "../core/live_socket.js";
 import { getJson } from "../core/requests.js";
 import { showConnection } from "../core/connection_status.js";
 import { prepareControls } from "./controls.js";
-import { prepareHealth, showHealth, showState } from "./header.js";
+import { prepareVerdict, showState, showVerdict } from "./header.js";
 import { Panels } from "./panels.js";
 import { RunStore } from "./store.js";
 import { makeTabs, WITH_CHARTS } from "./tabs/index.js";
@@ -73,7 +73,7 @@ async function draw() {
     await tabs[view.tab]?.draw({ store, view, state });
   } finally {
     showState(state, store); // even if the view failed
-    showHealth(state);
+    showVerdict(state);
     showTools();
   }
 }
@@ -180,7 +180,7 @@ function tabByKey(event) {
 
 function prepare() {
   showTools = prepareChartTools(view, requestDraw);
-  prepareHealth();
+  prepareVerdict();
   for (const one of tabButtons()) {
     one.addEventListener("click", () => choose(one.dataset.tab ?? "", true));
     one.addEventListener("keydown", tabByKey);

@@ -3,113 +3,17 @@
 import { element, svg } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { textAt, ticks } from "../charts/small_chart.js";
+import { regimeTexts } from "./regimes.js";
 
-/** @import { RegimeRule, StepRow } from "../types.js" */
+/** @import { RegimeBorders } from "../types.js" */
+/** @import { Reading } from "./regimes.js" */
 
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
 const TRAIL = 12;
 const MANY = 600; // readings: of more, those that lie on another's dot have none
 const CELL = 4; // pixels
-const FALLING_APART = 1.5; // times the start: ours, after independent logs of RAGEN's runs
-const FORMAT_BREAKS = 0.9;
 
-/** @type {Record<string, { word: string, what: string }>} */
-export const REGIMES = {
-  diverse: { word: "Diverse reasoning", what: "varied thoughts that fit their own prompt" },
-  template: { word: "Template collapse", what: "varied words that hardly depend on the prompt" },
-  compressed: { word: "Compressed reasoning", what: "few words, and they still fit their own prompt" },
-  low: { word: "Low-entropy collapse", what: "one fixed thought for every prompt" },
-  apart: { word: "Falling apart", what: "thoughts far more varied than at the start" },
-};
-
-/**
- * What each reading is: {step, h, mi, valid, samples, prompts, ceiling, nats, retrieval, chance}. `per` is thought or token.
- * @param {StepRow[]} steps
- * @param {string} per
- * @returns {Reading[]}
- */
-export function readings(steps, per) {
-  const name = per === "token" ? "collapse/conditional_entropy_token" : "collapse/conditional_entropy";
-  return steps
-    .filter(({ metrics }) => metrics["collapse/mi_ratio"] !== undefined && metrics[name] !== undefined)
-    .map(({ step, metrics }) => ({
-      step,
-      h: metrics[name],
-      mi: metrics["collapse/mi_ratio"],
-      nats: metrics["collapse/mi_sequence"],
-      ceiling: metrics["collapse/mi_ceiling"],
-      valid: metrics["collapse/valid_thought_rate"],
-      samples: metrics["collapse/samples"],
-      prompts: metrics["collapse/prompts"],
-      retrieval: metrics["collapse/retrieval_above_chance"],
-      chance: metrics["collapse/retrieval_chance"],
-    }));
-}
-
-/**
- * @typedef {object} Reading
- * @property {number} step
- * @property {number} h
- * @property {number} mi
- * @property {number} nats
- * @property {number} ceiling
- * @property {number} valid
- * @property {number} samples
- * @property {number} prompts
- * @property {number} retrieval
- * @property {number} chance
- */
-
-/**
- * @typedef {object} Borders
- * @property {number} h
- * @property {number} mi
- * @property {number} apart
- * @property {number | null} valid
- * @property {number} over how many readings they are from
- * @property {number} startH
- * @property {number} startMi
- */
-
-/** @typedef {{ found: Reading[], borders: Borders, step: number, unit: string }} MapContent */
-
-/**
- * Where the regimes end, from the run's own start: {h, mi, apart, valid, over}. `rule` has limit, holding_limit,
- * baseline and floor of the run's rule against template collapse.
- * @param {Reading[]} found
- * @param {RegimeRule} rule
- * @returns {Borders | null}
- */
-export function bordersOf(found, rule) {
-  const start = found.slice(0, Math.max(1, rule.baseline));
-  const mean = (/** @type {"h" | "mi" | "valid"} */ name) => start.reduce((sum, one) => sum + one[name], 0) / start.length;
-  if (!start.length) return null;
-  return {
-    h: rule.holding_limit * mean("h"),
-    mi: rule.limit * Math.max(mean("mi"), rule.floor),
-    apart: FALLING_APART * mean("h"),
-    valid: start.some((one) => one.valid === undefined) ? null : FORMAT_BREAKS * mean("valid"),
-    over: start.length,
-    startH: mean("h"),
-    startMi: mean("mi"),
-  };
-}
-
-/**
- * @param {Pick<Reading, "h" | "mi">} pick
- * @param {Borders} borders
- */
-export function regimeOf({ h, mi }, borders) {
-  if (h > borders.apart) return "apart";
-  if (mi >= borders.mi) return h >= borders.h ? "diverse" : "compressed";
-  return h >= borders.h ? "template" : "low";
-}
-
-/**
- * @param {Pick<Reading, "valid">} one
- * @param {Borders} borders
- */
-export const formatBreaks = (one, borders) => borders.valid !== null && one.valid < borders.valid;
+/** @typedef {{ found: Reading[], borders: RegimeBorders, step: number, unit: string }} MapContent */
 
 /**
  * The name of an area where there is room for it, or its first word; the key below the map names all of them.
@@ -123,14 +27,12 @@ function labelled(name, left, right, top) {
   return fits ? [textAt("regime-label", left + 8, top + 18, fits)] : [];
 }
 
+/** @param {string} key */
+const classOf = (key) => `regime regime--${key.replaceAll("_", "-")}`;
+
 export function regimeKey() {
-  const rows = Object.entries(REGIMES).map(([key, { word, what }]) =>
-    element(
-      "li",
-      {},
-      swatchOf("rect", `regime regime--${key}`),
-      element("span", {}, element("b", {}, word), ` ${what}`),
-    ),
+  const rows = Object.entries(regimeTexts()).map(([key, { title, description }]) =>
+    element("li", {}, swatchOf("rect", classOf(key)), element("span", {}, element("b", {}, title), ` ${description}`)),
   );
   return element(
     "ul",
@@ -140,7 +42,7 @@ export function regimeKey() {
       "li",
       {},
       swatchOf("diamond", "regime-dot regime-dot--broken"),
-      element("span", {}, element("b", {}, "Format breaking"), " fewer turns with a thought, in any regime"),
+      element("span", {}, element("b", {}, "Broken format"), " fewer turns have a thought, in any regime"),
     ),
   );
 }
@@ -174,6 +76,7 @@ export class RegimeMap {
   /** @param {(step: number) => void} onStep */
   constructor(onStep) {
     this.onStep = onStep;
+    this.texts = regimeTexts();
     this.root = element("div", { class: "regime-map" });
     new ResizeObserver(() => {
       if (this.shown && this.root.clientWidth !== this.width) this.draw(this.shown);
@@ -186,7 +89,7 @@ export class RegimeMap {
     this.width = this.root.clientWidth || 480;
     this.height = Math.round(Math.min(420, Math.max(300, this.width * 0.62)));
     const { found, borders } = shown;
-    const widest = Math.max(borders.apart * 1.08, ...found.map((one) => one.h * 1.05));
+    const widest = Math.max(borders.blow_up * 1.08, ...found.map((one) => one.h * 1.05));
     const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));
     const room = { x: this.width - MARGIN.left - MARGIN.right, y: this.height - MARGIN.top - MARGIN.bottom };
     this.x = (/** @type {number} */ h) => MARGIN.left + (room.x * h) / widest;
@@ -195,7 +98,7 @@ export class RegimeMap {
     this.root.replaceChildren(
       svg(
         "svg",
-        { width: this.width, height: this.height, role: "img", "aria-label": this.inWords(shown) },
+        { width: this.width, height: this.height, role: "img", "aria-label": this.description(shown) },
         ...this.areas(borders),
         ...this.axes(shown.unit),
         ...this.trail(shown),
@@ -205,13 +108,13 @@ export class RegimeMap {
   }
 
   /** @param {MapContent} mapContent */
-  inWords({ found, borders, step }) {
+  description({ found, step }) {
     const at = found.findLast((one) => one.step <= step);
-    return at ? `Regime map: at step ${at.step} ${REGIMES[regimeOf(at, borders)].word}` : "Regime map without readings";
+    return at ? `Regime map: at step ${at.step} ${this.texts[at.regime].title}` : "Regime map without readings";
   }
 
-  /** @param {Borders} borders */
-  areas({ h, mi, apart }) {
+  /** @param {RegimeBorders} borders */
+  areas({ entropy: h, mutual_information: mi, blow_up: end }) {
     const { widest, lowest, highest } = this.extent;
     /**
      * @param {string} key
@@ -221,21 +124,22 @@ export class RegimeMap {
     const area = (key, [x0, x1], [y0, y1]) => {
       const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)];
       const rect = svg("rect", {
-        class: `regime regime--${key}`,
+        class: classOf(key),
         x: left,
         y: top,
         width: Math.max(0, right - left),
         height: Math.max(0, bottom - top),
       });
-      rect.append(svg("title", {}, document.createTextNode(`${REGIMES[key].word}: ${REGIMES[key].what}`)));
-      return [rect, ...labelled(REGIMES[key].word, left, right, top)];
+      const { title, description } = this.texts[key];
+      rect.append(svg("title", {}, document.createTextNode(`${title}: ${description}`)));
+      return [rect, ...labelled(title, left, right, top)];
     };
     return [
       ...area("compressed", [0, h], [mi, highest]),
-      ...area("diverse", [h, apart], [mi, highest]),
-      ...area("low", [0, h], [lowest, mi]),
-      ...area("template", [h, apart], [lowest, mi]),
-      ...area("apart", [apart, widest], [lowest, highest]),
+      ...area("diverse", [h, end], [mi, highest]),
+      ...area("low_entropy_collapse", [0, h], [lowest, mi]),
+      ...area("template_collapse", [h, end], [lowest, mi]),
+      ...area("entropy_blow_up", [end, widest], [lowest, highest]),
     ];
   }
 
@@ -275,16 +179,16 @@ export class RegimeMap {
   }
 
   /** @param {MapContent} mapContent */
-  dots({ found, borders, step }) {
+  dots({ found, step }) {
     const now = found.findLastIndex((one) => one.step <= step);
     const shown = found.length > MANY ? this.seen(found, now) : found.map((_, index) => index);
     /** @type {SVGElement[]} */
-    const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], borders, index - now));
+    const drawn = shown.filter((index) => index !== now).map((index) => this.dot(found[index], index - now));
     if (now < 0) return drawn;
     const at = found[now];
     const left = this.x(at.h) > this.width - 90;
     drawn.push(
-      this.dot(at, borders, 0),
+      this.dot(at, 0),
       textAt(
         `regime-now${left ? " regime-now--left" : ""}`,
         this.x(at.h) + (left ? -11 : 11),
@@ -296,27 +200,28 @@ export class RegimeMap {
   }
 
   /**
-   * Places of the readings that can be told apart: the newest on each spot, and those of the trail.
+   * Indices of the readings to draw: the newest on each spot, and those of the trail.
    * @param {Reading[]} found
    * @param {number} now
    */
   seen(found, now) {
     const spots = new Map();
-    found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
+    found.forEach(({ h, mi }, index) =>
+      spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index),
+    );
     const trail = [...found.keys()].filter((index) => index <= now && index > now - TRAIL);
     return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
   }
 
   /**
-   * `age` is 0 for the step that is looked at, below before it, above after it
+   * `age` is 0 for the selected step, negative before it, positive after it.
    * @param {Reading} one
-   * @param {Borders} borders
    * @param {number} age
    */
-  dot(one, borders, age) {
+  dot(one, age) {
     const kind = age === 0 ? "now" : age > 0 ? "later" : "past";
     const opacity = age < 0 ? Math.max(0.16, 0.85 + age * 0.06).toFixed(2) : 1;
-    const broken = formatBreaks(one, borders);
+    const { broken } = one;
     const [x, y, r] = [this.x(one.h), this.y(one.mi), age === 0 ? 6.5 : age > 0 ? 2.5 : 4];
     const shape = broken
       ? svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, transform: `rotate(45 ${x} ${y})` })
@@ -328,7 +233,7 @@ export class RegimeMap {
         "title",
         {},
         document.createTextNode(
-          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${REGIMES[regimeOf(one, borders)].word}`,
+          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${this.texts[one.regime].title}`,
         ),
       ),
     );

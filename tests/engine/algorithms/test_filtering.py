@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from engine.algorithms.filtering import filter_threshold, group_scores, loss_scale, on_one_scale, select_groups
-from engine.config import FilterConfig, build_config
+from engine.algorithms.filters import NoFilter, TopKAbsolute, TopP, filter_from, threshold_of
+from engine.algorithms.group_scores import group_scores, on_one_scale
+from engine.config import build_config
 from engine.errors import ConfigError
 from engine.rollout.batching import Batch, collate
 from engine.training.group_filter import keep_groups, kept_by_environment
@@ -20,26 +21,12 @@ from tests.engine.algorithms.test_credit import batch_of
 from tests.engine.rollout.builders import lake_config, roll_out
 
 
-def kept(scores: list[float], strategy: Any, value: float, **options: Any) -> list[int]:
-    return select_groups(torch.tensor(scores), strategy=strategy, value=value, **options)
-
-
-@pytest.mark.parametrize("scores", [[4, 2, 1, 1], (4.0, 2.0, 1.0, 1.0), torch.tensor([4, 2, 1, 1])])
-def test_scores_may_be_a_list_or_a_tensor_of_any_numbers(scores: Any) -> None:
-    # of the squares 16, 4, 1, 1 the first two hold 20, and 0.9 of 22 is 19.8
-    assert select_groups(scores, strategy="top_p", value=0.9) == [0, 1]
-    assert filter_threshold(scores, [0, 1]) == 2.0
-    assert select_groups([], strategy="top_p", value=0.9) == []
-
-
-@pytest.mark.parametrize("scores", [[[1.0, 2.0]], torch.zeros(2, 2), torch.tensor(1.0)])
-def test_scores_of_another_shape_are_refused(scores: Any) -> None:
-    with pytest.raises(ValueError, match="give one number for each group"):
-        select_groups(scores, strategy="top_p", value=0.9)
+def kept(scores: list[float], chosen: Any, value: float, **options: Any) -> list[int]:
+    return filter_from({"type": chosen, "value": value, **options}).choose(scores)
 
 
 def test_none_keeps_every_group_even_those_without_variance() -> None:
-    assert kept([1.0, 0.0, 2.0], "none", 0.9) == [0, 1, 2]
+    assert NoFilter().choose([1.0, 0.0, 2.0]) == [0, 1, 2]
 
 
 def test_top_p_walks_from_the_most_uncertain_group() -> None:
@@ -147,10 +134,10 @@ def test_a_score_that_is_not_a_number_is_never_kept() -> None:
 
 
 def test_the_threshold_is_the_score_of_the_last_group_kept() -> None:
-    scores = torch.tensor([1.0, 4.0, 2.0])
-    assert filter_threshold(scores, [1, 2]) == 2.0
-    assert filter_threshold(scores, [0, 2], largest=False) == 2.0
-    assert filter_threshold(scores, []) == 0.0
+    scores = [1.0, 4.0, 2.0]
+    assert threshold_of(scores, [1, 2]) == 2.0
+    assert threshold_of(scores, [0, 2], largest=False) == 2.0
+    assert threshold_of(scores, []) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -181,7 +168,9 @@ def test_scores_of_entropy_and_length_are_means_and_their_spread() -> None:
 
 
 def test_the_loss_is_scaled_by_the_kept_share_or_its_root() -> None:
-    assert [loss_scale(0.25, scaling) for scaling in ("none", "linear", "sqrt")] == [1.0, 0.25, 0.5]
+    scalings: tuple[Any, ...] = ("none", "linear", "sqrt")
+    assert [TopP(loss_scaling=scaling).scale(0.25) for scaling in scalings] == [1.0, 0.25, 0.5]
+    assert NoFilter().scale(0.25) == 1.0
 
 
 @pytest.mark.parametrize("metric", ["entropy", "length"])
@@ -194,7 +183,7 @@ def test_the_group_of_the_largest_or_smallest_mean_is_kept(metric: Any, largest:
         tokens = [float(member.response_tokens) for member in members]
         entropies = [sum(member.entropies) / member.response_tokens for member in members]
         means[group] = sum(tokens if metric == "length" else entropies) / len(members)
-    config = FilterConfig(strategy="top_k_absolute", value=1, metric=metric, largest=largest, loss_scaling="linear")
+    config = TopKAbsolute(value=1, metric=metric, largest=largest, loss_scaling="linear")
     kept = keep_groups(config, collate(trajectories))
     best = (max if largest else min)(means, key=means.__getitem__)
     assert kept.groups == [best]
@@ -218,10 +207,10 @@ def test_returns_of_several_environments_are_compared_on_one_scale() -> None:
     assert on_one_scale(returns, torch.zeros(6)) is returns
 
 
-@pytest.mark.parametrize(("strategy", "value"), [("top_p", 0.9), ("min_p", 0.2)])
-def test_an_environment_that_pays_less_trains_as_one_that_pays_more(strategy: Any, value: float) -> None:
+@pytest.mark.parametrize(("chosen", "value"), [("top_p", 0.9), ("min_p", 0.2)])
+def test_an_environment_that_pays_less_trains_as_one_that_pays_more(chosen: str, value: float) -> None:
     batch = half_solved()
-    kept = keep_groups(FilterConfig(strategy=strategy, value=value), batch)
+    kept = keep_groups(filter_from({"type": chosen, "value": value}), batch)
     # spreads of 6.64 and 0.58, on one scale 0.63 and 0.58: nobody is left out
     assert kept.groups == [0, 1, 2, 3]
     assert kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"]) == {
@@ -232,21 +221,23 @@ def test_an_environment_that_pays_less_trains_as_one_that_pays_more(strategy: An
 
 def test_the_share_that_each_environment_keeps_is_told_where_there_are_several() -> None:
     batch = half_solved()
-    kept = keep_groups(FilterConfig(strategy="top_k_absolute", value=3), batch)
+    kept = keep_groups(TopKAbsolute(value=3), batch)
     shares = kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"])
     assert shares == {"env/Sokoban/kept_ratio": 1.0, "env/FrozenLake/kept_ratio": 0.5}
     assert kept_by_environment(batch, kept, ["Sokoban"]) == {}
 
 
 @pytest.mark.parametrize(
-    ("settings", "reason"),
+    ("settings", "field"),
     [
-        ({"strategy": "top_k_absolute", "value": 2.5}, "2.5 is none"),
-        ({"strategy": "top_k_absolute"}, "0.9 is none"),
-        ({"strategy": "top_p", "value": 2}, "above 1"),
-        ({"strategy": "min_p", "metric": "reward_sum"}, "may be negative"),
+        ({"type": "top_k_absolute", "value": 2.5}, "value: Input should be a valid integer"),
+        ({"type": "top_k_absolute", "value": 0}, "value: .*greater than or equal to 1"),
+        ({"type": "top_p", "value": 2}, "value: .*less than or equal to 1"),
+        ({"type": "min_p", "metric": "reward_sum"}, "metric: Input should be 'reward_variance'"),  # may be negative
+        ({"type": "top_k", "mode": "std"}, "mode: unknown field"),
+        ({"type": "none", "value": 0.9}, "value: unknown field"),
     ],
 )
-def test_a_filter_that_cannot_work_is_refused_with_a_reason(settings: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ConfigError, match=reason):
+def test_a_filter_has_only_the_settings_that_it_reads(settings: dict[str, Any], field: str) -> None:
+    with pytest.raises(ConfigError, match=rf"  filter\.{field}"):
         build_config({"filter": settings})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from engine.algorithms.advantages import grpo, reinforce_plus_plus, reinforce_plus_plus_baseline, rloo, whiten
-from engine.algorithms.filtering import group_scores
+from engine.algorithms.group_scores import group_scores
 from tests.engine.algorithms.builders import normal, ragged_mask, seeded
 
 batches = st.lists(st.tuples(st.floats(-5, 5, width=32), st.integers(0, 3)), min_size=1, max_size=12)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.algorithms.normalization import METHODS, normalized
-from engine.config import AlgorithmConfig
+from engine.algorithms.variants.grpo import Grpo
 from engine.rollout.batching import collate
 from engine.training.credit import with_normalized_scores
 from tests.engine.algorithms.test_credit import batch_of
@@ -59,13 +59,17 @@ def test_mean_std_is_its_plain_definition(batch: list[tuple[float, int]]) -> Non
     assert normalized(scores, together, "mean_std").tolist() == pytest.approx(expected, abs=1e-3)
 
 
+def normalizing(among: str, method: str) -> Grpo:
+    return Grpo.model_validate({"credit": {"type": "trajectory", "normalization": {"type": method, "among": among}}})
+
+
 def test_returns_stay_raw_and_the_given_batch_stays_as_it_is() -> None:
     batch = collate(say(lake_config(), ["nothing", "</think><answer>Right</answer>"]))
     before = batch.scores.clone()
-    found = with_normalized_scores(AlgorithmConfig(normalize_by="batch", normalize_method="mean"), batch)
+    found = with_normalized_scores(normalizing("batch", "mean"), batch)
     assert torch.equal(found.returns, batch.returns) and torch.equal(batch.scores, before)
     torch.testing.assert_close(found.scores, before - before.mean())
-    assert with_normalized_scores(AlgorithmConfig(), batch) is batch
+    assert with_normalized_scores(Grpo(), batch) is batch
 
 
 # two problems of one environment, one problem of another that pays more
@@ -73,13 +77,13 @@ PROBLEMS, TAGS, SCORES = [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0.0, 2, 4, 6, 
 # std of two numbers is their distance over sqrt(2), so by problem each is 1/sqrt(2) from its mean
 HALF = 0.7071068
 BY_HAND: dict[tuple[str, str], list[float]] = {
-    ("state", "mean"): [-1, 1, -1, 1, -10, 10],
-    ("state", "mean_std"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
-    ("state", "asym_clip"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
+    ("group", "mean"): [-1, 1, -1, 1, -10, 10],
+    ("group", "mean_std"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
+    ("group", "asym_clip"): [-HALF, HALF, -HALF, HALF, -HALF, HALF],
     # of 0, 2, 4, 6 the mean is 3, the squares 9 + 1 + 1 + 9 = 20, the variance 20 / 3, the std 2.5819889
-    ("tag", "mean"): [-3, -1, 1, 3, -10, 10],
-    ("tag", "mean_std"): [-1.1618950, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
-    ("tag", "asym_clip"): [-1, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
+    ("environment", "mean"): [-3, -1, 1, 3, -10, 10],
+    ("environment", "mean_std"): [-1.1618950, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
+    ("environment", "asym_clip"): [-1, -0.3872983, 0.3872983, 1.1618950, -HALF, HALF],
     # of all six the mean is 52 / 6, the squares add up to 605.33333, the variance is 121.06667, the std 11.0030299
     ("batch", "mean"): [-8.6666667, -6.6666667, -4.6666667, -2.6666667, 1.3333333, 21.3333333],
     ("batch", "mean_std"): [-0.7876618, -0.6058937, -0.4241256, -0.2423575, 0.1211787, 1.9388599],
@@ -87,11 +91,9 @@ BY_HAND: dict[tuple[str, str], list[float]] = {
 }
 
 
-@pytest.mark.parametrize(("by", "method"), BY_HAND)
-def test_scores_of_two_environments_are_normalised_among_those_that_were_asked_for(by: Any, method: Any) -> None:
+@pytest.mark.parametrize(("among", "method"), BY_HAND)
+def test_scores_of_two_environments_are_normalised_among_those_that_were_asked_for(among: str, method: str) -> None:
     made = batch_of(torch.ones(6, 2), SCORES, groups=PROBLEMS)
-    found = with_normalized_scores(
-        AlgorithmConfig(normalize_by=by, normalize_method=method), replace(made, tags=torch.tensor(TAGS))
-    )
-    assert found.scores.tolist() == pytest.approx(BY_HAND[by, method], abs=1e-5)
+    found = with_normalized_scores(normalizing(among, method), replace(made, tags=torch.tensor(TAGS)))
+    assert found.scores.tolist() == pytest.approx(BY_HAND[among, method], abs=1e-5)
     assert found.returns.tolist() == SCORES

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import engine
+from engine.algorithms.filters import TopK, TopP
 from engine.algorithms.presets import PRESETS, apply_preset, differences, find_preset
 from engine.config import RunConfig, build_config, read_config
 from engine.errors import ConfigError
@@ -26,27 +27,30 @@ def test_every_preset_makes_a_valid_config_that_has_no_differences(name: str) ->
 
 def test_starpo_s_keeps_a_quarter_of_the_groups_with_a_critic_no_kl_and_a_higher_clip() -> None:
     config = build_config(apply_preset("starpo_s", {}))
-    assert (config.filter.strategy, config.filter.value) == ("top_k", 0.25)
-    assert (config.algorithm.estimator, config.loss.kl_coefficient) == ("gae", 0.0)
+    assert config.filter == TopK(value=0.25)
+    assert (config.algorithm.type, config.loss.kl_coefficient) == ("ppo", 0.0)
     assert (config.loss.clip_low, config.loss.clip_high) == (0.2, 0.28)
 
 
-def test_vanilla_starpo_trains_on_every_group_and_pulls_to_the_start() -> None:
+def test_vanilla_starpo_trains_on_every_group_and_has_a_kl_penalty() -> None:
     config = build_config(apply_preset("starpo", {}))
-    assert (config.filter.strategy, config.loss.kl_coefficient, config.loss.clip_high) == ("none", 0.001, 0.2)
+    assert (config.filter.type, config.loss.kl_coefficient, config.loss.clip_high) == ("none", 0.001, 0.2)
 
 
-def test_dr_grpo_divides_by_neither_spread_nor_length() -> None:
+def test_dr_grpo_divides_by_neither_std_nor_length() -> None:
     config = build_config(apply_preset("dr_grpo", {}))
-    assert (config.algorithm.scale_by_std, config.loss.aggregation) == (False, "sequence_mean_token_sum_norm")
-    assert config.algorithm.estimator == "dr_grpo"
+    assert (config.algorithm.type, config.loss.aggregation.type) == ("dr_grpo", "sequence_mean_token_sum_norm")
 
 
 def test_dapo_draws_again_for_what_its_filter_drops_and_charges_for_the_last_fifth_of_a_response() -> None:
     config = build_config(apply_preset("dapo", {}))
     assert (config.rollout.overlong_buffer, config.rollout.overlong_penalty) == (0.2, -1.0)
-    assert (config.rollout.refill, config.filter.strategy, config.filter.value) == (2, "top_p", 1.0)
-    assert (config.loss.clip_high, config.loss.kl_coefficient, config.loss.aggregation) == (0.28, 0.0, "token_mean")
+    assert (config.rollout.refill, config.filter) == (2, TopP(value=1.0))
+    assert (config.loss.clip_high, config.loss.kl_coefficient, config.loss.aggregation.type) == (
+        0.28,
+        0.0,
+        "token_mean",
+    )
 
 
 def test_no_two_presets_are_the_same_run() -> None:
@@ -81,6 +85,13 @@ def test_differences_name_the_field_the_presets_value_and_the_configs() -> None:
     assert differences(build_config(data)) == {"loss.clip_high": (0.2, 0.3)}
 
 
+def test_differences_of_another_variant_name_the_fields_that_only_one_has() -> None:
+    data = {**apply_preset("starpo_s", {}), "filter": {"type": "top_p"}}
+    found = differences(build_config(data))
+    assert found.keys() == {"filter.type", "filter.value", "filter.mode", "filter.epsilon"}
+    assert (found["filter.type"], found["filter.mode"]) == (("top_k", "top_p"), (None, "variance"))
+
+
 def test_a_custom_config_differs_from_nothing() -> None:
     assert find_preset("custom") is None
     assert differences(RunConfig()) == {}
@@ -88,7 +99,7 @@ def test_a_custom_config_differs_from_nothing() -> None:
 
 def test_an_unknown_preset_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(
-        ConfigError, match=r"no preset 'pp0'.*ppo, grpo, dr_grpo, dapo, rloo, reinforce_plus_plus, starpo, starpo_s"
+        ConfigError, match=r"no preset 'pp0'.*ppo, starpo, starpo_s, grpo, dapo, dr_grpo, rloo, reinforce_plus_plus"
     ):
         apply_preset("pp0", {})
 
@@ -99,7 +110,7 @@ def test_a_shipped_config_is_what_the_preset_it_names_says(path: Path) -> None:
 
 
 def test_reading_presets_does_not_load_torch() -> None:
-    modules = "engine.algorithms.presets, engine.metrics, engine.diagnostics.collapse, engine.statistics.clustered"
+    modules = "engine.algorithms.presets, engine.algorithms.filters, engine.metrics, engine.diagnostics.detectors"
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import advantages
-from engine.algorithms.filtering import select_groups
+from engine.algorithms.filters import TopP
 from engine.algorithms.losses import policy_loss
 
 VALUES = torch.arange(1, 11, dtype=torch.float32)[None] / 10
@@ -95,23 +95,19 @@ def test_the_clipped_loss_of_one_token(advantage: float, ratio: float, expected:
     [([10, 1, 0, 0], [0]), ([4, 2, 0, 0], [0, 1]), ([3, 1, 1, 0], [0, 1, 2]), ([0, 0, 0], [])],
 )
 def test_top_p_by_std_mass_as_ragen_walks_it(scores: list[float], expected: list[int]) -> None:
-    kept = select_groups(
-        torch.tensor(scores, dtype=torch.float32), strategy="top_p", value=0.9, mode="std", epsilon=0.01
-    )
-    assert kept == expected
+    assert TopP(value=0.9, mode="std", epsilon=0.01).choose(scores) == expected
 
 
 def test_top_p_by_softmax_keeps_the_shortest_prefix_that_reaches_p() -> None:
-    assert len(select_groups(torch.ones(3), strategy="top_p", value=0.6, mode="softmax")) == 2
+    assert len(TopP(value=0.6, mode="softmax").choose([1.0, 1.0, 1.0])) == 2
 
 
 def test_top_p_with_zeros_included_counts_their_mass_as_none() -> None:
-    kept = select_groups(torch.tensor([4.0, 3, 2, 1]), strategy="top_p", value=0.6, mode="std", include_zero=True)
-    assert kept == [0, 1]
+    assert TopP(value=0.6, mode="std", include_zero=True).choose([4.0, 3.0, 2.0, 1.0]) == [0, 1]
 
 
 def test_top_p_by_variance_mass_needs_fewer_groups_than_by_std_mass() -> None:
     # squares 16, 4, 1, 1 of 22: 16 + 4 = 20 >= 0.9 * 22 = 19.8; stds 4, 2, 1, 1 of 8: 4 + 2 + 1 = 7 < 7.2 needs all
-    scores = torch.tensor([4.0, 2, 1, 1])
-    assert select_groups(scores, strategy="top_p", value=0.9, mode="variance", epsilon=0.0) == [0, 1]
-    assert select_groups(scores, strategy="top_p", value=0.9, mode="std", epsilon=0.0) == [0, 1, 2, 3]
+    scores = [4.0, 2.0, 1.0, 1.0]
+    assert TopP(value=0.9, mode="variance", epsilon=0.0).choose(scores) == [0, 1]
+    assert TopP(value=0.9, mode="std", epsilon=0.0).choose(scores) == [0, 1, 2, 3]

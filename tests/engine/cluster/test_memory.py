@@ -204,7 +204,7 @@ CASES: dict[str, dict[str, Any]] = {
     "an adapter": {"model": {"lora": {"rank": 8}}},
     "an adapter of some layers": {"model": {"lora": {"rank": 8, "targets": "q_proj,down_proj"}}},
     "a pull to the start": {"loss": {"kl_coefficient": 0.1}},
-    "a critic": {"algorithm": {"estimator": "gae"}},
+    "a critic": {"algorithm": {"type": "ppo"}},
 }
 ROWS, LENGTH = 16, 120
 
@@ -308,7 +308,7 @@ def test_shards_of_two_real_learners_are_what_was_estimated(tmp_path: Path) -> N
     held = torch.load(tmp_path / "held.pt", weights_only=True)
     for case in SHARDED:
         _, shape, config = policy_of(**CASES[case])
-        rank, critic = config.model.lora.rank, config.algorithm.has_critic
+        rank, critic = config.model.lora.rank, config.algorithm.critic_settings is not None
         found = learner_memory(shape, tokens=1, sampled=1, lora_rank=rank, critic=critic, learners=2)
         assert held[case] == {"weights": found.weights, "moments": found.moments, "critic": found.critic}, case
 
@@ -377,7 +377,7 @@ def test_more_learners_smaller_micro_batches_and_adapters_need_less() -> None:
     assert total(optimizer={"micro_batch_tokens": 2048}) < usual
     assert total(model={"lora": {"rank": 8}}) < usual
     assert total(optimizer={"gradient_checkpointing": True}) < usual
-    assert total(algorithm={"estimator": "gae"}) > usual
+    assert total(algorithm={"type": "ppo"}) > usual
 
 
 def test_the_estimate_is_said_in_words() -> None:

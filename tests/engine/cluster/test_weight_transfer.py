@@ -44,7 +44,7 @@ GIB = 1024**3
     ],
 )
 def test_weights_go_from_gpu_to_gpu_where_vllm_and_gpus_are(section: dict[str, Any], gpus: bool, way: str) -> None:
-    assert ClusterConfig(**section).way_of_weights(gpus=gpus) == way
+    assert ClusterConfig(**section).weight_transfer_method(gpus=gpus) == way
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from engine.config import StopConfig
 from engine.diagnostics.alerts import AlertDraft
-from engine.diagnostics.collapse import Detectors, build_detectors
+from engine.diagnostics.detectors import Detectors, build_detectors
 from engine.events import AlertRaised, parse_event
 from engine.training.run_directory import EventLog
 
@@ -55,18 +55,18 @@ def test_a_healthy_run_raises_nothing() -> None:
     assert raised([HEALTHY] * 100) == []
 
 
-def test_five_steps_without_success_or_spread_are_dead() -> None:
+def test_five_steps_without_success_and_with_equal_returns_are_dead() -> None:
     # success 0 also halves its ten-step mean at the sixth zero: (4 * 0.4) / 10 = 0.16 < 0.2
     found = raised([HEALTHY] * 12 + [DEAD] * 6)
     assert (17, "no_signal", "dead") in found
     assert (18, "success_fell", "critical") in found
 
 
-def test_zero_success_with_spread_is_not_dead() -> None:
+def test_zero_success_with_different_returns_is_not_dead() -> None:
     assert raised([step_of(success=0.0)] * 30) == []
 
 
-def test_zero_success_and_returns_without_spread_are_not_dead_while_penalties_teach_the_format() -> None:
+def test_zero_success_and_equal_returns_are_not_dead_while_penalties_differ() -> None:
     trained = DEAD | {"reward/within_group_score_std": 0.02}
     assert "no_signal" not in {rule for _, rule, _ in raised([HEALTHY] * 12 + [trained] * 20)}
     assert stop_of([trained] * 20, collapsed_after=3) == [None] * 20
@@ -77,15 +77,15 @@ def test_a_format_breakdown_is_critical_after_three_steps() -> None:
     assert raised([HEALTHY, *[step_of(parse_ok_rate=0.49)] * 2, HEALTHY]) == []
 
 
-def test_spread_under_a_tenth_of_its_baseline_for_ten_steps_warns_when_success_is_gone() -> None:
+def test_reward_std_below_a_tenth_of_its_baseline_for_ten_steps_warns_when_success_is_lost() -> None:
     trouble = step_of(within_group_std=0.03, success=0.21)
-    assert raised([HEALTHY] * 10 + [trouble] * 10) == [(20, "in_group_std_low", "warn")]
+    assert raised([HEALTHY] * 10 + [trouble] * 10) == [(20, "within_group_std_low", "warn")]
     assert raised([HEALTHY] * 10 + [trouble] * 9) == []
 
 
-def test_spread_that_falls_because_the_problems_are_solved_is_only_watched() -> None:
+def test_reward_std_that_falls_because_the_problems_are_solved_is_only_to_watch() -> None:
     [(step, alert)] = alerts_of([HEALTHY] * 10 + [step_of(within_group_std=0.03, success=0.99)] * 10)
-    assert (step, alert.rule, alert.severity) == (20, "in_group_std_low", "watch")
+    assert (step, alert.rule, alert.severity) == (20, "within_group_std_low", "watch")
     assert "solved" in alert.message
     assert alert.baseline == pytest.approx(0.4)
 
@@ -128,8 +128,8 @@ def test_a_step_without_the_metric_changes_nothing() -> None:
 def test_alerts_say_what_was_seen_what_is_usual_and_what_to_do() -> None:
     [(_, alert)] = alerts_of([HEALTHY] * 10 + [step_of(entropy=4.0)] * 3)
     assert alert.message == (
-        "Policy entropy is 4, over 3 times the 1 of the first 10 steps, for 3 steps. Responses are turning into noise. "
-        "Lower optimizer.learning_rate or the clip, and go on from a checkpoint before it."
+        "Policy entropy is 4, above 3 times the mean 1 of the first 10 steps, for 3 steps. Responses are turning into "
+        "noise. Lower optimizer.learning_rate or the clip range, and resume from an earlier checkpoint."
     )
 
 
@@ -169,7 +169,7 @@ def test_a_dead_run_is_stopped_only_when_asked_for() -> None:
     assert stop_of([DEAD] * 50) == [None] * 50
     assert stop_of([DEAD, DEAD, HEALTHY, DEAD, DEAD, DEAD], collapsed_after=3)[:5] == [None] * 5
     assert stop_of([DEAD] * 3, collapsed_after=3)[2] == (
-        "No trajectory succeeded and all in a group earned the same for 3 steps in a row."
+        "No trajectory succeeded and returns in every group were equal for 3 steps in a row."
     )
 
 
@@ -181,7 +181,7 @@ def test_a_solved_run_is_not_stopped_as_dead() -> None:
 def test_the_reason_names_a_broken_format() -> None:
     stop = stop_of([DEAD | {"rollout/parse_ok_rate": 0.03}] * 2, collapsed_after=2)[1]
     assert stop is not None
-    assert "3% of responses were well-formed" in stop
+    assert "3% of responses are well-formed" in stop
 
 
 def test_a_filter_that_keeps_nothing_stops_the_run_after_so_many_steps() -> None:
@@ -198,7 +198,7 @@ LARGEST = 1.7976931348623157e308
     ("value", "kept", "words"),
     [
         (math.inf, LARGEST, "the value was infinite"),
-        (-math.inf, -LARGEST, "the value was infinite, below zero"),
+        (-math.inf, -LARGEST, "the value was negative infinity"),
         (math.nan, 0.0, "the value was not a number"),
     ],
 )
@@ -208,18 +208,18 @@ def test_an_alert_of_what_is_no_number_is_an_event_that_can_be_read_and_says_so(
     draft = AlertDraft(rule="kl", severity="critical", message="KL exploded.", metric="policy/kl", value=value)
     EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0).emit(draft.event(3))
     [line] = (tmp_path / "events.jsonl").read_bytes().splitlines()
-    told = parse_event(line)
-    assert isinstance(told, AlertRaised)
-    assert (told.value, told.baseline) == (kept, None)
-    assert told.message == f"KL exploded. ({words[0].upper()}{words[1:]}.)"
+    recorded = parse_event(line)
+    assert isinstance(recorded, AlertRaised)
+    assert (recorded.value, recorded.baseline) == (kept, None)
+    assert recorded.message == f"KL exploded. ({words[0].upper()}{words[1:]}.)"
 
 
 def test_an_alert_that_compares_with_what_is_no_number_says_both() -> None:
     draft = AlertDraft(
         rule="spike", severity="warn", message="It rose.", metric="x/y", value=math.inf, baseline=math.nan
     )
-    told = draft.event(3)
-    assert (told.value, told.baseline) == (LARGEST, 0.0)
-    assert told.message == "It rose. (The value was infinite and the baseline was not a number.)"
+    recorded = draft.event(3)
+    assert (recorded.value, recorded.baseline) == (LARGEST, 0.0)
+    assert recorded.message == "It rose. (The value was infinite and the baseline was not a number.)"
     plain = replace(draft, value=2.0, baseline=1.0).event(3)
     assert (plain.value, plain.baseline, plain.message) == (2.0, 1.0, "It rose.")

@@ -1,4 +1,4 @@
-"""A rule that flaps speaks once in a cool-down, and trouble that outlasts it is told all the same."""
+"""A rule that flaps raises one alert per cooldown; an incident that outlasts it is reported at its end."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tests.engine.diagnostics.test_rule_kinds import KL, alerts, detectors, fire
 BAD, GOOD = 0.2, 0.0
 
 
-def test_without_a_cooldown_every_episode_is_told() -> None:
+def test_without_a_cooldown_every_incident_is_reported() -> None:
     assert fired(rule(steps=1), [BAD, GOOD, BAD, GOOD, BAD]) == [1, 3, 5]
 
 
-def test_within_a_cooldown_no_other_is_told() -> None:
-    # told at 1; 4 readings later, at 5, it may speak again
+def test_within_a_cooldown_no_other_alert_is_raised() -> None:
+    # raised at 1; 4 readings later, at 5, it may raise another
     assert fired(rule(steps=1, cooldown=4), [BAD, GOOD, BAD, GOOD, BAD, GOOD, BAD]) == [1, 5]
 
 
-def test_trouble_that_outlasts_the_cooldown_is_told_at_its_end() -> None:
+def test_an_incident_that_outlasts_the_cooldown_is_reported_at_its_end() -> None:
     # a second episode begins at 3 and stays; the cool-down of 1 ends at 6
     assert fired(rule(steps=1, cooldown=5), [BAD, GOOD, BAD, BAD, BAD, BAD, BAD, BAD]) == [1, 6]
 
 
-def test_trouble_that_is_over_by_then_is_not_told() -> None:
+def test_an_incident_that_is_over_by_then_is_not_reported() -> None:
     assert fired(rule(steps=1, cooldown=4), [BAD, GOOD, BAD, GOOD, GOOD, GOOD, GOOD]) == [1]
 
 
@@ -38,18 +38,12 @@ def test_a_checkpoint_carries_the_cooldown() -> None:
     assert [number for number, _ in alerts(after, steps)] == [4]
 
 
-def test_a_state_from_before_there_were_cooldowns_is_read() -> None:
-    watching = detectors(rule(steps=1))
-    watching.load_state_dict({"rules": {"mine": {"breached": 1, "clear": 0, "firing": True}}})
-    assert alerts(watching, [{KL: BAD}]) == []
-
-
 def test_other_rules_keep_what_a_rule_has_seen_where_it_looks_at_the_same() -> None:
     base = {"kind": "gains", "limit": 0.1, "baseline": 2, "steps": 1}
     watching = detectors(rule(**base), rule(**base, name="other"))
     for step, value in enumerate([0.1, 0.3], start=1):  # a baseline of 0.2
         watching.observe(step, {KL: value})
     stricter, wider = rule(**{**base, "limit": 0.05}), rule(**{**base, "baseline": 3}, name="other")
-    after = watching.under(DetectorsConfig(rules=(stricter, wider)))
+    after = watching.with_config(DetectorsConfig(rules=(stricter, wider)))
     # over 0.2 + 0.05; the other gathers its three first readings anew
     assert [alert.rule for _, alert in alerts(after, [{KL: 0.26}])] == ["mine"]

@@ -18,7 +18,7 @@ SUCCESS, KL = "rollout/success", "policy/kl"
 
 
 def recording(name: str, *, kl: list[float], success: list[float]) -> Recording:
-    steps = [(place, {KL: one, SUCCESS: two}) for place, (one, two) in enumerate(zip(kl, success, strict=True), 1)]
+    steps = [(step, {KL: one, SUCCESS: two}) for step, (one, two) in enumerate(zip(kl, success, strict=True), 1)]
     return Recording(name=name, steps=steps)
 
 
@@ -110,10 +110,10 @@ def test_detect_prints_each_run_and_a_table_over_several(tmp_path: Path, capsys:
     assert main(["detect", runs[0]]) == 0
     alone = capsys.readouterr().out
     assert "collapsed: 10 steps, collapsed at step 6" in alone
-    assert "step     5  warn      policy_moves_fast" in alone
+    assert "step     5  warn      kl_high" in alone
     assert "| rule |" not in alone
     assert main(["detect", *runs]) == 0
-    assert "| policy_moves_fast | 0.1 | 1/1 | 1 | 0 | 0/1 |" in capsys.readouterr().out
+    assert "| kl_high | 0.1 | 1/1 | 1 | 0 | 0/1 |" in capsys.readouterr().out
 
 
 def test_detect_takes_rules_from_a_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +122,7 @@ def test_detect_takes_rules_from_a_config(tmp_path: Path, capsys: pytest.Capture
     config.write_text(f'[[detectors.rules]]\nname = "fast"\nkind = "above"\nmetric = "{KL}"\nlimit = 0.45\nsteps = 1\n')
     assert main(["detect", run, "--config", str(config)]) == 0
     said = capsys.readouterr().out
-    assert "step     4" in said and "policy_moves_fast" not in said
+    assert "step     4" in said and "kl_high" not in said
 
 
 def test_detect_reports_on_other_runs_than_it_chose_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,5 +138,5 @@ def test_what_is_no_recording_is_refused_with_a_remedy(tmp_path: Path, capsys: p
     assert main(["detect", str(tmp_path)]) == 1
     assert "Give the directories of runs" in capsys.readouterr().err
     (tmp_path / "events.jsonl").write_text('{"kind": "poem"}\n{"kind": "poem"}\n')
-    with pytest.raises(RunDirectoryError, match=r"Line 1 of .* is no event"):
+    with pytest.raises(RunDirectoryError, match=r"Line 1 of .* is not an event"):
         read_recording(tmp_path)

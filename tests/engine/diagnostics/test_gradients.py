@@ -22,7 +22,7 @@ from tests.engine.models import small_model, words
 STDS = [0.3, 0.0, 0.1, 0.5, 0.0]
 
 
-def test_quantile_buckets_hold_equally_many_groups_least_spread_first() -> None:
+def test_quantile_buckets_hold_equally_many_groups_lowest_std_first() -> None:
     found = buckets_by_reward_std(STDS, count=2, borders="quantile")
     assert found == {"bucket_1": [1, 2, 4], "bucket_2": [0, 3]}
 
@@ -97,7 +97,7 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
         entropies=torch.zeros(rows),
         baselines=torch.zeros(rows),
         tags=torch.zeros(rows, dtype=torch.long),
-        groups=torch.tensor([place for place, group in enumerate(returns) for _ in group]),
+        groups=torch.tensor([index for index, group in enumerate(returns) for _ in group]),
     )
 
 
@@ -204,9 +204,9 @@ def test_the_size_of_micro_batches_does_not_matter() -> None:
     assert small == pytest.approx(large, rel=1e-4)
 
 
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_nothing_is_stepped_drawn_or_left_behind(estimator: str) -> None:
-    config = config_of(algorithm={"estimator": estimator})
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_nothing_is_stepped_drawn_or_left_behind(algorithm: str) -> None:
+    config = config_of(algorithm={"type": algorithm})
     learner, batch = learner_of(config), batch_of(RETURNS)
     learner.update(batch, torch.randn_like(batch.mask), step=1, shuffle=torch.Generator(), **_critic(learner, batch))
     weights, state = deepcopy(learner.model.state_dict()), deepcopy(learner.state_dict())

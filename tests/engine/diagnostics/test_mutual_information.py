@@ -146,15 +146,15 @@ def test_retrieval_among_several_counts_the_own_prompt_anywhere_in_the_top() -> 
     assert metrics["collapse/retrieval_above_chance_at_2"] == pytest.approx(0.0)
 
 
-def test_the_smoothed_z_score_divides_by_a_spread_that_moves_a_tenth_of_the_way() -> None:
+def test_the_smoothed_z_score_divides_by_a_std_that_moves_a_tenth_of_the_way() -> None:
     smoothed = SmoothedZScore()
     alike, apart = estimate([[-1.0, -9.0], [-9.0, -1.0]], [1, 1], [0, 1]), EXAMPLE
-    # both marginals of the first are equal: its spread is 0
+    # both marginals of the first are equal: its std is 0
     assert smoothed.observe(alike)["collapse/marginal_std_ema"] == pytest.approx(0.0)
-    spread = 0.1 * apart.marginal_std
+    std = 0.1 * apart.marginal_std
     found = smoothed.observe(apart)
-    assert found["collapse/marginal_std_ema"] == pytest.approx(spread)
-    assert found["collapse/mi_zscore_ema"] == pytest.approx(apart.mi / (spread + 1e-3))
+    assert found["collapse/marginal_std_ema"] == pytest.approx(std)
+    assert found["collapse/mi_zscore_ema"] == pytest.approx(apart.mi / (std + 1e-3))
     assert found["collapse/marginal_std_ema_token_compat"] == pytest.approx(0.1 * apart.marginal_std_token_compat)
 
 
@@ -189,7 +189,7 @@ def test_varied_thoughts_of_two_environments_that_ignore_the_state_stay_near_0()
 
 def test_a_thought_is_contrasted_with_the_prompts_of_its_own_environment() -> None:
     # a has three prompts and two thoughts, b one of each. The first is certain of its own of three: ln 3; the second
-    # fits two of three alike: ln 3 - ln 2; the third has nothing to be told from: 0
+    # fits two of three alike: ln 3 - ln 2; the third has nothing to be compared with: 0
     scores = [[0.0, -90.0, -90.0, 0.0], [-90.0, -5.0, -5.0, 0.0], [0.0, 0.0, 0.0, -7.0]]
     found = estimate(scores, [1, 1, 1], [0, 2, 3], environments=["a", "a", "a", "b"])
     assert found.mi == pytest.approx((2 * math.log(3) - math.log(2)) / 3)

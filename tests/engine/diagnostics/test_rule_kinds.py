@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from engine.config import DetectorsConfig, RunConfig, StopConfig, build_config
-from engine.diagnostics.alerts import AlertDraft, Verdict
-from engine.diagnostics.collapse import KINDS, Detectors, build_detectors
+from engine.diagnostics.alerts import AlertDraft, Detection
+from engine.diagnostics.detectors import KINDS, Detectors, build_detectors
 from engine.diagnostics.rule_config import LIMITS, RuleConfig
 from engine.errors import ConfigError
 
@@ -26,7 +26,7 @@ def detectors(*rules: RuleConfig, **actions: Any) -> Detectors:
     return build_detectors(StopConfig(), DetectorsConfig(rules=rules, **actions))
 
 
-def verdicts(watching: Detectors, steps: list[dict[str, float]], *, after: int = 0) -> list[Verdict]:
+def verdicts(watching: Detectors, steps: list[dict[str, float]], *, after: int = 0) -> list[Detection]:
     return [watching.observe(number, metrics) for number, metrics in enumerate(steps, start=after + 1)]
 
 
@@ -104,7 +104,7 @@ def test_the_default_rules_warn_of_lost_information_before_success_is_gone(every
     falling = [0.95 - 0.085 * i for i in range(11)]
     shares = [0.95] * 15 + falling + [0.1] * 5
     steps = [
-        healthy | ({MI: share, ENTROPY: 0.5} if place % every == 0 else {}) for place, share in enumerate(shares)
+        healthy | ({MI: share, ENTROPY: 0.5} if index % every == 0 else {}) for index, share in enumerate(shares)
     ] + [healthy | {SUCCESS: 0.0}] * 10
     found = alerts(build_detectors(StopConfig()), steps)
     first = {alert.rule: (number, alert.severity) for number, alert in reversed(found)}
@@ -127,28 +127,28 @@ def test_two_warnings_at_once_are_critical_and_one_is_not() -> None:
     found = alerts(watching, [{KL: 1.0, "policy/entropy": 1.0, SUCCESS: 0.3}])
     [(_, alert)] = [one for one in found if one[1].rule == "both"]
     assert alert.severity == "critical"
-    assert "2 of 2 warnings stand: a, b" in alert.message
+    assert "2 of 2 rules fire: a, b" in alert.message
 
 
 def test_what_follows_an_alert_goes_by_its_severity_unless_the_rule_says() -> None:
     rules = (rule(name="a", steps=1, severity="warn"), rule(name="b", steps=1, severity="dead", action="pause"))
     [verdict] = verdicts(detectors(*rules, warn_action="checkpoint", dead_action="stop"), [{KL: 1.0}])
     assert [alert.action for alert in verdict.alerts] == ["checkpoint", "pause"]
-    assert verdict.asks_for("checkpoint") and verdict.asks_for("pause") and not verdict.asks_for("stop")
+    assert verdict.requests("checkpoint") and verdict.requests("pause") and not verdict.requests("stop")
     assert verdict.stop is None
 
 
 def test_a_rule_that_stops_gives_its_name_and_finding_as_the_reason() -> None:
     [verdict] = verdicts(detectors(rule(steps=1, action="stop", subject="KL")), [{KL: 1.0}])
     assert verdict.ending == "collapsed"
-    assert verdict.stop == "mine: KL is 1, over 0.1."
+    assert verdict.stop == "mine: KL is 1, above 0.1."
 
 
 @pytest.mark.parametrize(("success", "ending"), [(0.99, "converged"), (0.2, "collapsed")])
-def test_a_stop_for_lost_spread_tells_converged_from_collapsed(success: float, ending: str) -> None:
-    spread = "reward/within_group_std"
-    lost = rule(kind="reward_std_collapsed", metric=spread, limit=0.1, steps=10, action="stop")
-    healthy, late = {SUCCESS: 0.5, spread: 0.4}, {SUCCESS: success, spread: 0.0}
+def test_a_stop_for_lost_reward_std_distinguishes_converged_from_collapsed(success: float, ending: str) -> None:
+    std = "reward/within_group_std"
+    lost = rule(kind="reward_std_collapsed", metric=std, limit=0.1, steps=10, action="stop")
+    healthy, late = {SUCCESS: 0.5, std: 0.4}, {SUCCESS: success, std: 0.0}
     assert verdicts(detectors(lost), [healthy] * 10 + [late] * 10)[-1].ending == ending
 
 
@@ -160,13 +160,13 @@ def test_no_rules_raise_nothing() -> None:
     ("changes", "reason"),
     [
         ({"metric": "rollout/sucess"}, "there is no metric 'rollout/sucess'"),
-        ({"kind": "no_signal", "metric": "eval/success", "limit": 0}, "no eval/ metric comes with one"),
-        ({"kind": "spike", "limit": 2, "mean_over": 3}, "spike judges no mean"),
-        ({"kind": "falls", "limit": 1.5}, "1.5 makes no sense for falls"),
-        ({"kind": "rises", "limit": 0.5}, "0.5 makes no sense for rises"),
-        ({"kind": "template_collapse", "limit": 0.5}, "needs a metric that holds"),
-        ({"holding": ENTROPY}, "no other kind has one"),
-        ({"among": ["a"]}, "no other kind has any"),
+        ({"kind": "no_signal", "metric": "eval/success", "limit": 0}, "which have no eval/ metrics"),
+        ({"kind": "spike", "limit": 2, "mean_over": 3}, "spike has no moving mean"),
+        ({"kind": "falls", "limit": 1.5}, "1.5 is out of range for falls"),
+        ({"kind": "rises", "limit": 0.5}, "0.5 is out of range for rises"),
+        ({"kind": "template_collapse", "limit": 0.5}, "required for template_collapse"),
+        ({"holding": ENTROPY}, "not allowed for other kinds"),
+        ({"among": ["a"]}, "not allowed for other kinds"),
         ({"kind": "agreement", "limit": 3, "among": ["a", "b"]}, "3 of 2 rules can never fire"),
         ({"severity": "grave"}, "severity"),
         ({"name": "Two words"}, "name"),
@@ -178,10 +178,10 @@ def test_a_rule_that_cannot_work_is_refused_with_its_reason(changes: dict[str, A
 
 
 def test_rules_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"detectors.*several are called mine"):
+    with pytest.raises(ConfigError, match=r"detectors.*several are named mine"):
         build_config({"detectors": {"rules": [rule().model_dump(), rule().model_dump()]}})
     lonely = rule(kind="agreement", limit=2, among=("mine", "other"), name="both")
-    with pytest.raises(ConfigError, match="counts other, which is no rule"):
+    with pytest.raises(ConfigError, match="counts other, which is not a rule"):
         build_config({"detectors": {"rules": [rule().model_dump(), lonely.model_dump()]}})
 
 

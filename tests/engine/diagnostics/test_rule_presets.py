@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.config import DetectorsConfig, StopConfig
-from engine.diagnostics.collapse import build_detectors
+from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.rule_presets import RULE_PRESETS
 
 SUCCESS, REWARD_STD, NORM = "rollout/success", "reward/within_group_std", "optim/grad_norm"
@@ -53,13 +53,13 @@ def test_updates_without_a_finite_gradient_are_critical_though_their_norm_is_no_
     ("metric", "values", "expected"),
     [
         ("rollout/zero_variance_share", [0.3] * 2 + [0.61] * 3, (5, "zero_variance_groups", "warn")),
-        ("policy/kl", [0.01] * 2 + [-0.11] * 3, (5, "policy_moves_back", "warn")),
-        ("policy/kl", [0.01] * 2 + [0.11] * 3, (5, "policy_moves_fast", "warn")),
+        ("policy/kl", [0.01] * 2 + [-0.11] * 3, (5, "kl_negative", "warn")),
+        ("policy/kl", [0.01] * 2 + [0.11] * 3, (5, "kl_high", "warn")),
         # the mean of the first three is 0.5: 0.25 is half of it, and not under it
         ("collapse/retrieval_accuracy", [0.5] * 3 + [0.25, 0.24, 0.24], (6, "retrieval_low", "watch")),
         ("collapse/mi_zscore_ema", [1.0, 2.0, 3.0, 1.0, 0.99], (5, "mi_zscore_low", "watch")),
         ("collapse/mi_token_compat", [1.0, 2.0, 3.0, 3.0, 3.01], (5, "mi_inflated", "watch")),
-        ("collapse/conditional_entropy_token", [0.5] * 3 + [0.75, 0.76], (5, "thoughts_vary_more", "watch")),
+        ("collapse/conditional_entropy_token", [0.5] * 3 + [0.75, 0.76], (5, "conditional_entropy_high", "watch")),
         ("policy/entropy", [1.0] * 10 + [0.5, 0.49], (12, "entropy_halved", "watch")),
         (REWARD_STD, [0.4] * 10 + [0.039] * 10, (20, "reward_std_low", "watch")),
     ],
@@ -81,7 +81,7 @@ def test_a_spike_of_the_gradient_is_critical_once_success_falls() -> None:
     ]  # fmt: skip
 
 
-def test_a_spread_that_is_gone_is_dead_only_where_success_is_under_half_its_best() -> None:
+def test_a_vanished_reward_std_is_dead_only_with_success_below_half_its_best() -> None:
     solved = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.95}] * 20
     assert said("papers", *solved) == [(22, "reward_std_low", "watch")]
     dead = [SOUND] * 12 + [SOUND | {REWARD_STD: 0.01, SUCCESS: 0.0}] * 10

@@ -13,7 +13,7 @@ LONG = "first I look at the board then I look at the goal then I think about the
 
 def said(*pairs: tuple[str, str]) -> list[Thought]:
     """`(prompt, text)` pairs as the members of one group."""
-    return [Thought(text=text, prompt=prompt, member=place) for place, (prompt, text) in enumerate(pairs)]
+    return [Thought(text=text, prompt=prompt, member=index) for index, (prompt, text) in enumerate(pairs)]
 
 
 def shares(found: Templates) -> tuple[float, float]:

@@ -32,7 +32,7 @@ def test_a_change_is_judged_between_means() -> None:
     assert fired(one, [1.0, 1.0, 1.0, 0.2, 0.2]) == [5]
     [(_, alert)] = alerts(detectors(one), [{KL: value} for value in (1.0, 1.0, 1.0, 0.2, 0.2)])
     assert alert.value == pytest.approx(0.2)
-    assert "is 0.2 in the mean of 2 steps, under 0.5 times the 1 of the first 2 steps" in alert.message
+    assert "is 0.2 (mean of 2 steps), below 0.5 times the mean 1 of the first 2 steps" in alert.message
 
 
 def test_a_mean_goes_on_from_a_checkpoint() -> None:
@@ -71,10 +71,10 @@ def test_a_held_out_rule_reads_evaluations_only_and_no_stop_counts_them() -> Non
     assert watching.observe(2, dead).stop is not None  # the evaluation between was no step with a signal
     [alert] = watching.observe_evaluation(2, {HELD_OUT: 0.1}).alerts
     assert (alert.value, alert.since) == (0.1, 1)
-    assert alert.message.startswith("Held-out success is 0.1, under 0.3 for 2 readings")
+    assert alert.message.startswith("Held-out success is 0.1, below 0.3 for 2 readings")
 
 
-def test_a_recording_is_tried_with_its_evaluations_in_their_places(tmp_path: Path) -> None:
+def test_a_recording_is_replayed_with_its_evaluations_in_order(tmp_path: Path) -> None:
     recording = Recording(
         name="r",
         steps=[(1, {KL: 0.0}), (2, {KL: 0.2})],
@@ -89,7 +89,7 @@ def test_evaluations_of_a_run_directory_are_read_and_those_taken_again_count_onc
     started = {"total_steps": 9, "pid": 1, "device": "cpu", "model": "tiny", "parameters": 1}
     result = {"environment": "lake", "episodes": 2, "low": 0.0, "high": 1.0, "mean_return": 0.0}
     result |= {"first_seed": 1, "temperature": 1.0, "seconds": 1.0}
-    told = [
+    lines = [
         event(1, "run_started", 0, **started),
         event(2, "evaluation_completed", 0, successes=1, success=0.5, **result),
         event(3, "step_completed", 1, metrics={KL: 0.1}, tokens=1, seconds=1.0),
@@ -98,7 +98,7 @@ def test_evaluations_of_a_run_directory_are_read_and_those_taken_again_count_onc
         event(6, "step_completed", 1, metrics={KL: 0.1}, tokens=1, seconds=1.0),
         event(7, "evaluation_completed", 1, successes=2, success=1.0, **result),
     ]
-    (tmp_path / "events.jsonl").write_text("\n".join(told) + "\n")
+    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
     found = read_recording(tmp_path).evaluations
     assert [(step, metrics[HELD_OUT]) for step, metrics in found] == [(0, 0.5), (1, 1.0)]
 
@@ -112,4 +112,4 @@ def test_a_fork_is_asked_for_from_before_the_trouble_and_goes_before_a_stop() ->
     verdict = watching.observe(8, {KL: 1.0})
     assert verdict.fork_before == 7
     assert verdict.stop is not None and verdict.stop.startswith("forks: ")
-    assert verdict.stop.endswith("It asks the site for a fork from before step 7; without a site it only ends.")
+    assert verdict.stop.endswith("A fork from before step 7 is requested; without a site the run only ends.")

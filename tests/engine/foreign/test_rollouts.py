@@ -128,7 +128,7 @@ def test_lines_in_error_are_counted_and_listed_and_the_others_read(tmp_path: Pat
     report = imported(tmp_path, verl(), "", "{", verl(score=None), "[]")
     assert (report.rollouts, report.failed, report.unscored) == (2, 2, 1)
     assert [(name, number) for name, number, _ in report.errors] == [("rollouts.jsonl", 3), ("rollouts.jsonl", 5)]
-    assert "line 3 of rollouts.jsonl: it is no JSON" in report.in_words()
+    assert "line 3 of rollouts.jsonl: it is not JSON" in report.summary()
     assert as_log(report).count("\n") == 3
 
 
@@ -150,7 +150,9 @@ def test_a_run_directory_has_steps_and_an_end(tmp_path: Path) -> None:
     imported(tmp_path, verl(score=1), verl(score=0), verl(step=21, score=1))
     events = [parse_event(line) for line in (tmp_path / "run/events.jsonl").read_bytes().splitlines()]
     kinds = [event.kind for event in events]
-    assert kinds == ["run_started", *["step_completed", "trajectories_recorded"] * 2, "run_finished"]
+    assert kinds == [
+        "run_started", *["step_completed", "trajectories_recorded"] * 2, "verdict_updated", "run_finished",
+    ]  # fmt: skip
     assert events[1].metrics["reward/mean"] == 0.5  # type: ignore[union-attr]
     assert events[1].metrics["rollout/zero_variance_share"] == 0.0  # type: ignore[union-attr]
 

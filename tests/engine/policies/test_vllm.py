@@ -72,7 +72,7 @@ def ours(*, groups: int, group_size: int, temperature: float = 1.0) -> list[Traj
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
-@pytest.mark.parametrize("window", [{}, {"context": "last_k_turns", "context_turns": 1}], ids=["full", "window"])
+@pytest.mark.parametrize("window", [{}, {"context": {"type": "last_k_turns", "turns": 1}}], ids=["full", "window"])
 def test_kept_log_probabilities_are_those_that_a_learner_computes(
     engine: VllmEngine, temperature: float, window: dict[str, Any]
 ) -> None:

@@ -23,6 +23,11 @@ WINDOWS = [
 ]
 
 
+def window(context: str, turns: int) -> dict[str, Any]:
+    """The settings of a context window; the full one has no number of turns."""
+    return {"type": context} if context == "full" else {"type": context, "turns": turns}
+
+
 def lake_config(
     context: str = "full", turns: int = 0, *, rollout: dict[str, Any] | None = None, **lake: Any
 ) -> RunConfig:
@@ -34,7 +39,7 @@ def lake_config(
         "max_response_tokens": 12,
         **lake,
     }
-    sizes = {"groups": 2, "group_size": 3, "context": context, "context_turns": turns, **(rollout or {})}
+    sizes = {"groups": 2, "group_size": 3, "context": window(context, turns), **(rollout or {})}
     return build_config({"environments": [environment], "rollout": sizes})
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from engine.algorithms.advantages import grpo
-from engine.algorithms.filtering import group_scores
+from engine.algorithms.group_scores import group_scores
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.batching import collate, trainable

@@ -220,12 +220,13 @@ def test_the_limit_is_on_what_the_model_sees_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rollout", "why"),
+    ("context", "field", "why"),
     [
-        ({"context": "full", "context_turns": 3}, "would change nothing"),
-        ({"context": "last_k_turns"}, "needs the number of turns"),
+        ({"type": "full", "turns": 3}, "turns", "unknown field"),
+        ({"type": "last_k_turns", "turns": 0}, "turns", "greater than or equal to 1"),
+        ({"type": "all"}, "type", "Use one of full, last_k_turns, single_turn_summary"),
     ],
 )
-def test_a_window_that_cannot_be_meant_is_refused(rollout: dict[str, object], why: str) -> None:
-    with pytest.raises(ConfigError, match=rf"rollout\.context_turns: .*{why}"):
-        build_config({"rollout": rollout})
+def test_a_window_has_only_the_settings_that_it_reads(context: dict[str, object], field: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=rf"rollout\.context\.{field}: .*{why}"):
+        build_config({"rollout": {"context": context}})

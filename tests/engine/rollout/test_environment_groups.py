@@ -45,10 +45,10 @@ def test_groups_are_as_given_and_the_rest_is_shared_evenly(
 @pytest.mark.parametrize(
     ("total", "groups", "why"),
     [
-        (16, (4, 4), "have 8 groups together and the step has 16. Set rollout.groups to 8"),
-        (4, (4, 4), "have 8 groups together and the step has 4"),
-        (16, (16, 0), "leaves 0 for 1 without. Raise it to 17 or more"),
-        (4, (6, 0, 0), "leaves 0 for 2 without. Raise it to 8 or more"),
+        (16, (4, 4), "have 8 groups in total and the step has 16. Set rollout.groups to 8"),
+        (4, (4, 4), "have 8 groups in total and the step has 4"),
+        (16, (16, 0), "leaves 0 for the 1 without. Raise it to 17 or more"),
+        (4, (6, 0, 0), "leaves 0 for the 2 without. Raise it to 8 or more"),
         (16, (3, 0, 0), "13 groups do not split evenly over 2 environments. Use 3 and a multiple of 2"),
         (15, (0, 0), "15 groups do not split evenly over 2 environments. Use a multiple of 2"),
     ],

@@ -32,7 +32,7 @@ PAGES = 1024  # bytes of the unit of /proc/self/status
 
 def config_of(path: str | Path, **sections: Any) -> RunConfig:
     """With a critic and a pull to the start, where `sections` say nothing else."""
-    usual = {"algorithm": {"estimator": "gae"}, "loss": {"kl_coefficient": 0.1}}
+    usual = {"algorithm": {"type": "ppo"}, "loss": {"kl_coefficient": 0.1}}
     return build_config({**usual, **sections, "model": {"path": str(path), **sections.get("model", {})}})
 
 
@@ -154,7 +154,7 @@ def moments_of(learner: Learner) -> list[Tensor]:
 def load_what_is_no_safetensors(folder: Path) -> list[str]:
     """Loaded whole, and saved from a whole model after each weight grew by 1."""
     told: list[str] = []
-    config = config_of(folder / "bin", algorithm={"estimator": "grpo"})
+    config = config_of(folder / "bin", algorithm={"type": "grpo"})
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), tell=told.append)
     right, _ = load_model(str(folder / "plain"))
     found = told + unequal(learner.model, right)
@@ -168,7 +168,7 @@ def load_what_is_no_safetensors(folder: Path) -> list[str]:
 
 def peaks(folder: Path) -> dict[str, int]:
     """Bytes of its own memory, not of files' pages, that this process took at its peak, and that its weights are."""
-    config = config_of(folder / "wide", algorithm={"estimator": "grpo"}, loss={"kl_coefficient": 0.0})
+    config = config_of(folder / "wide", algorithm={"type": "grpo"}, loss={"kl_coefficient": 0.0})
     held: list[Any] = []
 
     def load() -> None:

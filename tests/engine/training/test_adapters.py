@@ -150,9 +150,9 @@ def test_a_run_samples_what_it_trains_and_leaves_a_plain_model(path: Path, tmp_p
         assert not adapted(model)
 
 
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_an_interrupted_run_with_an_adapter_goes_on_exactly(path: Path, tmp_path: Path, estimator: str) -> None:
-    config = lora_config(path, algorithm={"estimator": estimator}, loss={"kl_coefficient": 0.1})
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_an_interrupted_run_with_an_adapter_goes_on_exactly(path: Path, tmp_path: Path, algorithm: str) -> None:
+    config = lora_config(path, algorithm={"type": algorithm}, loss={"kl_coefficient": 0.1})
     train(config, tmp_path)
     whole = steps_of(tmp_path)
     shutil.rmtree(tmp_path / "checkpoints/step_4")
@@ -163,7 +163,7 @@ def test_an_interrupted_run_with_an_adapter_goes_on_exactly(path: Path, tmp_path
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"algorithm": {"estimator": "gae"}}, "algorithm.estimator was grpo and is now gae"),
+        ({"algorithm": {"type": "ppo"}}, "algorithm.type was grpo and is now ppo"),
         ({"model": {"lora": {"rank": 2}}}, "model.lora.rank was 0 and is now 2"),
     ],
 )

@@ -143,11 +143,11 @@ def rows_of(printed: str) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
 def test_probe_decomposes_an_old_checkpoint_and_writes_nothing(
-    model: Path, tmp_path: Path, estimator: str, capsys: pytest.CaptureFixture[str]
+    model: Path, tmp_path: Path, algorithm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    train(config_with(model, "checkpoint", algorithm={"estimator": estimator}), tmp_path)
+    train(config_with(model, "checkpoint", algorithm={"type": algorithm}), tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     assert main(["probe", str(tmp_path), "--checkpoint", "step_2"]) == 0
     said = capsys.readouterr().out

@@ -19,7 +19,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "packed": {"optimizer": {"packing": True}},
     "with a starting model": {"loss": {"kl_coefficient": 0.1}},
-    "with a critic": {"algorithm": {"estimator": "gae"}},
+    "with a critic": {"algorithm": {"type": "ppo"}},
 }
 
 

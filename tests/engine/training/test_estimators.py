@@ -1,19 +1,21 @@
-"""Every estimator trains: short real runs on the untrained model, update and record included."""
+"""Every algorithm trains: short real runs on the untrained model, update and record included."""
 
 from __future__ import annotations
 
 import math
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from engine.config import WITH_CRITIC, Estimator
-from engine.training.credit import ESTIMATORS
+from engine.algorithms.variants import ALGORITHMS
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config, steps_of
+
+NORMALIZED = {"type": "asym_clip", "among": "environment"}
+NORMALIZED_SUM = {"type": "sequence_mean_token_sum_norm"}
 
 
 @pytest.fixture(scope="module")
@@ -21,34 +23,34 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_small_model(tmp_path_factory.mktemp("model"))
 
 
-def test_the_configuration_offers_exactly_the_estimators_there_are() -> None:
-    assert set(get_args(Estimator)) == set(ESTIMATORS)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "credit"),
-    [*product(sorted(ESTIMATORS.keys() - {"remax"}), ["trajectory", "turn"]), ("remax", "trajectory")],
+    ("algorithm", "credit"),
+    [*product(sorted(ALGORITHMS.keys() - {"remax"}), ["trajectory", "turn"]), ("remax", "trajectory")],
 )
-def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, estimator: str, credit: str) -> None:
-    config = run_config(model, steps=2, algorithm={"estimator": estimator, "credit": credit})
+def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, algorithm: str, credit: str) -> None:
+    settings = {"type": algorithm} if algorithm == "remax" else {"type": algorithm, "credit": {"type": credit}}
+    config = run_config(model, steps=2, algorithm=settings)
     assert train(config, tmp_path) == EXIT_DONE
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0 and math.isfinite(metrics["policy/loss"])
-        assert ("value/loss" in metrics) == (estimator in WITH_CRITIC)
+        assert ("value/loss" in metrics) == (config.algorithm.critic_settings is not None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
-        {"algorithm": {"kl_in_reward": 0.1}},
-        {"algorithm": {"estimator": "gae", "kl_in_reward": 0.1}, "diagnostics": {"every": 0, "gradients_every": 1}},
-        {"algorithm": {"normalize_by": "tag", "normalize_method": "asym_clip"}},
-        {"loss": {"kl_coefficient": 0.1, "kl_kind": "k3+", "aggregation": "sequence_mean_token_sum_norm"}},
-        {"filter": {"strategy": "top_k_absolute", "value": 2, "metric": "entropy", "loss_scaling": "sqrt"}},
-        {"algorithm": {"estimator": "remax"}, "rollout": {"groups": 2, "group_size": 1}},
-        {"algorithm": {"soft_reweighting": True, "length_weighting": True}, "rollout": {"overlong_buffer": 0.9}},
+        {"algorithm": {"type": "grpo", "kl_in_reward": 0.1}},
+        {"algorithm": {"type": "ppo", "kl_in_reward": 0.1}, "diagnostics": {"every": 0, "gradients_every": 1}},
+        {"algorithm": {"type": "grpo", "credit": {"type": "trajectory", "normalization": NORMALIZED}}},
+        {"loss": {"kl_coefficient": 0.1, "kl_kind": "k3+", "aggregation": NORMALIZED_SUM}},
+        {"filter": {"type": "top_k_absolute", "value": 2, "metric": "entropy", "loss_scaling": "sqrt"}},
+        {"algorithm": {"type": "remax"}, "rollout": {"groups": 2, "group_size": 1}},
+        {
+            "algorithm": {"type": "grpo", "soft_reweighting": True, "length_weighting": True},
+            "rollout": {"overlong_buffer": 0.9},
+        },
     ],
     ids=[
         "kl in reward",

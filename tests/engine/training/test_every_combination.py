@@ -1,4 +1,4 @@
-"""Every context with every estimator and every filter that the configuration offers trains, and trains what it sampled.
+"""Every context with every algorithm and every filter that the configuration offers trains, and trains what it sampled.
 
 The lists are read off the configuration, so whatever is added to it is tried here. For each the run is short and the
 model very small; what is checked holds for any of them.
@@ -9,24 +9,28 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from engine.config import AlgorithmConfig, FilterConfig, RolloutConfig, build_config
+from engine.algorithms.filters import FILTERS
+from engine.algorithms.variants import ALGORITHMS
+from engine.config import build_config
 from engine.events import parse_event
+from engine.rollout.context_windows import WINDOWS
 from engine.training.session import EXIT_DONE, train
 from tests.engine.talker import save_talking_model
 
 GROUPS, GROUP_SIZE = 4, 3
-TURNS = {"full": 0, "last_k_turns": 2, "single_turn_summary": 0}
+CONTEXTS: dict[str, dict[str, Any]] = {
+    "full": {"type": "full"},
+    "last_k_turns": {"type": "last_k_turns", "turns": 2},
+    "single_turn_summary": {"type": "single_turn_summary"},
+}
+VALUES = {"top_p": 0.9, "top_k": 0.9, "top_k_absolute": 3, "min_p": 0.9}
 MANY_CONTEXTS = {"last_k_turns", "single_turn_summary"}
-
-
-def offered(section: type, field: str) -> tuple[str, ...]:
-    return get_args(section.model_fields[field].annotation)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_talking_model(tmp_path_factory.mktemp("talker"))
 
 
-def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[str, Any]:
+def settings(model: Path, context: str, algorithm: str, chosen: str) -> dict[str, Any]:
     lake = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_response_tokens": 12}
     return {
         "steps": 2,
@@ -44,11 +48,10 @@ def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[s
         "rollout": {
             "groups": GROUPS,
             "group_size": GROUP_SIZE,
-            "context": context,
-            "context_turns": TURNS[context],
+            "context": CONTEXTS[context],
         },
-        "algorithm": {"estimator": estimator},
-        "filter": {"strategy": strategy, "value": 3 if strategy == "top_k_absolute" else 0.9},
+        "algorithm": {"type": algorithm},
+        "filter": {"type": chosen, **({"value": VALUES[chosen]} if chosen in VALUES else {})},
         "diagnostics": {"every": 0},
         "evaluation": {"every": 0, "at_start": False, "final_episodes": 1},
         "capture": {"every": 0},
@@ -58,35 +61,31 @@ def settings(model: Path, context: str, estimator: str, strategy: str) -> dict[s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("context", "estimator", "strategy"),
-    list(
-        product(
-            offered(RolloutConfig, "context"), offered(AlgorithmConfig, "estimator"), offered(FilterConfig, "strategy")
-        )
-    ),
+    ("context", "algorithm", "chosen"),
+    list(product(WINDOWS, ALGORITHMS, FILTERS)),
 )
 def test_two_steps_train_on_what_was_sampled(
-    model: Path, tmp_path: Path, context: str, estimator: str, strategy: str
+    model: Path, tmp_path: Path, context: str, algorithm: str, chosen: str
 ) -> None:
-    train_two_steps(model, settings(model, context, estimator, strategy), tmp_path)
+    train_two_steps(model, settings(model, context, algorithm, chosen), tmp_path)
 
 
-# what changes how a filter or an estimator counts, each with one that it has a meaning for
+# settings of filters and algorithms, each with one that has it
 VARIANTS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "std mass": ("full", "grpo", "top_p", {"filter": {"mode": "std"}}),
     "softmax mass": ("full", "grpo", "top_p", {"filter": {"mode": "softmax"}}),
     "smallest": ("full", "grpo", "top_k", {"filter": {"value": 0.5, "largest": False}}),
     "entropy": ("full", "rloo", "top_k", {"filter": {"value": 0.5, "metric": "entropy"}}),
     "length": ("full", "rloo", "top_k", {"filter": {"value": 0.5, "metric": "length"}}),
-    "turn credit": ("last_k_turns", "gae", "none", {"algorithm": {"credit": "turn"}}),
+    "turn credit": ("last_k_turns", "ppo", "none", {"algorithm": {"credit": {"type": "turn"}}}),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_two_steps_train_with_each_variant(model: Path, tmp_path: Path, variant: str) -> None:
-    context, estimator, strategy, changes = VARIANTS[variant]
-    asked = settings(model, context, estimator, strategy)
+    context, algorithm, chosen, changes = VARIANTS[variant]
+    asked = settings(model, context, algorithm, chosen)
     train_two_steps(model, asked | {name: asked[name] | fields for name, fields in changes.items()}, tmp_path)
 
 
@@ -106,7 +105,7 @@ def train_two_steps(model: Path, asked: dict[str, Any], directory: Path) -> None
         assert 1 <= metrics["filter/kept_groups"] <= GROUPS
         assert metrics["rollout/turns"] <= 3
         assert metrics["rollout/fault_rate"] == metrics["rollout/context_full_rate"] == 0
-        if asked["rollout"]["context"] in MANY_CONTEXTS:
+        if asked["rollout"]["context"]["type"] in MANY_CONTEXTS:
             assert 1 < metrics["rollout/contexts"] <= metrics["rollout/turns"]
         else:
             assert metrics["rollout/contexts"] == 1

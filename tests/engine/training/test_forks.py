@@ -72,7 +72,7 @@ def test_a_fork_with_a_learning_rate_of_almost_nothing_keeps_the_weights(model: 
 def test_without_the_optimiser_s_state_it_starts_fresh_and_says_so(model: Path, runs: Path) -> None:
     train(fork_of(model, optimizer_state=False), runs / "fresh")
     assert float(learner_state(runs / "fresh", 1)["state"][0]["step"]) == 2.0
-    assert "starts fresh, as asked" in events_of(runs / "fresh")[0].start
+    assert "the optimiser state is not taken over, as configured" in events_of(runs / "fresh")[0].start
 
 
 def test_a_fork_with_an_adapter_begins_it_anew(model: Path, runs: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_fork_with_an_adapter_begins_it_anew(model: Path, runs: Path) -> None:
 
 
 def test_a_critic_that_the_parent_has_not_starts_fresh(model: Path, runs: Path) -> None:
-    assert train(fork_of(model, algorithm={"estimator": "gae"}), runs / "critic") == EXIT_DONE
+    assert train(fork_of(model, algorithm={"type": "ppo"}), runs / "critic") == EXIT_DONE
 
 
 def test_a_fork_outlives_its_parent_resumes_and_is_forked_again(model: Path, tmp_path: Path) -> None:

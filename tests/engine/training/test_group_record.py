@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from engine.algorithms.group_choice import choose_groups
-from engine.config import FilterConfig
+from engine.algorithms.filters import TopP, filter_from
 from engine.events import GroupsFiltered
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.batching import collate, trainable
@@ -22,8 +21,8 @@ ANSWER = ParsedResponse(thought="", actions=["Up"], case="ok")
 def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str = "Lake") -> Trajectory:
     """One turn of one sampled token that earned `reward`."""
     turn = Turn(
-        prompt_start=0, response_start=1, response_end=2, prompt="", response="", parsed=ANSWER, executed=["Up"], reward=reward,
-        penalty=0.0, frames=[],
+        prompt_start=0, response_start=1, response_end=2, prompt="", response="", parsed=ANSWER, executed=["Up"],
+        reward=reward, penalty=0.0, frames=[],
     )  # fmt: skip
     made = Trajectory(
         environment=tag, kind="frozen_lake", group=group, member=member, seed=100 + group, turns=[turn], fault=fault
@@ -36,21 +35,21 @@ def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str
 
 def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
     sound = [played[place] for place in trainable(played)]
-    config = FilterConfig.model_validate(choice)
+    config = filter_from({"type": "none", **choice})
     return group_record(1, played, keep_groups(config, collate(sound)), config)
 
 
 def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:
     bandit = [episode(1, member, 0.5, tag="Bandit") for member in range(2)]
     played = [episode(0, 0, 1.0), episode(0, 1, 0.0), *bandit]
-    event = filtered(played, strategy="top_p")
+    event = filtered(played, type="top_p")
     assert (event.groups, event.seeds, event.kept) == ([0, 1], [100, 101], [0])
     assert [event.tags[place] for place in event.environments] == ["Lake", "Bandit"]
     assert event.returns == [[1.0, 0.0], [0.5, 0.5]]
     # of 1 and 0: squares 0.25 + 0.25 over 1, its root 0.7071
     assert event.stds == event.scores == [pytest.approx(0.70710677), 0.0]
     assert event.threshold == pytest.approx(0.70710677)
-    assert (event.filter["strategy"], event.filter["largest"]) == ("top_p", True)
+    assert (event.filter["type"], event.filter["largest"]) == ("top_p", True)
 
 
 def test_a_member_without_an_outcome_has_no_return_and_a_group_of_such_no_score() -> None:
@@ -69,9 +68,9 @@ def test_the_scores_of_the_event_lead_to_the_same_choice() -> None:
         episode(group, member, reward) for group, pair in enumerate(rewards) for member, reward in enumerate(pair)
     ]
     for value in (0.3, 0.5, 0.8, 0.95):
-        event = filtered(played, strategy="top_p", value=value)
+        event = filtered(played, type="top_p", value=value)
         scores = [score for score in event.scores if score is not None]
-        assert choose_groups(scores, strategy="top_p", value=value) == event.kept
+        assert TopP(value=value).choose(scores) == event.kept
 
 
 def test_numbers_are_as_short_as_a_float32_needs() -> None:
@@ -81,7 +80,7 @@ def test_numbers_are_as_short_as_a_float32_needs() -> None:
 
 def test_a_step_of_16_times_8_takes_little_more_than_a_kilobyte() -> None:
     played = [episode(group, member, float(member % 2)) for group in range(16) for member in range(8)]
-    assert len(filtered(played, strategy="top_p").model_dump_json()) < 1500
+    assert len(filtered(played, type="top_p").model_dump_json()) < 1500
 
 
 def test_returns_of_a_huge_step_end_and_its_scores_do_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from engine.rollout.trajectory_files import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
-from tests.engine.rollout.builders import lake_config, say
+from tests.engine.rollout.builders import lake_config, say, window
 from tests.engine.talker import save_talking_model
 
 LAKE = {"kind": "frozen_lake", "parameters": {"size": 3}, "max_turns": 3, "max_response_tokens": 12}
@@ -80,7 +80,7 @@ def test_two_kinds_of_environment_train_together_with_groups_and_metrics_of_thei
     ("context", "turns"), [("full", 0), ("last_k_turns", 1), ("last_k_turns", 2), ("single_turn_summary", 2)]
 )
 def test_first_turns_are_diagnosed_under_every_context(model: Path, tmp_path: Path, context: str, turns: int) -> None:
-    rollout = {"groups": 4, "group_size": 4, "context": context, "context_turns": turns}
+    rollout = {"groups": 4, "group_size": 4, "context": window(context, turns)}
     assert train(build_config(settings(model, rollout=rollout)), tmp_path) == EXIT_DONE
     (step,) = events_of(tmp_path, "step_completed")
     assert step.metrics["collapse/prompts"] == 3

@@ -64,10 +64,10 @@ def test_a_sequence_does_not_see_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize("recompute", [False, True])
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_an_update_on_packs_has_the_gradients_of_one_on_padded_rows(estimator: str, recompute: bool) -> None:
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_an_update_on_packs_has_the_gradients_of_one_on_padded_rows(algorithm: str, recompute: bool) -> None:
     batch = made_up_batch(LENGTHS, contexts=2)
-    same: dict[str, Any] = {"algorithm": {"estimator": estimator}, "loss": {"kl_coefficient": 0.1}}
+    same: dict[str, Any] = {"algorithm": {"type": algorithm}, "loss": {"kl_coefficient": 0.1}}
     padded = updated(batch, **same)
     packing = {"packing": True, "micro_batch_tokens": 200, "gradient_checkpointing": recompute}
     packed = updated(batch, **same, optimizer=packing)

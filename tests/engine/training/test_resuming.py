@@ -42,8 +42,8 @@ def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"seed": 8}, "seed was 1 and is now 8"),
         ({"rollout": {"groups": 4, "group_size": 2, "think": False}}, "rollout.think was True and is now False"),
         (
-            {"rollout": {"groups": 4, "group_size": 2, "context": "last_k_turns", "context_turns": 2}},
-            "rollout.context was full and is now last_k_turns; rollout.context_turns was 0 and is now 2",
+            {"rollout": {"groups": 4, "group_size": 2, "context": {"type": "last_k_turns", "turns": 2}}},
+            "rollout.context.type was full and is now last_k_turns",
         ),
         ({"environments": [{**LAKE, "max_turns": 3}]}, "environments.0.max_turns was 2 and is now 3"),
         (
@@ -73,7 +73,7 @@ def test_length_rules_and_all_that_may_change_while_it_goes_on_are_no_other_conf
     spelled_out = {**LAKE, "parameters": {"size": 4}}  # what is the default is no difference
     further = run_config(
         model, steps=2, evaluation=QUIET, environments=[spelled_out], optimizer={"learning_rate": 1e-5}, threads=1,
-        filter={"strategy": "top_p", "value": 0.5}, loss={"entropy_coefficient": 0.1}, detectors={"rules": []},
+        filter={"type": "top_p", "value": 0.5}, loss={"entropy_coefficient": 0.1}, detectors={"rules": []},
     )  # fmt: skip
     assert train(further, tmp_path, resume=True) == EXIT_DONE
     assert sorted(steps_of(tmp_path)) == [1, 2]
@@ -81,7 +81,7 @@ def test_length_rules_and_all_that_may_change_while_it_goes_on_are_no_other_conf
 
 def test_no_live_setting_is_compared() -> None:
     config = build_config({})
-    changed = with_changes(config, {"optimizer.learning_rate": 1e-5, "filter.strategy": "none", "detectors.rules": []})
+    changed = with_changes(config, {"optimizer.learning_rate": 1e-5, "filter": {"type": "none"}, "detectors.rules": []})
     assert made_with(changed) == made_with(config)
     assert not made_with(config).keys() & set(LIVE_FIELDS)
 
@@ -89,7 +89,7 @@ def test_no_live_setting_is_compared() -> None:
 def test_a_checkpoint_that_says_less_is_taken_at_its_word(tmp_path: Path) -> None:
     now = made_with(build_config({"seed": 3}))
     refuse_another(tmp_path, now)  # the first versions wrote nothing
-    (tmp_path / FILE).write_text(json.dumps({"algorithm.estimator": "grpo", "model.lora.rank": 0}))
+    (tmp_path / FILE).write_text(json.dumps({"algorithm.type": "grpo", "model.lora.rank": 0}))
     refuse_another(tmp_path, now)
 
 
@@ -116,8 +116,8 @@ def test_a_step_whose_filter_keeps_nothing_leaves_weights_and_optimiser_as_they_
 ) -> None:
     # the untrained model solves nothing, so all returns are equal; the entropy bonus alone moves it in step 1
     always = {"evaluation": QUIET, "loss": {"entropy_coefficient": 0.05}, "checkpoint": {"every": 1}}
-    assert train(run_config(model, steps=1, filter={"strategy": "none"}, **always), tmp_path) == EXIT_DONE
-    assert train(run_config(model, steps=2, filter={"strategy": "top_p"}, **always), tmp_path, resume=True) == EXIT_DONE
+    assert train(run_config(model, steps=1, filter={"type": "none"}, **always), tmp_path) == EXIT_DONE
+    assert train(run_config(model, steps=2, filter={"type": "top_p"}, **always), tmp_path, resume=True) == EXIT_DONE
     first, second = (event for event in events_of(tmp_path) if event.kind == "step_completed")
     assert (first.skipped, bool(second.skipped)) == ("", True)
     assert second.metrics["filter/kept_groups"] == 0 and "optim/grad_norm" not in second.metrics

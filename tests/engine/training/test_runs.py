@@ -70,9 +70,9 @@ def test_a_run_records_its_steps_trajectories_evaluations_and_end(model: Path, t
     assert {record["kept"] for record in records} == {True}
 
 
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_an_interrupted_run_goes_on_exactly_as_if_it_had_not_been(model: Path, tmp_path: Path, estimator: str) -> None:
-    config = run_config(model, algorithm={"estimator": estimator})
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_an_interrupted_run_goes_on_exactly_as_if_it_had_not_been(model: Path, tmp_path: Path, algorithm: str) -> None:
+    config = run_config(model, algorithm={"type": algorithm})
     train(config, tmp_path / "whole")
     train(config.model_copy(update={"steps": 2}), tmp_path / "parts")
     train(config, tmp_path / "parts", resume=True)

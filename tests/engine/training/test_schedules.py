@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import OptimizerConfig, build_config
+from engine.config.schedules import LinearSchedule
 from engine.errors import ConfigError
 from engine.training.schedule import learning_rate
 from engine.training.session import train
@@ -16,7 +17,8 @@ from tests.engine.training.test_runs import run_config, steps_of
 
 
 def rates(schedule: str, *, warmup: int, minimum: float, steps: int) -> list[float]:
-    optimizer = OptimizerConfig(learning_rate=0.1, warmup_steps=warmup, schedule=schedule, minimum_lr_ratio=minimum)
+    shape = {"type": schedule} if schedule == "constant" else {"type": schedule, "minimum_ratio": minimum}
+    optimizer = OptimizerConfig.model_validate({"learning_rate": 0.1, "warmup_steps": warmup, "schedule": shape})
     return [learning_rate(optimizer, step, steps=steps) for step in range(1, steps + 1)]
 
 
@@ -37,13 +39,13 @@ def test_a_cosine_rate_is_half_way_down_in_the_middle() -> None:
 
 
 def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
-    optimizer = OptimizerConfig(learning_rate=0.1, schedule="linear", minimum_lr_ratio=0.5)
+    optimizer = OptimizerConfig(learning_rate=0.1, schedule=LinearSchedule(minimum_ratio=0.5))
     assert learning_rate(optimizer, 9, steps=4) == pytest.approx(0.05)
 
 
 def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path: Path) -> None:
     model = save_small_model(tmp_path / "model")
-    optimizer = {"learning_rate": 0.001, "schedule": "linear", "warmup_steps": 1}
+    optimizer = {"learning_rate": 0.001, "schedule": {"type": "linear"}, "warmup_steps": 1}
     config = run_config(model, optimizer=optimizer)
     train(config, tmp_path / "run")
     whole = steps_of(tmp_path / "run")
@@ -58,8 +60,8 @@ def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path:
 @pytest.mark.parametrize(
     ("optimizer", "reason"),
     [
-        ({"minimum_lr_ratio": 0.1}, "a constant schedule never falls"),
-        ({"schedule": "cosine", "warmup_steps": 4}, "no step to fall in"),
+        ({"schedule": {"type": "constant", "minimum_ratio": 0.1}}, "unknown field"),
+        ({"schedule": {"type": "cosine"}, "warmup_steps": 4}, "no step to fall in"),
     ],
 )
 def test_a_schedule_that_could_do_nothing_is_refused(optimizer: dict[str, object], reason: str) -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 CASES: dict[str, dict[str, Any]] = {
     "grpo": {"optimizer": {"micro_batch_tokens": 60, "updates_per_step": 2, "max_grad_norm": 0.5}},
     "a critic and a pull to the start": {
-        "algorithm": {"estimator": "gae"},
+        "algorithm": {"type": "ppo"},
         "loss": {"kl_coefficient": 0.1, "entropy_coefficient": 0.01},
         "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5},
     },
@@ -39,7 +39,7 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
 
 @pytest.mark.parametrize("saved_by", [1, 2])
 def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(tmp_path: Path, saved_by: int) -> None:
-    gae = {"algorithm": {"estimator": "gae"}}
+    gae = {"algorithm": {"type": "ppo"}}
     torch.save(run_in(saved_by, tmp_path, **gae)["learner"], tmp_path / "learner.pt")
     one, two = (run_in(size, tmp_path, **gae) for size in (1, 2))
     for name, weight in one["learner"]["critic"].items():

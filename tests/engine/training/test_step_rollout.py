@@ -16,7 +16,7 @@ from tests.engine.models import words
 from tests.engine.rollout.builders import lake_config
 from tests.engine.talker import talking_model
 
-DROPS_EQUAL = {"strategy": "top_p", "value": 1.0}
+DROPS_EQUAL = {"type": "top_p", "value": 1.0}
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_when_all_greedy_episodes_fail_trajectories_are_compared_with_their_grou
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = lake_config(rollout={"groups": 2, "group_size": 2}).model_dump()
-    config = build_config({**data, "algorithm": {"estimator": "remax"}})
+    config = build_config({**data, "algorithm": {"type": "remax"}})
     manager = EnvStateManager(config.environments, groups=2, group_size=2, seed=1)
     specs = manager.training_batch(1)
     trajectories = rolled_out(config).trajectories
@@ -91,7 +91,7 @@ def test_a_refill_that_the_filter_would_not_make_use_of_is_refused() -> None:
 
 def test_remax_plays_one_greedy_episode_for_each_group_and_the_same_one_each_time() -> None:
     data = lake_config(rollout={"groups": 3, "group_size": 2}).model_dump()
-    config = build_config({**data, "algorithm": {"estimator": "remax"}})
+    config = build_config({**data, "algorithm": {"type": "remax"}})
     found, again = rolled_out(config), rolled_out(config)
     assert sorted(found.baselines) == [0, 1, 2]
     assert found.baselines == again.baselines

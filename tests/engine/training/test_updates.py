@@ -35,7 +35,7 @@ AGGREGATIONS = ("token_mean", "sequence_mean_token_sum", "sequence_mean_token_me
 def test_parts_of_a_batch_add_up_to_the_gradient_of_the_whole(aggregation: Any) -> None:
     batch = made_up_batch((6, 150, 11, 3, 100, 90))
     assert len(micro_batches(batch.lengths, max_tokens=128)) == 4
-    loss = {"aggregation": aggregation, "entropy_coefficient": 0.1, "kl_coefficient": 0.1}
+    loss = {"aggregation": {"type": aggregation}, "entropy_coefficient": 0.1, "kl_coefficient": 0.1}
     parts = updated(batch, loss=loss, optimizer={"micro_batch_tokens": 128})
 
     model = small_model()
@@ -51,19 +51,19 @@ def test_parts_of_a_batch_add_up_to_the_gradient_of_the_whole(aggregation: Any) 
 
 def test_parts_of_a_batch_add_up_to_the_critics_gradient_of_the_whole() -> None:
     batch = made_up_batch((6, 150, 11, 3, 100, 90))
-    gae = {"estimator": "gae"}
+    gae = {"type": "ppo"}
     whole = updated(batch, algorithm=gae)
     parts = updated(batch, algorithm=gae, optimizer={"micro_batch_tokens": 128})
     assert whole.critic_optimizer is not None and parts.critic_optimizer is not None
     assert_same(gradients(whole.critic_optimizer), gradients(parts.critic_optimizer))
 
 
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_computing_activations_twice_gives_the_same_weights(estimator: str) -> None:
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_computing_activations_twice_gives_the_same_weights(algorithm: str) -> None:
     batch, found = made_up_batch(), {}
     for twice in (False, True):
         optimizer = {"gradient_checkpointing": twice}
-        learner = Learner(small_model(), learner_config(algorithm={"estimator": estimator}, optimizer=optimizer))
+        learner = Learner(small_model(), learner_config(algorithm={"type": algorithm}, optimizer=optimizer))
         bodies = [learner.model.base_model] + ([learner.critic.body] if learner.critic is not None else [])
         computed: list[Any] = []
         for body in bodies:
@@ -95,10 +95,10 @@ def test_dropout_that_is_a_number_of_a_module_is_switched_off_as_well(kind: str)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-@pytest.mark.parametrize("estimator", ["grpo", "gae"])
-def test_a_gradient_that_is_not_finite_changes_neither_weights_nor_optimizer(estimator: str, bad: float) -> None:
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_a_gradient_that_is_not_finite_changes_neither_weights_nor_optimizer(algorithm: str, bad: float) -> None:
     batch = made_up_batch()
-    learner = Learner(small_model(), learner_config(algorithm={"estimator": estimator}))
+    learner = Learner(small_model(), learner_config(algorithm={"type": algorithm}))
     update(learner, batch)  # so that the optimizers have state
     before = deepcopy((learner.model.state_dict(), learner.state_dict()))
     victims = [learner.model] + ([learner.critic] if learner.critic is not None else [])

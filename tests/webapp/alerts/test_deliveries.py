@@ -50,10 +50,10 @@ def test_an_alert_is_sent_signed_to_each_webhook_with_where_its_evidence_is(user
         assert deliver_due() == 0
     [(_, headers, body)] = inbox.got
     assert verified(secret_of(webhook), headers, body)
-    told = json.loads(body)
+    message = json.loads(body)
     seq = recorded.run.alerts.get().seq
-    assert (told["type"], told["data"]["alert"]["message"]) == ("alert.raised", "It went wrong.")
-    assert told["data"]["url"].endswith(f"/runs/{recorded.run.pk}/alerts/{seq}/")
+    assert (message["type"], message["data"]["alert"]["message"]) == ("alert.raised", "It went wrong.")
+    assert message["data"]["url"].endswith(f"/runs/{recorded.run.pk}/alerts/{seq}/")
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.attempts, delivery.message_id) == (State.SENT, 1, headers["webhook-id"])
 
@@ -201,7 +201,7 @@ def test_without_a_mail_server_it_says_so(user: User, settings: Settings) -> Non
     assert "EMAIL_HOST is empty" in Delivery.objects.get().tries.get().error
 
 
-def test_an_alert_of_a_step_that_is_made_again_is_told_once_and_counts_once(user: User, client: Client) -> None:
+def test_an_alert_of_a_step_that_is_made_again_is_notified_once_and_counts_once(user: User, client: Client) -> None:
     wants(user, email="ada@example.org", email_on=True)
     recorded = alerted()
     first = recorded.run.alerts.get().seq
@@ -221,11 +221,11 @@ def test_an_alert_of_a_step_that_is_made_again_is_told_once_and_counts_once(user
     assert message_of(Delivery.objects.get(seq=first))["data"]["alert"]["message"] == "It went wrong."
     client.force_login(user)
     pages = {seq: client.get(f"/runs/{recorded.run.pk}/alerts/{seq}/").content.decode() for seq in (first, again)}
-    assert "counts no more" in pages[first] and "It went wrong." in pages[first]
-    assert "counts no more" not in pages[again]
+    assert "no longer counts" in pages[first] and "It went wrong." in pages[first]
+    assert "no longer counts" not in pages[again]
 
 
-def test_what_is_said_before_the_first_step_is_told_each_time(user: User) -> None:
+def test_alerts_before_the_first_step_are_notified_each_time(user: User) -> None:
     wants(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(steps=60)
     for attempt in (1, 2):

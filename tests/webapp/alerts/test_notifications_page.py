@@ -15,11 +15,11 @@ from tests.webapp.security.page_reader import read_page
 from webapp.alerts.models import Delivery, DeliveryAttempt, NotificationSettings, Webhook
 from webapp.alerts.webhooks import secret_of
 
-PLACE = "/settings/notifications/"
+URL = "/settings/notifications/"
 
 
 def do(browser: Client, action: str, **values: Any) -> Any:
-    return browser.post(PLACE, {"action": action, **values})
+    return browser.post(URL, {"action": action, **values})
 
 
 def test_the_choice_of_runs_severity_and_mail_is_kept(browser: Client, user: User) -> None:
@@ -41,7 +41,7 @@ def test_a_secret_is_shown_when_it_is_made_and_never_again(browser: Client) -> N
     webhook = Webhook.objects.get()
     secret = secret_of(webhook)
     assert secret in answer.content.decode()
-    assert secret not in browser.get(PLACE).content.decode()
+    assert secret not in browser.get(URL).content.decode()
     renewed = do(browser, "renew", webhook=webhook.pk).content.decode()
     webhook.refresh_from_db()
     assert secret not in renewed
@@ -61,9 +61,9 @@ def test_a_test_reports_whether_it_was_delivered(browser: Client, loopback: None
         do(browser, "add", url=inbox.url)
         key = Webhook.objects.get().pk
         do(browser, "test_webhook", webhook=key)
-        assert "Test delivered to" in browser.get(PLACE).content.decode()
+        assert "Test delivered to" in browser.get(URL).content.decode()
         do(browser, "test_webhook", webhook=key)
-        page = browser.get(PLACE).content.decode()
+        page = browser.get(URL).content.decode()
     assert "The test could not be delivered. It answered 500." in page
     assert page.count("<td>test</td>") >= 2
     assert [one.state for one in Delivery.objects.all()] == ["failed", "sent"]
@@ -87,14 +87,14 @@ def test_users_cannot_use_webhooks_or_see_deliveries_of_others(browser: Client, 
         assert do(browser, action, webhook=theirs.pk).status_code == 302
     theirs.refresh_from_db()
     assert theirs.on is True
-    page = browser.get(PLACE).content.decode()
+    page = browser.get(URL).content.decode()
     assert "eve@example.org" not in page and "eve.example" not in page
 
 
 @pytest.mark.parametrize("key", ["", "x", "-1", "9" * 30, "１"])
 def test_an_unknown_webhook_is_reported(browser: Client, key: str) -> None:
     do(browser, "remove", webhook=key)
-    assert "This webhook does not exist." in browser.get(PLACE).content.decode()
+    assert "This webhook does not exist." in browser.get(URL).content.decode()
 
 
 def test_hostile_text_stays_text(browser: Client, user: User) -> None:
@@ -104,4 +104,4 @@ def test_hostile_text_stays_text(browser: Client, user: User) -> None:
         Webhook.objects.create(user=user, url=text, on=False, off_reason=text[:200])
         delivery = Delivery.objects.create(user=user, channel=f"x:{number}", target=text, message_id=f"msg_{number}")
         DeliveryAttempt.objects.create(delivery=delivery, number=1, seconds=0.1, error=text)
-    assert read_page(browser.get(PLACE).content.decode()).dangers == []
+    assert read_page(browser.get(URL).content.decode()).dangers == []

@@ -49,9 +49,9 @@ def test_what_the_run_raised_itself_is_marked(browser: Client) -> None:
     ("rules", "field", "reason"),
     [
         ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
-        ([LOW, LOW], "detectors.rules", "several are called low"),
+        ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
-        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "makes no sense for falls"),
+        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "is out of range for falls"),
         ("nonsense", "detectors.rules", "valid tuple"),
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
@@ -88,10 +88,10 @@ def test_evidence_says_which_rule_settings_and_metrics(browser: Client, recorded
     assert '<dt class="mono">optimizer.learning_rate</dt>' in page
     found = evidence_of(alert)
     assert len(found.notable) == 8
-    told = found.notable + found.others
-    away = [abs(one.deviations or 0.0) for one in told if not one.name.startswith(("time/", "perf/"))]
+    shown = found.notable + found.others
+    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(("time/", "perf/"))]
     assert away == sorted(away, reverse=True)
-    assert not any(one.name.startswith(("time/", "perf/")) for one in told[: len(away)])
+    assert not any(one.name.startswith(("time/", "perf/")) for one in shown[: len(away)])
 
 
 def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
@@ -120,7 +120,7 @@ def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
     assert (found.curve.mark, len(found.curve.points.split())) == (None, 15)
     assert found.curve.ticks[-1] == (712.0, "20")  # where the alert was, at the right edge
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
-    assert "The step's metrics are gone" in page
+    assert "The step's metrics no longer exist" in page
     assert "Trajectories of the step" not in page
 
 
@@ -131,7 +131,7 @@ def test_an_alert_that_belongs_to_no_step_blames_no_later_attempt(browser: Clien
     alert = recorded.run.alerts.get(step=0)
     assert not evidence_of(alert).retaken
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
-    assert "It belongs to no step, so there are none." in page
+    assert "The alert belongs to no step." in page
     assert "a later attempt" not in page
 
 
@@ -214,7 +214,7 @@ def test_a_mean_is_tried_as_the_engine_takes_it(browser: Client) -> None:
     rule = {**LOW, "steps": 1, "mean_over": 3}
     assert [one["step"] for one in try_on(browser, run, [rule]).json()["firings"]] == [4]
     refused = try_on(browser, run, [{**LOW, "kind": "spike", "limit": 3, "mean_over": 3}])
-    assert "spike judges no mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
+    assert "spike has no moving mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
 
 
 def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_trouble(db: None) -> None:

@@ -55,7 +55,7 @@ def test_loopback_is_not_called_unless_a_setting_allows_it(settings: Settings) -
     assert inbox.got == []
 
 
-def test_redirects_are_told_and_not_followed(loopback: None) -> None:
+def test_redirects_are_reported_and_not_followed(loopback: None) -> None:
     with webhook_receiver(answers=[302]) as inbox:
         answer = send(inbox.url, SECRET, "msg_1", BODY)
     assert (answer.status, len(inbox.got)) == (302, 1)

@@ -48,7 +48,7 @@ def test_the_preview_plays_scripted_players(browser: Client) -> None:
     ("changes", "field"),
     [
         ({"max_turns": "0"}, "max_turns"),
-        ({"parameter_size": "1"}, "parameter_size"),
+        ({"parameters.size": "1"}, "parameters.size"),
         ({"kind": "os.system"}, "kind"),
         ({"part": "secrets"}, "part"),
         ({"seed": "-1"}, "seed"),
@@ -82,7 +82,7 @@ def test_a_response_that_is_not_understood_costs_the_penalty_and_does_nothing(
 
 def test_the_same_seed_and_responses_give_the_same_episode(browser: Client) -> None:
     sent: dict[str, Any] = form_data(
-        parameter_success_rate="0.5", seed="4", response=["<think></think><answer>Up || Left</answer>"] * 3
+        **{"parameters.success_rate": "0.5"}, seed="4", response=["<think></think><answer>Up || Left</answer>"] * 3
     )
     assert browser.post(PLAY, sent).json() == browser.post(PLAY, sent).json()
 

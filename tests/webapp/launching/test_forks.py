@@ -12,8 +12,8 @@ from django.test import Client
 
 from engine.config import RunConfig
 from tests.webapp.runs.rows import a_run, report
-from webapp.config_form import flatten
 from webapp.environments.models import EnvironmentVersion
+from webapp.forms.run_config import flatten
 from webapp.launching import drafts
 from webapp.launching.presets import run_presets
 from webapp.runs.forks import why_not

@@ -41,7 +41,7 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/")
     assert (run.state, run.preset, run.imported_from) == ("finished", "imported", "20.jsonl")
     waiting = browser.get(f"/runs/{run.pk}/").content.decode()
-    assert "<h2>Indexing</h2>" in waiting and "20.jsonl line 3: it is no JSON" in waiting
+    assert "<h2>Indexing</h2>" in waiting and "20.jsonl line 3: it is not JSON" in waiting
     index_run(run.pk)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
     assert "<h2>Indexing</h2>" not in page and "step 20" in page
@@ -78,7 +78,7 @@ def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are
     answer = upload(browser, "{", '{"output": 3}')
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "20.jsonl line 1: it is no JSON" in page and "line 2: it has no text under output" in page
+    assert "20.jsonl line 1: it is not JSON" in page and "line 2: it has no text under output" in page
     assert not Run.objects.exists()
     assert not list((tmp_path / "runs").glob("*"))
 

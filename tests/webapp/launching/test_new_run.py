@@ -11,9 +11,9 @@ from django.test import Client
 from engine.cluster.checks import Machine
 from engine.config import EnvironmentConfig, RunConfig
 from tests.webapp.runs.rows import a_run, report
-from webapp.config_form import flatten
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.services import define
+from webapp.forms.run_config import flatten
 from webapp.launching.presets import run_presets
 from webapp.runs.models import Run
 

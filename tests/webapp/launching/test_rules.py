@@ -7,8 +7,8 @@ import json
 from django.test import Client
 
 from tests.webapp.runs.rows import a_run
-from webapp.config_form import flatten
 from webapp.environments.models import EnvironmentVersion
+from webapp.forms.run_config import flatten
 from webapp.launching.presets import run_presets
 from webapp.runs.models import Run
 

@@ -50,8 +50,8 @@ def test_a_run_waiting_for_its_cluster_shows_what_is_missing_initially_and_after
     report(run, *[0.5] * steps)
     Run.objects.filter(pk=run.pk).update(wait_reason="needs 4 GPUs, 2 free of 8", attempt=1 + bool(steps))
     page = page_of(browser, run)
-    assert '<span id="health-sentence">needs 4 GPUs, 2 free of 8</span>' in page
-    assert embedded(page, "live-state")["health"]["word"] == "Waiting"
+    assert '<span id="verdict-reason">needs 4 GPUs, 2 free of 8</span>' in page
+    assert embedded(page, "live-state")["status"]["label"] == "Waiting"
 
 
 def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
@@ -81,8 +81,8 @@ def fallen() -> Run:
 def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_used(browser: Client) -> None:
     run = fallen()
     page = page_of(browser, run)
-    assert page.count("chip--restarting") == 3  # of the state, of the health, and of the restarts
-    assert '<span id="health-sentence">It was killed.</span>' in page
+    assert page.count("chip--restarting") == 3  # of the state, of the status, and of the restarts
+    assert '<span id="verdict-reason">It was killed.</span>' in page
     assert "1 of 3 restarts" in page
     state = embedded(page, "live-state")
     assert (state["state"], state["label"], state["restarts"], state["restart_budget"]) == (

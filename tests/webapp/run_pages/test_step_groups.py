@@ -64,21 +64,21 @@ def test_another_filter_s_choice_is_made_of_the_engine_s_scores(browser: Client)
     run = a_run()
     # squares 16, 4, 1, 1 of 22: 0.9 of it less 0.01 is 19.79, which the first two hold; 0.7 is 15.39, which one holds
     add_groups(run, 1, 4.0, 2.0, 1.0, 1.0)
-    told = get(browser, run, "groups/what-if/", strategy="top_p", value=0.9)
+    told = get(browser, run, "groups/what-if/", type="top_p", value=0.9)
     assert (told["kept"], told["threshold"]) == ([0, 1], 2.0)
-    assert get(browser, run, "groups/what-if/", strategy="top_p", value=0.7)["kept"] == [0]
-    assert get(browser, run, "groups/what-if/", strategy="top_k", value=0.75)["kept"] == [0, 1, 2]
-    assert get(browser, run, "groups/what-if/", strategy="top_k_absolute", value=1, largest=0)["kept"] == [2]
+    assert get(browser, run, "groups/what-if/", type="top_p", value=0.7)["kept"] == [0]
+    assert get(browser, run, "groups/what-if/", type="top_k", value=0.75)["kept"] == [0, 1, 2]
+    assert get(browser, run, "groups/what-if/", type="top_k_absolute", value=1, largest=0)["kept"] == [2]
 
 
 def test_the_run_s_own_settings_are_those_of_the_step(browser: Client) -> None:
     """The filter of a run may change while it goes on; it began with none."""
     run = a_run()
     before, after = add_groups(run, 1, 4.0, 2.0, 1.0), add_groups(run, 2, 4.0, 2.0, 1.0)
-    after.detail["filter"] = {**run.config["filter"], "strategy": "top_k_absolute", "value": 2}
+    after.detail["filter"] = {"type": "top_k_absolute", "value": 2}
     after.save()
-    assert get(browser, run, "groups/", step=before.step)["own"]["strategy"] == "none"
-    assert get(browser, run, "groups/", step=after.step)["own"]["strategy"] == "top_k_absolute"
+    assert get(browser, run, "groups/", step=before.step)["own"]["type"] == "none"
+    assert get(browser, run, "groups/", step=after.step)["own"]["type"] == "top_k_absolute"
     assert get(browser, run, "groups/what-if/", step=1)["kept"] == [0, 1, 2]
     assert get(browser, run, "groups/what-if/", step=2)["kept"] == [0, 1]
 
@@ -86,15 +86,15 @@ def test_the_run_s_own_settings_are_those_of_the_step(browser: Client) -> None:
 def test_a_group_without_a_score_is_never_chosen_and_shifts_no_other(browser: Client) -> None:
     run = a_run()
     add_groups(run, 1, None, 0.0, 2.0)
-    assert get(browser, run, "groups/what-if/", strategy="top_k_absolute", value=1)["kept"] == [2]
-    assert get(browser, run, "groups/what-if/", strategy="none")["kept"] == [1, 2]
+    assert get(browser, run, "groups/what-if/", type="top_k_absolute", value=1)["kept"] == [2]
+    assert get(browser, run, "groups/what-if/", type="none")["kept"] == [1, 2]
 
 
 def test_the_kept_share_has_all_steps_or_an_even_sample_of_a_long_run(browser: Client) -> None:
     run = a_run()
     for step in range(1, 4):
         add_groups(run, step, 1.0, 1.0, 0.0, None, kept=[0])
-    told = get(browser, run, "groups/what-if/", strategy="top_k", value=0.67)["shares"]
+    told = get(browser, run, "groups/what-if/", type="top_k", value=0.67)["shares"]
     # of three candidates one was kept; 0.67 of three are two
     assert told == {"steps": [1, 2, 3], "kept": [1 / 3] * 3, "chosen": [2 / 3] * 3, "every": 1}
     StepGroups.objects.bulk_create(
@@ -108,8 +108,9 @@ def test_the_kept_share_has_all_steps_or_an_even_sample_of_a_long_run(browser: C
 @pytest.mark.parametrize(
     "query",
     [
-        "strategy=best", "value=0", "value=nan", "value=-1", "value=1e9", "largest=yes", "epsilon=2", "step=-1",
-        "step=x", "seed=1", "mode=all&mode=std",
+        "type=best", "type=top_p&value=0", "type=top_p&value=nan", "type=top_p&value=2", "type=top_k&value=-1",
+        "type=top_k_absolute&value=1e9", "type=min_p&largest=maybe", "type=top_p&epsilon=2", "step=-1", "step=x", "seed=1",
+        "type=top_p&mode=all&mode=std",
     ],
 )  # fmt: skip
 def test_an_invalid_query_is_answered_with_the_allowed_values(browser: Client, query: str) -> None:

@@ -7,6 +7,7 @@ import time
 from engine.config import EnvironmentConfig, RunConfig
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
+from webapp.runs.verdicts import reassess
 
 
 def a_run(name: str = "calm-otter-12", state: RunState = RunState.RUNNING, *, steps: int = 60) -> Run:
@@ -21,11 +22,13 @@ def fault(**changes: object) -> dict[str, object]:
 
 
 def report(run: Run, *successes: float) -> None:
-    """A step for each success, and the run's row as the bridge leaves it."""
+    """A step for each success, and the run's row as the bridge leaves it, verdict included."""
     for step, success in enumerate(successes, start=1):
         metrics = {"rollout/success": success, "reward/within_group_std": 0.4, "rollout/parse_ok_rate": 1.0}
         StepMetrics.objects.create(
             run=run, seq=step, step=step, time=time.time(), tokens=100 * step, seconds=2.0 * step, metrics=metrics
         )
         Run.objects.filter(pk=run.pk).update(step=step, last_seq=step, seconds=2.0 * step, metrics=metrics)
+    run.refresh_from_db()
+    reassess(run)
     run.refresh_from_db()

@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.algorithms.filters import TopP
 from tests.webapp.runs.rows import a_run
 from webapp.audit.models import AuditEntry
 from webapp.audit.services import entries
-from webapp.run_pages.judgement import run_snapshot
+from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.services import request_pause, request_stop
 from webapp.runs.states import RunState
@@ -27,12 +28,12 @@ def change(browser: Client, run: Run, revision: int | str = "", **fields: Any) -
 
 def test_a_change_is_recorded_with_its_revision_and_author(browser: Client, user: User) -> None:
     run = a_run()
-    answer = change(browser, run, optimizer__learning_rate="1e-5", filter__strategy="top_p")
+    answer = change(browser, run, optimizer__learning_rate="1e-5", filter={"type": "top_p"})
     assert answer.status_code == 200
     run.refresh_from_db()
     assert (run.settings_revision, run.settings_changes) == (
         1,
-        {"optimizer.learning_rate": 1e-5, "filter.strategy": "top_p"},
+        {"optimizer.learning_rate": 1e-5, "filter": TopP().model_dump()},
     )
     entry = AuditEntry.objects.get(run=run, action="settings")
     assert (entry.who, entry.outcome) == ("ada", "done")
@@ -61,7 +62,7 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
     [
         ({"optimizer__learning_rate": 0}, "optimizer.learning_rate", "greater than 0"),
         ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
-        ({"filter__strategy": "top_p", "filter__value": 3}, "filter.value", "takes a share"),
+        ({"filter": {"type": "top_p", "value": 3}}, "filter.value", "less than or equal to 1"),
         ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
         ({"steps": 4}, "", "cannot be changed during a run"),
         ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
@@ -105,7 +106,8 @@ def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(brow
     change(browser, run, optimizer__learning_rate=1e-5)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
     assert 'name="optimizer.learning_rate" value="1e-05"' in page
-    assert 'data-original="0.0002"' in page
+    assert 'data-preset="0.0002"' in page
+    assert "Launched with 0.0002." in page
 
 
 def test_every_request_is_recorded_including_refused_ones(user: User) -> None:

@@ -81,6 +81,8 @@ HTTP: dict[str, Row] = {
     "api/v1/runs/": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(stranger=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/verdict/?$": Row(stranger=JSON_401, get=404),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/regimes/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(stranger=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(stranger=JSON_401, get=200),

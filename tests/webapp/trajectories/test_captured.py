@@ -25,7 +25,7 @@ def test_the_list_of_a_step_says_how_many_were_kept_and_why(browser: Client, run
     recorded(run, 1, seq=1, count=16, dropped=112, reasons={"best": 1, "worst": 1, "sample": 14})
     recorded(run, 2, seq=2, count=16, dropped=0, reasons={"all": 16})
     page = listed(browser, run, "?step=1")
-    assert "16 of 128 of this step kept: 1 the best, 1 the worst, 14 by lot." in page
+    assert "16 of 128 of this step kept: 1 the best, 1 the worst, 14 at random." in page
     assert "dropped 112" in page
     assert "32 of 144 kept" in listed(browser, run)
     assert "capture budget" not in listed(browser, run, "?step=2")
@@ -38,7 +38,7 @@ def test_a_step_that_was_made_again_counts_once_and_lost_steps_not_at_all(run: R
     recorded(run, run.step + 1, seq=9, count=1, dropped=1000)
     found = captured(run)
     assert found is not None
-    assert (found.kept, found.dropped, found.reasons) == (25, 81, [("by lot", 25)])
+    assert (found.kept, found.dropped, found.reasons) == (25, 81, [("at random", 25)])
 
 
 def test_what_retention_removed_is_marked_in_the_list_and_its_page_says_why(
@@ -47,7 +47,7 @@ def test_what_retention_removed_is_marked_in_the_list_and_its_page_says_why(
     Run.objects.filter(pk=run.pk).update(config={**run.config, "capture": {"keep_steps": 3}})
     Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
     page = listed(browser, run)
-    assert "1 is listed but gone: the run keeps the newest 3 recorded steps." in page
+    assert "1 is listed but removed: the run keeps the newest 3 recorded steps." in page
     reader = browser.get(f"/runs/{run.pk}/trajectories/{rows[0].pk}/")
     assert reader.status_code == 410
     assert "This trajectory was removed" in reader.content.decode()

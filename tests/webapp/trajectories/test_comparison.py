@@ -14,7 +14,7 @@ from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.comparison import MOST, over_time, read_ids
 from webapp.trajectories.models import Trajectory
-from webapp.trajectories.splits_beside import splits_beside
+from webapp.trajectories.split_comparison import split_comparison
 
 
 def address(run: Run, rows: list[Trajectory], more: str = "") -> str:
@@ -51,8 +51,8 @@ def test_members_stand_side_by_side_and_the_first_differences_are_marked(
             ),
             None,
         )
-        assert column.aligned.partings.get("action") == (None if first is None else first + 1)
-    assert "parts here: other words" in page.content.decode()
+        assert column.aligned.divergences.get("action") == (None if first is None else first + 1)
+    assert "diverges here: different text" in page.content.decode()
 
 
 def test_only_a_few_fit_side_by_side_and_the_page_says_so(browser: Client, run: Run, rows: list[Trajectory]) -> None:
@@ -127,8 +127,8 @@ def test_training_and_held_out_of_a_step_are_laid_side_by_side_best_first(browse
     assert f'compare/?ids={ids}">Best, median and worst of each' in listed
     assert "Best, median and worst" not in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
     Trajectory.objects.filter(run=run, split="train", step=40).exclude(pk=rows[0].pk).update(removed=True)
-    assert splits_beside(run.trajectories.filter(step=40)) == [rows[0].pk, rows[3].pk, last.pk, rows[2].pk]
-    assert splits_beside(run.trajectories.filter(step=41)) == []
+    assert split_comparison(run.trajectories.filter(step=40)) == [rows[0].pk, rows[3].pk, last.pk, rows[2].pk]
+    assert split_comparison(run.trajectories.filter(step=41)) == []
 
 
 def test_long_trajectories_come_in_parts(browser: Client, run: Run, rows: list[Trajectory], monkeypatch) -> None:  # type: ignore[no-untyped-def]

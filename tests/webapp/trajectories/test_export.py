@@ -75,7 +75,7 @@ def test_one_that_cannot_be_read_has_no_messages_and_says_why(
     found = exported(browser, run)
     assert len(found) == len(rows)
     assert found[0]["messages"] == []
-    assert "is gone" in found[0]["metadata"]["error"]
+    assert "does not exist" in found[0]["metadata"]["error"]
     assert found[-1]["messages"]
     answer = browser.get(f"/runs/{run.pk}/trajectories/{rows[0].pk}/chat.jsonl")
     assert answer.status_code == 410

@@ -13,7 +13,7 @@ from tests.webapp.trajectories.test_over_runs import plan_of
 from tests.webapp.trajectories.test_search import save, turn
 from webapp.runs.models import Run
 from webapp.trajectories import services
-from webapp.trajectories.faults import KINDS, as_column, kinds_in, words_of
+from webapp.trajectories.faults import KINDS, as_column, kinds_in, label_of
 from webapp.trajectories.filters import read_filters
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.paging import NEWEST_OF_ALL, page_of
@@ -60,7 +60,7 @@ def test_all_kinds_at_once_fit_into_their_column() -> None:
 def test_every_kind_has_words_of_the_glossary() -> None:
     for kind in KINDS:
         assert f"rollout/parse/{kind}" in GLOSSARY
-        assert words_of(kind) != kind
+        assert label_of(kind) != kind
 
 
 def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run) -> None:
@@ -68,17 +68,6 @@ def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run
     page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
     assert 'title="no thought, too many actions">no thought +1</span>' in page
     assert '<option value="no_think" selected>no thought</option>' in page
-
-
-def test_rows_from_before_kinds_were_noted_are_counted_with_what_to_do(browser: Client, run: Run) -> None:
-    save(run, [turn("", parse="no_think")], [turn("", parse="cut_off")], [turn("fine", "Up")])
-    run.trajectories.exclude(member=1).update(faults=None)
-    place = f"/runs/{run.pk}/trajectories/"
-    page = browser.get(f"{place}?parse=no_think").content.decode()
-    assert "1 trajectory was recorded before kinds of faults were noted" in page
-    assert f"rebuild_run {run.pk}" in page
-    assert "before kinds" not in browser.get(f"{place}?parse=failed").content.decode()
-    assert "1 trajectory was recorded before kinds" in browser.get("/trajectories/?parse=cut_off").content.decode()
 
 
 @pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")

@@ -79,7 +79,7 @@ def test_a_whole_name_is_no_part_of_others(run: Run, other: Run) -> None:
 
 def test_a_name_that_no_run_has_is_said_and_finds_nothing(browser: Client, run: Run, other: Run) -> None:
     filters = read_filters({"run": "nobody, lemur"})
-    assert filters.problems == ["No run has the id 'nobody', or that in its name."]
+    assert filters.problems == ["No run has the id 'nobody' or a name that contains it."]
     assert found({"run": "nobody, lemur"}) == {other.name}
     assert found({"run": "nobody"}) == set()
     assert "No trajectory of any run fits" in browser.get("/trajectories/?run=nobody").content.decode()

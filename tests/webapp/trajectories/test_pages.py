@@ -90,7 +90,7 @@ def test_a_missing_file_is_an_error_that_says_which_and_what_to_do(
     assert answer.status_code == 410
     assert answer.json()["error"] == {
         "message": "The trajectory file step_1.jsonl.zst does not exist.",
-        "remedy": "Its run directory was moved or cleaned; restore it to read it.",
+        "remedy": "The run directory was moved or cleaned up. Restore the file to read it.",
         "file": "trajectories/train/step_1.jsonl.zst",
     }
 

@@ -180,13 +180,6 @@ def test_hostile_words_are_shown_as_text(browser: Client, run: Run) -> None:
     assert read_page(page).dangers == []
 
 
-def test_rows_without_words_are_counted_with_what_to_do(browser: Client, run: Run, told: list[Trajectory]) -> None:
-    TrajectoryText.objects.filter(pk=told[0].pk).delete()
-    page = browser.get(f"/runs/{run.pk}/trajectories/?q=hole").content.decode()
-    assert "1 trajectory was recorded before words were indexed" in page
-    assert f"rebuild_run {run.pk}" in page
-
-
 @pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")
 @pytest.mark.parametrize(
     "query",

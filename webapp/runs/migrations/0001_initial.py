@@ -57,6 +57,7 @@ class Migration(migrations.Migration):
                 ('tokens', models.BigIntegerField(default=0)),
                 ('seconds', models.FloatField(default=0.0)),
                 ('metrics', models.JSONField(default=dict)),
+                ('verdict', models.JSONField(blank=True, default=dict)),
                 ('cloned_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='clones', to='runs.run')),
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='environments.environmentversion')),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 ('turns', models.PositiveIntegerField()),
                 ('response_tokens', models.PositiveIntegerField()),
                 ('parse_failures', models.PositiveIntegerField()),
-                ('faults', models.CharField(max_length=160, null=True)),
+                ('faults', models.CharField(blank=True, default='', max_length=160)),
                 ('stop', models.CharField(max_length=20)),
                 ('reason', models.CharField(default='all', max_length=14)),
                 ('removed', models.BooleanField(default=False)),

@@ -1,1 +1,1 @@
-"""Finding trajectories by words: what was asked (`terms`), who finds it (`indexes`), where it stands (`snippets`)."""
+"""Text search of trajectories: the query (`terms`), the indexes (`indexes`) and the excerpts (`snippets`)."""

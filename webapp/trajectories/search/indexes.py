@@ -1,7 +1,7 @@
-"""The two indexes of words, by the database's vendor. Created by the migration `0002_word_index`.
+"""The full-text indexes of the two databases. Created by the migration `0002_word_index`.
 
-Both are kept by the database itself as `TrajectoryText` rows come and go: SQLite by triggers, PostgreSQL by a generated
-column. So a row and its words are in one transaction, whoever deletes them.
+The database itself maintains them with the `TrajectoryText` rows: SQLite by triggers, PostgreSQL by a generated column.
+So a row and its index entry change in one transaction.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from webapp.trajectories.search.terms import Term, Terms
 
 class Index(Protocol):
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
-        """A subquery of the ids of the trajectories, of some runs or of all for none, that have every term."""
+        """A subquery of the ids of trajectories with every term, of `run_ids`, or of all runs if it is empty."""
 
 
 class SqliteIndex:
-    """FTS5 with quoted strings only: inside quotes nothing is an operator."""
+    """FTS5 with quoted strings only: inside quotes there are no operators."""
 
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
-        asked = " AND ".join(self._quoted(term) for term in terms)
-        words = "{thoughts actions} : (" + asked + ")"
+        condition = " AND ".join(self._quoted(term) for term in terms)
+        words = "{thoughts actions} : (" + condition + ")"
         runs = " OR ".join(f'"{_plain(run_id)}"' for run_id in run_ids)
         match = f"run_id : ({runs}) AND {words}" if runs else words
         return RawSQL("SELECT rowid FROM trajectories_words WHERE trajectories_words MATCH %s", [match])
@@ -36,18 +36,18 @@ class SqliteIndex:
 
 
 class PostgresIndex:
-    """`tsvector` in the `simple` configuration: words as they are, as FTS5 has them, whatever the language."""
+    """`tsvector` in the `simple` configuration: words unchanged, as in FTS5, for any language."""
 
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
-        asked = " && ".join("to_tsquery('simple', %s)" for _ in terms)
+        condition = " && ".join("to_tsquery('simple', %s)" for _ in terms)
         values: list[str] = [self._phrase(term) for term in terms]
         table = "SELECT trajectory_id FROM trajectories_trajectorytext WHERE "
         scope = "run_id = ANY(%s) AND " if run_ids else ""
-        # only placeholders are put together here
-        return RawSQL(f"{table}{scope}words @@ ({asked})", [*([list(run_ids)] if run_ids else []), *values])  # noqa: S611
+        # only placeholders are joined here
+        return RawSQL(f"{table}{scope}words @@ ({condition})", [*([list(run_ids)] if run_ids else []), *values])  # noqa: S611
 
     def _phrase(self, term: Term) -> str:
-        # the words are letters and digits alone, so quotes keep them whole
+        # the words are letters and digits only, so quoting is safe
         words = [f"'{word}'" for word in term.words]
         return " <-> ".join([*words[:-1], words[-1] + (":*" if term.open_ended else "")])
 

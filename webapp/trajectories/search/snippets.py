@@ -1,4 +1,4 @@
-"""Where in a trajectory the words stand that it was found by: a few of the words around them, and the turn."""
+"""The excerpt of a trajectory that matched a search: the text around the first hit, and its turn."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """`turn` counts from 1, 0 where it is not known; `place` says thought or action."""
+    """`turn` counts from 1, 0 if unknown; `source` is `thought` or `action`."""
 
-    place: str
+    source: str
     turn: int
     pieces: tuple[Piece, ...]
 
 
 def snippet(text: TrajectoryText, terms: Terms) -> Snippet | None:
-    """Around the first hit in the thoughts, else in the actions; None where the index alone knows why."""
-    for place, words in (("thought", text.thoughts), ("action", text.actions)):
-        found = _around(words, terms, place)
+    """Around the first hit in the thoughts, or else in the actions; None if only the index matched."""
+    for source, words in (("thought", text.thoughts), ("action", text.actions)):
+        found = _around(words, terms, source)
         if found is not None:
             return found
     return None
 
 
-def _around(words: str, terms: Terms, place: str) -> Snippet | None:
+def _around(words: str, terms: Terms, source: str) -> Snippet | None:
     pattern = re.compile("|".join(_pattern(term) for term in terms.terms), re.IGNORECASE)
     folded = _without_accents(words)
     first = pattern.search(folded)
@@ -53,7 +53,7 @@ def _around(words: str, terms: Terms, place: str) -> Snippet | None:
         pieces += [Piece(text=words[at : hit.start()], hit=False), Piece(text=words[hit.start() : hit.end()], hit=True)]
         at = hit.end()
     pieces += [Piece(text=words[at:stop] + ("…" if stop < end else ""), hit=False)]
-    return Snippet(place=place, turn=words.count(TURN, 0, begin), pieces=tuple(p for p in pieces if p.text))
+    return Snippet(source=source, turn=words.count(TURN, 0, begin), pieces=tuple(p for p in pieces if p.text))
 
 
 def _pattern(term: Term) -> str:
@@ -62,7 +62,7 @@ def _pattern(term: Term) -> str:
 
 
 def _without_accents(text: str) -> str:
-    """`text` with plain letters, as SQLite's index has them, each character still in its place."""
+    """`text` with plain letters, as in SQLite's index, each character at the same position."""
     if text.isascii():
         return text
     return "".join(unicodedata.normalize("NFD", character)[0] for character in text)

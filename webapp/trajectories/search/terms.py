@@ -1,4 +1,4 @@
-"""What a user typed into the search box, as terms. Nothing that can be typed is an error."""
+"""A search query as terms. No query is an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """Words that stand next to each other; with `open_ended`, the last one may go on."""
+    """Adjacent words; with `open_ended`, the last one is a prefix."""
 
     words: tuple[str, ...]
     open_ended: bool = False
@@ -21,7 +21,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """All of `terms` have to occur. `problem` says why nothing, or not all, was looked for."""
+    """All of `terms` must occur. `problem` is the reason if not everything was searched for."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
@@ -31,12 +31,12 @@ class Terms:
 
 
 def read_terms(text: str) -> Terms:
-    """`hole "go left" slip*`: a word, two next to each other, and any word that begins so; signs are left out."""
+    """`hole "go left" slip*`: a word, two adjacent words, and any word with that prefix; punctuation is ignored."""
     cut = text[:LONGEST_QUERY]
     found = [_term(phrase, word) for phrase, word in _PARTS.findall(cut)]
     terms = tuple(dict.fromkeys(term for term in found if term.words))
     if text.strip() and not terms:
-        return Terms(problem=f"{cut!r} has no letters or digits to look for. It was left out.")
+        return Terms(problem=f"{cut!r} has no letters or digits to search for. It was ignored.")
     if len(text) > LONGEST_QUERY or len(terms) > MOST_TERMS:
         problem = f"The search was cut to its first {LONGEST_QUERY} characters and {MOST_TERMS} terms."
         return Terms(terms=terms[:MOST_TERMS], problem=problem)

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from webapp.runs.models import Run
-from webapp.trajectories.captured import captured, retention_in_words
+from webapp.trajectories.captured import captured, describe_retention
 
 register = template.Library()
 
@@ -17,4 +17,4 @@ def captured_note(run: Run, step: str = "") -> dict[str, Any]:
     """`step` is the text of the list's filter; anything but a number is no step."""
     number = int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
     found = captured(run, number)
-    return {"captured": found, "retention": retention_in_words(run) if found and found.removed else ""}
+    return {"captured": found, "retention": describe_retention(run) if found and found.removed else ""}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django import template
 
-from webapp.trajectories.faults import kinds_in, words_of
+from webapp.trajectories.faults import kinds_in, label_of
 
 register = template.Library()
 
-register.filter("response_fault", words_of)
+register.filter("response_fault", label_of)
 
 
 @register.filter
 def fault_kinds(column: str | None) -> list[str]:
     """The kinds that a trajectory's row keeps, in words."""
-    return [words_of(kind) for kind in kinds_in(column)]
+    return [label_of(kind) for kind in kinds_in(column or "")]

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError("The files contain no rollouts, so no run was created.")
         rebuild(run.pk)
-        self.stdout.write(f"{run.name}: {report.in_words()} See /runs/{run.pk}/")
+        self.stdout.write(f"{run.name}: {report.summary()} See /runs/{run.pk}/")
 
 
 def _files(path: Path) -> list[Path]:

@@ -5,14 +5,15 @@ import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
-import { bordersOf, formatBreaks, readings, regimeKey, regimeOf, RegimeMap, REGIMES } from "../regime_map.js";
+import { regimeKey, RegimeMap } from "../regime_map.js";
+import { describeRegime, readings, RegimesOfRun, regimeTexts } from "../regimes.js";
 import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
 import { TemplatesPanel } from "../templates_panel.js";
 import { whyNoEstimate } from "../empty_state.js";
 
-/** @import { Facts, HistoryPage, HistoryStore, RegimeRule, RunState, Series, Window } from "../../types.js" */
-/** @import { Borders, Reading } from "../regime_map.js" */
+/** @import { Facts, HistoryPage, HistoryStore, RunState, Series, Window } from "../../types.js" */
+/** @import { Reading } from "../regimes.js" */
 /** @import { Panels } from "../panels.js" */
 /** @import { RunView } from "../view_state.js" */
 
@@ -32,6 +33,8 @@ export class CollapseTab {
     const part = (/** @type {string} */ name) => byId(`collapse-${name}`);
     const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the collapse diagnostics", view, () => this.redraw());
+    this.regimes = new RegimesOfRun(addresses.run ?? "");
+    this.texts = regimeTexts();
     this.map = new RegimeMap(choose);
     this.per = byId("collapse-per", HTMLSelectElement);
     this.per.addEventListener("change", () => this.redraw());
@@ -66,7 +69,7 @@ export class CollapseTab {
     this.scrubber.offer(store.everyStep);
     const mark = this.scrubber.step;
     const domain = stepsShown(store, view);
-    this.drawRegimes(store, state, mark, domain);
+    await this.drawRegimes(store, state, mark, domain);
     this.gradients.draw(store, state, domain, mark);
     await this.templates.draw(store, state, domain, mark);
     await this.panels.draw("collapse", store, view, this.scrubber.step);
@@ -78,25 +81,26 @@ export class CollapseTab {
    * @param {number | null} mark
    * @param {Window} domain
    */
-  drawRegimes(store, state, mark, domain) {
-    const found = readings(store.steps, this.per.value);
+  async drawRegimes(store, state, mark, domain) {
+    const per = this.per.value;
+    const map = await this.regimes.find(per, `${state.attempt} ${store.everyStep.at(-1) ?? 0}`);
+    const found = map ? readings(store.steps, per, map) : [];
     this.body.hidden = !found.length;
     this.why.hidden = found.length > 0;
-    if (!found.length) {
+    if (!map?.borders || !found.length) {
       const why = whyNoEstimate(this.facts, state, store);
       this.why.textContent = why.text;
       this.why.dataset.kind = why.kind;
       this.said.textContent = "";
       return;
     }
-    const borders = bordersOf(found, this.facts.rule);
-    if (!borders) return;
-    const unit = this.per.value === "token" ? "nats per token" : "nats of a whole thought";
+    const { borders, explanation } = map;
+    const unit = per === "token" ? "nats per token" : "nats per thought";
     const now = found.findLast((one) => one.step <= (mark ?? Infinity)) ?? found[0];
     this.map.draw({ found, borders, step: now.step, unit });
-    this.said.textContent = sentence(found, borders, now);
-    this.facing.replaceChildren(...factRows(now, borders));
-    this.borders.textContent = bordersInWords(borders, this.facts.rule, unit);
+    this.said.textContent = describeRegime(found, now, this.texts);
+    this.facing.replaceChildren(...factRows(now, this.texts[now.regime].title));
+    this.borders.textContent = explanation;
     /**
      * @param {string} name
      * @param {string} kind
@@ -114,7 +118,7 @@ export class CollapseTab {
     this.ratio.draw({
       series: [
         line("share of the ceiling", "line-1", (one) => one.mi),
-        line("border of the map", "line-limit", () => borders.mi),
+        line("border of the map", "line-limit", () => borders.mutual_information),
       ],
       domain,
       mark,
@@ -143,55 +147,19 @@ export class CollapseTab {
 }
 
 /**
- * @param {Reading[]} found
- * @param {Borders} borders
  * @param {Reading} now
+ * @param {string} regime its title
  */
-function sentence(found, borders, now) {
-  const regime = regimeOf(now, borders);
-  const before = found.slice(0, found.indexOf(now)).findLast((one) => regimeOf(one, borders) !== regime);
-  const since = before ? found[found.indexOf(before) + 1].step : found[0].step;
-  const long = since === now.step ? `at step ${now.step}` : `since step ${since}`;
-  const fault = formatBreaks(now, borders)
-    ? ` The format is breaking: ${percent(now.valid)} of turns have a thought.`
-    : "";
-  const from = before ? `, after ${REGIMES[regimeOf(before, borders)].word.toLowerCase()}` : "";
-  return `${REGIMES[regime].word} ${long}${from}: ${REGIMES[regime].what}.${fault}`;
-}
-
-/**
- * @param {Reading} now
- * @param {Borders} borders
- */
-function factRows(now, borders) {
+function factRows(now, regime) {
   const rows = [
-    ["Regime", REGIMES[regimeOf(now, borders)].word],
+    ["Regime", regime],
     ["MI / ln N", number(now.mi)],
     ["MI", `${number(now.nats)} of ${number(now.ceiling)} nats`],
     ["H(Z|X)", number(now.h)],
-    ["Retrieval above chance", `${number(now.retrieval)} of ${number(1 - now.chance)}`],
+    ["Retrieval accuracy above chance", `${number(now.retrieval)} of ${number(1 - now.chance)}`],
     ["Thoughts scored (M)", number(now.samples)],
     ["Prompts (N)", number(now.prompts)],
     ["Turns with a thought", percent(now.valid)],
   ];
   return rows.flatMap(([term, value]) => [element("dt", {}, term), element("dd", { class: "num" }, value)]);
-}
-
-/**
- * @param {Borders} borders
- * @param {RegimeRule} rule
- * @param {string} unit
- */
-function bordersInWords(borders, rule, unit) {
-  const start = borders.over === 1 ? "the first reading" : `the mean of the first ${borders.over} readings`;
-  const floor =
-    rule.floor > borders.startMi ? `, which is below the rule's floor of ${number(rule.floor)}, so of that` : "";
-  return (
-    `The four regimes are RAGEN v2's (arXiv 2604.06268), which gives no numbers for where they end. The borders are ours, from this run's own start: ` +
-    `MI / ln N at ${number(borders.mi)}, ${percent(rule.limit)} of ${start} (${number(borders.startMi)})${floor}; ` +
-    `H(Z|X) at ${number(borders.h)} ${unit}, ${percent(rule.holding_limit)} of ${start} (${number(borders.startH)}). ` +
-    `${rule.own ? `Both are the limits of this run's alert rule ${rule.name}.` : "Both are the limits of the alert rule template_collapse, which this run does not have."} ` +
-    `Falling apart begins at one and a half times the start (${number(borders.apart)}), which 10 of 17 recorded runs passed before they collapsed. ` +
-    `A diamond marks steps where turns with a thought are under nine tenths of the start: the format breaks, whatever the regime.`
-  );
 }

@@ -1,12 +1,21 @@
 // Settings that can change while a run goes on, the history of requests, and other runs of its configuration.
 
-import { byId, control, find, findAll } from "../../core/dom.js";
+import { byId, control, find } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
+import {
+  allInputs,
+  inputOf,
+  markChanged,
+  sentInputs,
+  showErrors,
+  showVariant,
+  valueOf,
+  watchVariants,
+} from "../../forms/fields.js";
 
-/** @import { FormAnswer, RunPage, RunState, Setting, SettingsChanged, SettingsState } from "../../types.js" */
-
-/** @typedef {HTMLInputElement | HTMLSelectElement} Field */
+/** @import { Field } from "../../forms/fields.js" */
+/** @import { FilterChoice, FormAnswer, RunPage, RunState, Setting, SettingsChanged, SettingsState } from "../../types.js" */
 
 const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
@@ -25,6 +34,7 @@ export class ControlTab {
     this.status = byId("live-settings-status");
     this.history = byId("history");
     this.revision = Number(this.form.dataset.revision);
+    watchVariants(this.form);
     this.form.addEventListener("input", (event) => {
       this.touched.add(event.target instanceof Element ? (event.target.getAttribute("name") ?? "") : "");
       this.mark();
@@ -39,7 +49,7 @@ export class ControlTab {
   /** @param {RunPage} runPage */
   draw({ store, state }) {
     const live = CHANGEABLE.includes(state.state);
-    for (const input of this.inputs()) input.disabled = !live;
+    for (const input of allInputs(this.form)) input.disabled = !live;
     find(this.form, "button", HTMLButtonElement).disabled = !live;
     if (!live) this.status.textContent = "The run has ended. Fork it to continue with other settings.";
     else this.status.textContent = this.statusOf(store.settings.at(-1), state.settings);
@@ -65,8 +75,9 @@ export class ControlTab {
    */
   follow(wanted) {
     this.revision = wanted.revision;
-    for (const input of this.inputs()) {
-      if (input.name in wanted.changes && !this.touched.has(input.name)) show(input, wanted.changes[input.name]);
+    for (const [name, value] of Object.entries(byInput(wanted.changes))) {
+      const input = this.touched.has(name) ? null : inputOf(this.form, name);
+      if (input) show(input, value);
     }
     this.mark();
   }
@@ -93,7 +104,7 @@ export class ControlTab {
   }
 
   async apply() {
-    const changes = Object.fromEntries(this.inputs().map((input) => [input.name, valueOf(input)]));
+    const changes = byField(sentInputs(this.form));
     const body = new FormData();
     body.set("csrfmiddlewaretoken", control(this.form, "csrfmiddlewaretoken").value);
     body.set("revision", String(this.revision));
@@ -101,12 +112,7 @@ export class ControlTab {
     /** @type {(FormAnswer & { changes: Record<string, Setting>, state?: RunState }) | null} */
     const answer = await post(this.form.action, body);
     const errors = answer?.errors ?? {};
-    for (const slot of findAll(this.form, "[data-error]")) {
-      const name = slot.dataset.error ?? "";
-      slot.textContent = [errors[name] ?? []].flat().join(" ");
-      const input = this.form.elements.namedItem(name);
-      if (input instanceof Element) input.setAttribute("aria-invalid", String(name in errors));
-    }
+    showErrors(this.form, errors);
     this.refresh(this.read); // what was refused is on record too
     if (!answer || Object.keys(errors).length) return;
     this.touched.clear();
@@ -114,23 +120,40 @@ export class ControlTab {
     else if (answer.state) this.follow(answer.state.settings);
   }
 
-  inputs() {
-    const all = findAll(this.form, "input[name], select[name]", /** @type {new () => Field} */ (HTMLElement));
-    return all.filter((one) => one.type !== "hidden");
-  }
-
   mark() {
-    for (const field of findAll(this.form, "[data-original]")) {
-      const input = find(field, "input, select", /** @type {new () => Field} */ (HTMLElement));
-      const changed = String(valueOf(input)) !== field.dataset.original;
-      field.classList.toggle("field--live-changed", changed);
-    }
+    markChanged(this.form);
   }
 }
 
-/** @param {Field} input */
-const valueOf = (input) =>
-  input instanceof HTMLInputElement && input.type === "checkbox" ? input.checked : input.value.trim();
+const FILTER = "filter."; // set as a whole, since its fields depend on its type
+
+/**
+ * Inputs as changes of a configuration.
+ * @param {Field[]} inputs
+ */
+function byField(inputs) {
+  /** @type {Record<string, unknown>} */
+  const changes = {};
+  /** @type {Record<string, unknown>} */
+  const filter = {};
+  for (const input of inputs) {
+    if (input.name.startsWith(FILTER)) filter[input.name.slice(FILTER.length)] = valueOf(input);
+    else changes[input.name] = valueOf(input);
+  }
+  return { ...changes, filter };
+}
+
+/**
+ * Changes of a configuration by the names of inputs; a type comes before its fields.
+ * @param {Record<string, Setting>} changes
+ * @returns {Record<string, Setting>}
+ */
+function byInput({ filter, ...others }) {
+  if (filter === undefined) return others;
+  const { type, ...fields } = /** @type {FilterChoice} */ (filter);
+  const names = Object.entries(fields).map(([key, value]) => [FILTER + key, value]);
+  return { ...others, [`${FILTER}type`]: type, ...Object.fromEntries(names) };
+}
 
 /**
  * @param {Field} input
@@ -139,5 +162,5 @@ const valueOf = (input) =>
 function show(input, value) {
   if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = Boolean(value);
   else input.value = String(value);
+  if (input instanceof HTMLSelectElement && input.dataset.variants) showVariant(input);
 }
-

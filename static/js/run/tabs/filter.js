@@ -54,7 +54,7 @@ export class FilterTab {
     this.more = part("more");
     this.key = part("key");
     this.form = byId("what-if", HTMLFormElement);
-    this.previewSummary = byId("what-if-said");
+    this.previewSummary = byId("filter-preview-summary");
     this.preview = new FilterPreview(this.form, facts.filter, facts.groups, () => this.redrawSoon());
     this.kept = new SmallChart({ title: "Share of groups kept", low: 0, high: 1, show: percent, onStep: choose });
     this.std = new SmallChart({ title: label("reward/within_group_std"), low: 0, onStep: choose });
@@ -137,7 +137,11 @@ export class FilterTab {
     const title = current
       ? `cut-off of ${FilterPreview.words(current.choice)}: score ${number(current.threshold)}`
       : "";
-    const drawn = groupMatrix(groups, current, { all: this.all, address: this.addresses.trajectories ?? "", chooseTitle: title });
+    const drawn = groupMatrix(groups, current, {
+      all: this.all,
+      address: this.addresses.trajectories ?? "",
+      chooseTitle: title,
+    });
     const focused = this.matrix.querySelector("a:focus")?.getAttribute("href");
     this.matrix.replaceChildren(drawn.table);
     if (focused) refocus(drawn.table, focused);
@@ -166,8 +170,9 @@ export class FilterTab {
       mark,
     });
     const std = [of("reward/within_group_std", "mean over groups")];
-    if (this.facts.filter.strategy !== "none" && this.facts.filter.metric === "reward_variance")
-      {std.push(of("filter/threshold", "least that trained", "line-2"));}
+    if (this.facts.filter.metric === "reward_variance") {
+      std.push(of("filter/threshold", "least that trained", "line-2"));
+    }
     this.std.draw({ series: std, domain, mark });
     this.zero.draw({ series: [of("rollout/zero_variance_share", "of all groups")], domain, mark });
   }
@@ -178,8 +183,9 @@ export class FilterTab {
     const skipped = groups.kept.length === 0 ? " Nothing trained at this step." : "";
     const lost = groups.groups.length - candidates;
     const left = lost ? ` ${lost} had no two outcomes to compare.` : "";
-    if (groups.own.strategy === "none")
-      {return `Step ${groups.step}: this run has no filter, so all ${candidates} groups were kept.${left} Below is what a filter would have kept.`;}
+    if (groups.own.type === "none") {
+      return `Step ${groups.step}: this run has no filter, so all ${candidates} groups were kept.${left} Below is what a filter would have kept.`;
+    }
     const metric =
       this.facts.filter.metric === "reward_variance"
         ? ""
@@ -199,7 +205,8 @@ export class FilterTab {
  */
 function previewInWords(groups, { choice, kept, shares }) {
   const same = kept.length === groups.kept.length && kept.every((one, index) => one === groups.kept[index]);
-  const mean = (/** @type {number[]} */ column) => column.reduce((sum, one) => sum + one, 0) / Math.max(1, column.length);
+  const mean = (/** @type {number[]} */ column) =>
+    column.reduce((sum, one) => sum + one, 0) / Math.max(1, column.length);
   const often = shares.every > 1 ? ` (every ${shares.every} steps)` : "";
   const here = same
     ? kept.length

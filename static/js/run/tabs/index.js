@@ -22,7 +22,7 @@ import { FullHistory } from "./full_history.js";
 const COLLAPSE =
   /^(collapse\/(first_turns|first_turns_valid|valid_thought_rate|conditional_entropy|conditional_entropy_token|mi_ratio|mi_sequence|mi_ceiling|samples|prompts|retrieval_above_chance|retrieval_chance|template_share)|gradient\/all\/task|gradient\/bucket_\d+\/(reward_std|task|entropy|kl|regularizer_share))$/;
 const DIAGNOSED = ["collapse/first_turns", "collapse/mi_ratio", "collapse/template_share", "gradient/all/task"];
-const FILTER = /^(filter\/(kept_ratio|threshold)|reward\/in_group_std|rollout\/zero_variance_share)$/;
+const FILTER = /^(filter\/(kept_ratio|threshold)|reward\/within_group_std|rollout\/zero_variance_share)$/;
 const ROLLOUTS = /^(rollout\/|env\/.*\/(invalid_action_rate|turns_used)$)/s;
 
 /**

@@ -1,23 +1,24 @@
-// The Rollouts tab: the form of responses as a story of its own, then every curve of rollouts, rewards and environments.
+// The Rollouts tab: the changes of response format that the verdict lists, then all charts of rollouts, rewards and
+// environments.
 
 import { stepsShown } from "../../charts/step_window.js";
 import { byId, element } from "../../core/dom.js";
 import { number, percent } from "../../core/format.js";
-import { caseWord, changes, how, story } from "../format_changes.js";
 import { label } from "../../core/glossary.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 import { SmallChart } from "../../charts/small_chart.js";
 import { StepScrubber } from "../step_scrubber.js";
-import { stepsQuery, stepsInWords } from "../../charts/step_range.js";
 import { showText } from "../../core/visible_text.js";
 
-/** @import { Facts, HistoryPage, HistoryStore, Series } from "../../types.js" */
-/** @import { FormatChange } from "../format_changes.js" */
+/** @import { Facts, FormatChange, HistoryPage, HistoryStore, Series, Verdict } from "../../types.js" */
 /** @import { Panels } from "../panels.js" */
 /** @import { RunView } from "../view_state.js" */
 /** @import { SmallChartOptions } from "../../charts/small_chart.js" */
 
 const LINES = 8; // different colours
+/** @type {Record<FormatChange["unit"], (value: number) => string>} */
+const SHOWN = { share: percent, tokens: (value) => `${number(value, 1)} tokens`, turns: (value) => number(value, 2) };
+const caseName = (/** @type {string} */ name) => name.replaceAll("_", " ");
 
 /** @typedef {(metric: string, name: string, kind: string) => Series} LineOf */
 
@@ -42,7 +43,6 @@ export class RolloutsTab {
     this.said = part("said");
     this.signs = part("signs");
     this.read = byId("rollouts-read", HTMLAnchorElement);
-    this.how = part("how");
     /**
      * @param {string | HTMLElement} title
      * @param {Partial<SmallChartOptions>} options
@@ -54,7 +54,7 @@ export class RolloutsTab {
       show: percent,
       whyEmpty: "No response has been malformed so far.",
     });
-    this.invalid = chart("Unknown actions, share of responses", { show: percent });
+    this.invalid = chart("Invalid actions, share of responses", { show: percent });
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     part("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
   }
@@ -68,7 +68,7 @@ export class RolloutsTab {
     this.page = page;
     const { store, view, state } = page;
     this.scrubber.offer(store.everyStep);
-    this.tell(store.steps, state.total_steps);
+    this.showChanges(state.verdict);
     this.drawCurves(store, view);
     const step = this.scrubber.step;
     this.read.href = `${this.addresses.trajectories}${step === null ? "" : `?step=${step}`}`;
@@ -76,35 +76,31 @@ export class RolloutsTab {
     await this.panels.draw("rollouts", store, view, this.scrubber.step);
   }
 
-  /**
-   * @param {HistoryStore["steps"]} steps
-   * @param {number} total
-   */
-  tell(steps, total) {
-    this.how.textContent = how(total, steps);
-    this.said.textContent = story(steps, total);
-    const signs = changes(steps, total).map((one) => this.sign(one));
-    refreshRows(this.signs, signs, (one) => one.dataset.sign);
+  /** @param {Verdict | null | undefined} verdict */
+  showChanges(verdict) {
+    this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
+    const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
+    refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }
 
-  /** @param {FormatChange} formatChange */
-  sign({ key, says, step, first, from, to, now, still, worst }) {
-    const began = { step, first };
-    const button = element("button", { class: "button button--small", type: "button" }, stepsInWords(began));
-    button.addEventListener("click", () => this.scrubber.choose(step));
-    const since = still ? `now ${now}` : `since back at ${now}`;
-    const detail = `${from} → ${to}${worst ? `, mostly ${caseWord(worst)}` : ""}; ${since}`;
+  /** @param {FormatChange} change */
+  changeRow({ key, title, unit, step, baseline, value, now, holds, main_case: mainCase }) {
+    const button = element("button", { class: "button button--small", type: "button" }, `step ${step}`);
+    button.addEventListener("click", () => this.scrubber.chooseNear(step));
+    const show = SHOWN[unit];
+    const since = holds ? `now ${show(now)}` : `since back at ${show(now)}`;
+    const detail = `${show(baseline)} → ${show(value)}${mainCase ? `, mostly ${caseName(mainCase)}` : ""}; ${since}`;
     return element(
       "li",
-      { class: still ? "is-still" : "", "data-sign": key },
+      { class: holds ? "is-still" : "", "data-sign": key },
       button,
-      element("strong", {}, says),
+      element("strong", {}, title),
       element("span", { class: "num" }, detail),
       element(
         "a",
-        { class: "button button--small", href: `${this.addresses.trajectories}?${stepsQuery(began)}` },
+        { class: "button button--small", href: `${this.addresses.trajectories}?step=${step}` },
         "Read",
-        element("span", { class: "visually-hidden" }, ` the trajectories of ${stepsInWords(began)}`),
+        element("span", { class: "visually-hidden" }, ` the trajectories of step ${step}`),
       ),
     );
   }
@@ -125,13 +121,14 @@ export class RolloutsTab {
     ];
     // the limit as a line where responses come near it; elsewhere it would flatten the rest
     const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
-    if (limits.length === 1 && near)
-      {length.push({
+    if (limits.length === 1 && near) {
+      length.push({
         name: "limit",
         kind: "line-limit",
         points: shown.domain.map((step) => ({ step, y: limits[0] })),
         dots: false,
-      });}
+      });
+    }
     this.length.draw({ ...shown, series: length });
     this.cut.draw({
       ...shown,
@@ -158,13 +155,14 @@ export class RolloutsTab {
     const names = [...store.keys].filter(
       (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
     );
-    const total = (/** @type {string} */ name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+    const total = (/** @type {string} */ name) =>
+      store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
       .map((name) => ({ name, sum: total(name) }))
       .filter(({ sum }) => sum > 0)
       .sort((one, other) => other.sum - one.sum)
       .slice(0, LINES)
-      .map(({ name }, index) => of(name, caseWord(name.split("/")[2]), `line-${index + 1}`));
+      .map(({ name }, index) => of(name, caseName(name.split("/")[2]), `line-${index + 1}`));
   }
 
   /**

@@ -1,4 +1,4 @@
-"""Which training and held-out trajectories are laid side by side: the best, the median and the worst of each."""
+"""Training and held-out trajectories to compare: the best, the median and the worst of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from webapp.trajectories.models import Trajectory
 
 
-def splits_beside(rows: QuerySet[Trajectory]) -> list[int]:
-    """Ids by return, best first, training before held-out; none where a split has nothing that can be read."""
+def split_comparison(rows: QuerySet[Trajectory]) -> list[int]:
+    """Ids by return, best first, training before held-out; none if a split has nothing readable."""
     readable = rows.filter(removed=False).order_by("-episode_return", "group", "member")
     training, held_out = (_three_of(readable.filter(split=split)) for split in ("train", "validation"))
     if not training or not held_out:
@@ -21,9 +21,9 @@ def splits_beside(rows: QuerySet[Trajectory]) -> list[int]:
 def of_step_of(trajectory: Trajectory) -> list[int]:
     """Of the same step and environment."""
     same = {"step": trajectory.step, "environment": trajectory.environment}
-    return splits_beside(Trajectory.objects.filter(run=trajectory.run_id, **same))
+    return split_comparison(Trajectory.objects.filter(run=trajectory.run_id, **same))
 
 
 def _three_of(ordered: QuerySet[Trajectory]) -> list[int]:
     keys = list(ordered.values_list("pk", flat=True))
-    return [keys[place] for place in sorted({0, len(keys) // 2, len(keys) - 1})] if keys else []
+    return [keys[index] for index in sorted({0, len(keys) // 2, len(keys) - 1})] if keys else []

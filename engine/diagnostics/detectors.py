@@ -1,7 +1,7 @@
-"""The detectors of a run: rules that raise alerts and act, and stops that end it. No torch.
+"""The detectors of a run: alert rules, and stop conditions that end it. No torch.
 
-The rules are data (`rule_config`, `default_rules`); each kind of them is a small class. They see the metrics of
-training steps and nothing else, so they work without a web page and can be replayed over a recording.
+Rules are data (`rule_config`, `default_rules`), and each kind is a small class. They read metrics and nothing else, so
+they work without a web page and can be replayed on a recording.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.config import DetectorsConfig, StopConfig
-from engine.diagnostics.alerts import AlertDraft, Metrics, Verdict
+from engine.diagnostics.alerts import AlertDraft, Detection, Metrics
 from engine.diagnostics.history_rules import FallsFromBest, Spike, ZScore
 from engine.diagnostics.joint_rules import (
     FIRING,
@@ -38,20 +38,20 @@ KINDS: dict[Kind, type[Rule]] = {
     "template_collapse": TemplateCollapse,
     "agreement": Agreement,
 }
-FORK_WORDS = "It asks the site for a fork from before step {}; without a site it only ends."
+FORK_NOTE = "A fork from before step {} is requested; without a site the run only ends."
 
 
 def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule]:
-    """Fresh rules by name; agreements last, for they ask what the others found."""
+    """New rules by name; agreements last, since they read whether the others fire."""
     ordered = sorted(rules, key=lambda rule: rule.kind == "agreement")
     return {rule.name: KINDS[rule.kind](rule) for rule in ordered}
 
 
 @dataclass(slots=True)
 class ZeroSignalDetector:
-    """Ends the run after `limit` steps in a row without success and without within-group reward std; 0 never does.
+    """Ends the run after `limit` steps in a row without success and with equal returns in every group; 0: never.
 
-    It is *dead*, not *converged*: a solved run has success. The reason says whether the format broke as well.
+    Such a run has collapsed, not converged: a solved run has success. The reason says whether the format broke as well.
     """
 
     limit: int
@@ -62,13 +62,13 @@ class ZeroSignalDetector:
         if not self.limit or self.steps < self.limit:
             return None
         well_formed = metrics.get("rollout/parse_ok_rate", 1.0)
-        cause = f" The format broke down: {well_formed:.0%} of responses were well-formed." if well_formed < 0.5 else ""
-        return f"No trajectory succeeded and all in a group earned the same for {self.steps} steps in a row.{cause}"
+        cause = f" The format is broken: {well_formed:.0%} of responses are well-formed." if well_formed < 0.5 else ""
+        return f"No trajectory succeeded and returns in every group were equal for {self.steps} steps in a row.{cause}"
 
 
 @dataclass(slots=True)
 class EmptyFilterDetector:
-    """Ends the run after `limit` steps in a row in which the filter kept no group; 0 never does."""
+    """Ends the run after `limit` steps in a row in which the filter kept no group; 0: never."""
 
     limit: int
     steps: int = 0
@@ -81,23 +81,23 @@ class EmptyFilterDetector:
 
 
 class Detectors:
-    """All rules and stops of a run."""
+    """All rules and stop conditions of a run."""
 
     def __init__(self, config: DetectorsConfig, stops: dict[str, ZeroSignalDetector | EmptyFilterDetector]) -> None:
         self.config = config
         self.rules = build_rules(config.rules)
         self.stops = stops
 
-    def observe(self, step: int, metrics: Metrics) -> Verdict:
-        """Takes in one step, in order; what to raise, what to do, and whether to end."""
+    def observe(self, step: int, metrics: Metrics) -> Detection:
+        """Reads the metrics of one step; steps come in order."""
         alerts = self._alerts(step, metrics)
         reasons = [stop.observe(metrics) for stop in self.stops.values()]
-        verdict, reason = _verdict(alerts), next((reason for reason in reasons if reason), None)
-        return Verdict(alerts=alerts, stop=reason) if reason and verdict.fork_before is None else verdict
+        detection, reason = _detection(alerts), next((reason for reason in reasons if reason), None)
+        return Detection(alerts=alerts, stop=reason) if reason and detection.fork_before is None else detection
 
-    def observe_evaluation(self, step: int, metrics: Metrics) -> Verdict:
-        """Takes in the held-out metrics after `step`. Only the rules read them, and only those of their own."""
-        return _verdict(self._alerts(step, metrics))
+    def observe_evaluation(self, step: int, metrics: Metrics) -> Detection:
+        """Reads the held-out metrics after `step`. Only rules on held-out metrics read them."""
+        return _detection(self._alerts(step, metrics))
 
     def _alerts(self, step: int, metrics: Metrics) -> list[AlertDraft]:
         seen, drafts = dict(metrics), []
@@ -107,12 +107,12 @@ class Detectors:
             seen[FIRING + name] = float(rule.firing)
         return drafts
 
-    def under(self, config: DetectorsConfig) -> Detectors:
-        """The same under other rules. A rule that looks at what it looked at before keeps what it has seen."""
+    def with_config(self, config: DetectorsConfig) -> Detectors:
+        """The same with other rules. A rule that reads the same metric in the same way keeps its state."""
         after = Detectors(config, self.stops)
         for name, rule in after.rules.items():
             before = self.rules.get(name)
-            if before is not None and _sees_the_same(before.config, rule.config):
+            if before is not None and _reads_the_same(before.config, rule.config):
                 rule.load_state_dict(before.state_dict())
         return after
 
@@ -124,7 +124,7 @@ class Detectors:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes up where `state_dict` left off; a rule that the state does not know starts afresh."""
+        """Restores `state_dict`; a rule that it does not contain starts from scratch."""
         for name, rule_state in state.get("rules", {}).items():
             if name in self.rules:
                 self.rules[name].load_state_dict(rule_state)
@@ -133,21 +133,21 @@ class Detectors:
                 self.stops[name].steps = steps
 
 
-def _verdict(alerts: list[AlertDraft]) -> Verdict:
-    """By the alert that asks for a fork from furthest back, or else the first that ends the run."""
+def _detection(alerts: list[AlertDraft]) -> Detection:
+    """Decided by the alert that requests the earliest fork, else by the first alert that stops the run."""
     forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.since, default=None)
     if forking is not None:
-        words = f"{forking.rule}: {forking.message} {FORK_WORDS.format(forking.since)}"
-        return Verdict(alerts=alerts, stop=words, ending=forking.ending, fork_before=forking.since)
+        reason = f"{forking.rule}: {forking.message} {FORK_NOTE.format(forking.since)}"
+        return Detection(alerts=alerts, stop=reason, ending=forking.ending, fork_before=forking.since)
     stopping = next((alert for alert in alerts if alert.action == "stop"), None)
     if stopping is None:
-        return Verdict(alerts=alerts)
-    return Verdict(alerts=alerts, stop=f"{stopping.rule}: {stopping.message}", ending=stopping.ending)
+        return Detection(alerts=alerts)
+    return Detection(alerts=alerts, stop=f"{stopping.rule}: {stopping.message}", ending=stopping.ending)
 
 
-def _sees_the_same(one: RuleConfig, other: RuleConfig) -> bool:
-    what = ("kind", "metric", "mean_over", "window", "baseline", "holding")
-    return all(getattr(one, name) == getattr(other, name) for name in what)
+def _reads_the_same(one: RuleConfig, other: RuleConfig) -> bool:
+    fields = ("kind", "metric", "mean_over", "window", "baseline", "holding")
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
 def build_detectors(stop: StopConfig, detectors: DetectorsConfig | None = None) -> Detectors:

@@ -1,0 +1,129 @@
+"""The assessor: fed with the events of a run in order, it says at any time what the verdict is.
+
+Its memory is bounded whatever the length of the run, and it depends on events alone: fed with those of a recorded run
+it gives the verdict that the run recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.config import RunConfig
+from engine.events import AlertRaised, EvaluationCompleted, Event, StepCompleted
+from engine.verdict import course, format_changes, regimes
+from engine.verdict.course import Course, Metrics
+from engine.verdict.evidence import evidence_of, summary_of
+from engine.verdict.format_changes import FormatTracker
+from engine.verdict.held_out import Evaluation, HeldOut
+from engine.verdict.labels import Labelled, label_of
+from engine.verdict.regimes import RegimeRule, RegimeTracker, regime_rule
+from engine.verdict.thresholds import ALERT_STEPS, RULES_VERSION
+from engine.verdict.types import LEVELS, TITLES, Label, Verdict
+
+ALERT_SEVERITIES = frozenset({"warn", "critical", "dead"})
+METRICS = frozenset({*course.METRICS, *regimes.METRICS, *format_changes.METRICS})
+
+
+def is_assessed(metric: str) -> bool:
+    """Whether the assessor reads the metric."""
+    return metric in METRICS or metric.startswith(format_changes.CASES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the assessor needs of a run's configuration. Held-out success is that of the first environment."""
+
+    total_steps: int
+    environment: str
+    regime_rule: RegimeRule
+
+    @classmethod
+    def of(cls, config: RunConfig, *, total_steps: int | None = None) -> Settings:
+        return cls(
+            total_steps=config.steps if total_steps is None else total_steps,
+            environment=config.environments[0].tag,
+            regime_rule=regime_rule(config.detectors),
+        )
+
+
+class Assessor:
+    """Takes the events that count: none of steps that a later attempt made again (`recorded.counted`)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.course = Course()
+        self.held_out = HeldOut()
+        self.regimes = RegimeTracker(settings.regime_rule)
+        self.format = FormatTracker(settings.total_steps)
+        self.step = 0
+        self.alerted = -ALERT_STEPS  # the newest step with an alert of severity warn or more
+        self.settled: Label | None = None  # the label after the step before this one
+        self.since = 0
+
+    def observe(self, event: Event) -> None:
+        match event:
+            case StepCompleted():
+                self.add_step(event.step, event.metrics)
+            case EvaluationCompleted():
+                self.add_evaluation(event.environment, Evaluation(event.success, event.low, event.high))
+            case AlertRaised():
+                self.add_alert(event.step, event.severity)
+            case _:
+                pass
+
+    def add_step(self, step: int, metrics: Metrics) -> None:
+        """What an alert or an evaluation says of the step before is known by now, so its label is settled."""
+        self._settle()
+        self.step = step
+        self.course.add(metrics)
+        self.regimes.add(step, metrics)
+        self.format.add(step, metrics)
+
+    def add_evaluation(self, environment: str, evaluation: Evaluation) -> None:
+        if environment == self.settings.environment:
+            self.held_out.add(evaluation)
+
+    def add_alert(self, step: int, severity: str) -> None:
+        if severity in ALERT_SEVERITIES:
+            self.alerted = max(self.alerted, step)
+
+    def verdict(self) -> Verdict | None:
+        """None before the first step."""
+        if not self.course.steps:
+            return None
+        found = self._labelled()
+        return Verdict(
+            label=found.label,
+            title=TITLES[found.label],
+            level=LEVELS[found.label],
+            reason=found.reason,
+            summary=summary_of(self.course, self.held_out),
+            step=self.step,
+            since=self.since if found.label == self.settled else self.step,
+            evidence=evidence_of(self.course, self.held_out),
+            regime=self.regimes.regime,
+            borders=self.regimes.borders,
+            format_changes=self.format.changes(),
+            format_summary=self.format.summary(),
+            rules_version=RULES_VERSION,
+        )
+
+    def _labelled(self) -> Labelled:
+        alerted = self.alerted > 0 and self.alerted > self.step - ALERT_STEPS
+        return label_of(self.course, self.held_out, alerted=alerted)
+
+    def _settle(self) -> None:
+        if not self.course.steps:
+            return
+        label = self._labelled().label
+        if label != self.settled:
+            self.settled, self.since = label, self.step
+
+
+def assess(events: Iterable[Event], settings: Settings) -> Verdict | None:
+    """The verdict on a run by all of its events that count, in order; None without a step."""
+    assessor = Assessor(settings)
+    for event in events:
+        assessor.observe(event)
+    return assessor.verdict()

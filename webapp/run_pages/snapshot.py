@@ -1,0 +1,26 @@
+"""What an open page of a run shows and is sent whenever the run changes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from webapp.audit.services import settings_authors
+from webapp.run_pages.usage import usage
+from webapp.runs.models import Run
+from webapp.runs.verdicts import status_of
+
+
+def run_snapshot(run: Run) -> dict[str, Any]:
+    """The live state with the run's status, its verdict, and its usage.
+
+    `asked` counts the entries of its record, refused ones too; `settings_by` says who requested which settings.
+    """
+    return {
+        **run.live_state(),
+        "status": asdict(status_of(run)),
+        "verdict": run.verdict or None,
+        "usage": usage(run),
+        "asked": run.audit.count(),
+        "settings_by": settings_authors(run) if run.settings_revision else {},
+    }

@@ -1,0 +1,111 @@
+"""The verdict that a run's engine recorded, beside the state of its life cycle; and the same from rows, by newer rules.
+
+Nothing here compares a metric with a number: that is `engine.verdict`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from django.db.models import Q, TextField
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Cast
+from pydantic_core import from_json
+
+from engine.events import Event, StepCompleted, parse_payload
+from engine.verdict.assessor import Settings, assess
+from engine.verdict.recorded import counted
+from engine.verdict.regimes import ENTROPY, MI_RATIO, VALID_RATE, Per, Reading, RegimeMap, regime_map, regime_rule
+from engine.verdict.thresholds import RULES_VERSION
+from engine.verdict.types import Label, Verdict
+from webapp.runs.models import Run
+from webapp.runs.states import RESTARTING, RunState
+
+EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised")
+OUTDATED = Q(step__gt=0) & (Q(verdict__rules_version__isnull=True) | ~Q(verdict__rules_version=RULES_VERSION))
+ICONS: dict[Label, str] = {
+    "in_progress": "running",
+    "learning": "learning",
+    "flat": "running",
+    "converged": "finished",
+    "at_risk": "alert",
+    "broken_format": "alert",
+    "collapsing": "collapsing",
+    "collapsed": "crashed",
+    "no_signal": "crashed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict."""
+
+    key: str
+    label: str
+    reason: str
+    icon: str
+
+
+def recorded_verdict(run: Run) -> Verdict | None:
+    """None before the first step."""
+    return Verdict.model_validate(run.verdict) if run.verdict else None
+
+
+def status_of(run: Run) -> Status:
+    """The state where it needs attention or nothing is known yet, else the verdict."""
+    state, verdict = run.shown_as, recorded_verdict(run)
+    if state == RESTARTING:
+        return _of_state(RESTARTING, "Restarting", run.state_reason)
+    if state in (RunState.QUEUED, RunState.STARTING):
+        return _of_state("queued", "Waiting", run.wait_reason or "The engine is starting.")
+    if state in (RunState.FAILED, RunState.CRASHED):
+        return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
+    if state in (RunState.STALLED, RunState.LOST):
+        return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
+    if verdict is None:
+        return _of_state("queued", "Waiting", run.wait_reason or "No step is done yet.")
+    return Status(
+        key=verdict.level,
+        label=verdict.title,
+        reason=f"{verdict.reason} {verdict.summary}",
+        icon=ICONS[verdict.label],
+    )
+
+
+def _of_state(key: str, label: str, reason: str) -> Status:
+    return Status(key=key, label=label, reason=reason, icon=key)
+
+
+def reassess(run: Run) -> Verdict | None:
+    """Replaces the verdict of a run by that of the rules which are installed, unless its rows change meanwhile."""
+    settings = Settings.of(run.parsed_config(), total_steps=run.total_steps)
+    verdict = assess(counted(_events(run)), settings)
+    stored = verdict.model_dump(mode="json") if verdict is not None else {}
+    Run.objects.filter(pk=run.pk, last_seq=run.last_seq).update(verdict=stored)
+    return verdict
+
+
+def _events(run: Run) -> Iterator[Event]:
+    """What an assessor reads, in the order of `seq`. Rows of steps are only those that count."""
+    payloads = run.events.filter(kind__in=EVENTS_READ).order_by("seq").values_list("payload", flat=True)
+    return heapq.merge(map(parse_payload, payloads.iterator()), _steps(run), key=attrgetter("seq"))
+
+
+def _steps(run: Run) -> Iterator[StepCompleted]:
+    rows = run.steps.order_by("seq").annotate(text=Cast("metrics", TextField()))
+    for seq, step, attempt, text in rows.values_list("seq", "step", "attempt", "text").iterator():
+        yield StepCompleted(
+            seq=seq, time=0.0, attempt=attempt, epoch=0, step=step, metrics=from_json(text), tokens=0, seconds=0.0
+        )
+
+
+def regimes_of(run: Run, per: Per) -> RegimeMap:
+    """Every diagnosed step of the run with its regime."""
+    names = (ENTROPY[per], MI_RATIO, VALID_RATE)
+    rows = run.steps.filter(metrics__has_keys=[ENTROPY[per], MI_RATIO]).order_by("step")
+    found = rows.values_list("step", *(KeyTransform(name, "metrics") for name in names))
+    readings = [Reading(step, entropy, ratio, valid) for step, entropy, ratio, valid in found]
+    return regime_map(readings, regime_rule(run.parsed_config().detectors), per)
