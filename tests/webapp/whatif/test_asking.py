@@ -28,7 +28,7 @@ def ask(browser: Client, row: Trajectory, **fields: Any) -> Any:
     return browser.post(form_of(row), {"turn": "1", "edit": "nothing", **fields})
 
 
-def test_the_form_has_the_recorded_turn_and_the_checkpoints(browser: Client, rows: list[Trajectory]) -> None:
+def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, rows: list[Trajectory]) -> None:
     row = next(row for row in rows if row.turns >= 2)
     for step in (10, 20):
         Checkpoint.objects.create(run=row.run, step=step, path=f"checkpoints/step_{step}", bytes=1, reason="x", time=1)
@@ -40,7 +40,7 @@ def test_the_form_has_the_recorded_turn_and_the_checkpoints(browser: Client, row
     assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
 
 
-def test_an_edit_is_queued_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
+def test_an_edit_becomes_a_queued_row_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
     row = rows[3]
     answer = ask(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", response="unused")
     asked = WhatIf.objects.get()
@@ -51,7 +51,7 @@ def test_an_edit_is_queued_with_the_key_of_its_original(browser: Client, rows: l
     assert "Earlier what-ifs" in browser.get(form_of(row)).content.decode()
 
 
-def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Trajectory]) -> None:
+def test_lines_of_a_form_are_those_that_the_model_reads(browser: Client, rows: list[Trajectory]) -> None:
     ask(browser, rows[0], edit="prompt", prompt="a\r\nb")
     assert WhatIf.objects.get().text == "a\nb"
 
@@ -70,7 +70,7 @@ def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Traje
         ({"edit": "response", "response": "x" * 60_000}, "at most 50000"),
     ],
 )
-def test_invalid_requests_are_explained_on_the_form(
+def test_what_cannot_be_asked_is_said_on_the_form(
     browser: Client, rows: list[Trajectory], fields: dict[str, str], reason: str
 ) -> None:
     answer = ask(browser, rows[0], **fields)
@@ -79,7 +79,7 @@ def test_invalid_requests_are_explained_on_the_form(
     assert not WhatIf.objects.exists()
 
 
-def test_each_user_has_one_what_if_at_a_time(browser: Client, rows: list[Trajectory]) -> None:
+def test_each_user_has_one_at_a_time(browser: Client, rows: list[Trajectory]) -> None:
     ask(browser, rows[0])
     answer = ask(browser, rows[1])
     assert answer.status_code == 422
@@ -116,11 +116,11 @@ def emit(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
         file.write("".join(json.dumps(message) + "\n" for message in messages) + rest)
 
 
-def test_the_page_receives_new_complete_events(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
-    assert browser.get(place).json()["events"] == []
-    tell(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
-    first = browser.get(place).json()
+def test_the_page_receives_new_and_complete_events(browser: Client, asked: WhatIf) -> None:
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
+    assert browser.get(address).json()["events"] == []
+    emit(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
+    first = browser.get(address).json()
     # {"kind": "text", "turn": 0, "text": "go"} and its newline are 42 bytes
     assert first["events"] == [{"seq": 42, "kind": "text", "turn": 0, "text": "go"}]
     assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 42)
@@ -132,7 +132,7 @@ def test_the_page_receives_new_complete_events(browser: Client, asked: WhatIf) -
     assert browser.get(f"{address}?after=x").status_code == 400
 
 
-def test_a_symlink_in_its_directory_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
+def test_a_link_in_its_folder_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text('{"kind": "text"}\n')
     asked.folder.mkdir(parents=True)
@@ -144,9 +144,9 @@ def test_a_symlink_in_its_directory_is_not_followed(browser: Client, asked: What
     assert browser.get(f"{address}/data.json").status_code == 410
 
 
-def test_its_trajectory_can_be_read_once_it_exists(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
-    assert browser.get(place).status_code == 410
+def test_its_trajectory_can_be_read_when_there_is_one(browser: Client, asked: WhatIf) -> None:
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
+    assert browser.get(address).status_code == 410
     write_trajectory_file(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
     assert browser.get(address).json() == {"id": "a", "turns": []}
 
@@ -161,7 +161,9 @@ def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
     return asked
 
 
-def test_a_what_if_of_a_what_if_shows_the_chain(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
+def test_what_came_of_it_is_asked_again_and_its_page_shows_the_chain(
+    browser: Client, asked: WhatIf, rows: list[Trajectory]
+) -> None:
     finish(asked, next(row for row in rows if row.turns >= 2))
     address = f"/runs/{asked.run_id}/what-ifs"
     form = browser.get(f"{address}/{asked.pk}/fork/?turn=2").content.decode()
@@ -180,7 +182,7 @@ def test_a_what_if_of_a_what_if_shows_the_chain(browser: Client, asked: WhatIf, 
     assert WhatIf.objects.filter(parent=None).get() == asked  # the trajectory's own list has it alone
 
 
-def test_a_what_if_of_a_what_if_passes_its_trajectory_to_the_engine(asked: WhatIf, rows: list[Trajectory]) -> None:
+def test_the_engine_is_asked_for_the_trajectory_of_the_what_if(asked: WhatIf, rows: list[Trajectory]) -> None:
     origin = ForkedOrigin(finish(asked, rows[3]))
     fields = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1}
     request = services.request_of(origin, fields)
@@ -189,7 +191,7 @@ def test_a_what_if_of_a_what_if_passes_its_trajectory_to_the_engine(asked: WhatI
     assert read == trajectories.record(rows[3])
 
 
-def test_a_what_if_outlives_the_trajectory_that_it_forked(
+def test_what_came_of_it_outlives_the_trajectory_that_it_forked(
     browser: Client, asked: WhatIf, rows: list[Trajectory]
 ) -> None:
     finish(asked, rows[0])
@@ -205,11 +207,9 @@ def test_a_what_if_outlives_the_trajectory_that_it_forked(
     assert not WhatIf.objects.exists()
 
 
-def test_a_what_if_without_a_trajectory_explains_why_it_cannot_be_forked(
-    browser: Client, asked: WhatIf, rows: list[Trajectory]
-) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
-    assert "This what-if is still in progress" in browser.get(place).content.decode()
+def test_one_that_has_nothing_to_fork_says_why(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
+    address = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
+    assert "This what-if is still in progress" in browser.get(address).content.decode()
     WhatIf.objects.update(state=State.FAILED)
     assert "This what-if has no trajectory, so" in browser.get(address).content.decode()
     finish(asked, rows[0])
@@ -220,9 +220,9 @@ def test_a_what_if_without_a_trajectory_explains_why_it_cannot_be_forked(
     assert "choose one of these" in browser.post(address, {"turn": "99"}).content.decode()
 
 
-def test_a_what_if_is_not_found_under_another_run(browser: Client, asked: WhatIf) -> None:
+def test_another_runs_address_finds_it_not(browser: Client, asked: WhatIf) -> None:
     assert browser.get(f"/runs/other/what-ifs/{asked.pk}/").status_code == 404
 
 
-def test_states_have_labels(asked: WhatIf) -> None:
+def test_states_have_words(asked: WhatIf) -> None:
     assert all(State(state).label for state in State.values)
