@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.launch.installation import free_port
 
 TESTS = ["tests/webapp", "tests/workers", "-m", "not slow"]
-PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
+DIRECTORIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
 
 
 def main(arguments: list[str]) -> int:
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
 def find_programs() -> Path | None:
     found = shutil.which("initdb")
-    return Path(found).parent if found else next((place for place in PLACES if (place / "initdb").exists()), None)
+    return Path(found).parent if found else next((place for place in DIRECTORIES if (place / "initdb").exists()), None)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A run as an engine writes it: events appended to `events.jsonl`, which the real bridge turns into rows and news."""
+"""A run as an engine writes it: events appended to `events.jsonl`, which the real bridge turns into rows and updates."""
 
 from __future__ import annotations
 

@@ -150,14 +150,14 @@ def _record(
     trajectory: Trajectory, played: list[Trajectory], tokenizer: WordTokenizer, *, step: int, split: str
 ) -> dict[str, Any]:
     scores = [other.score for other in played if other.group == trajectory.group]
-    spread = pstdev(scores)
-    advantage = (trajectory.score - fmean(scores)) / (spread + 1e-6)
+    std = pstdev(scores)
+    advantage = (trajectory.score - fmean(scores)) / (std + 1e-6)
     return record_of(
         trajectory,
         step=step,
         split=split,
         piece=lambda token: tokenizer.pieces[token],
         advantages=[advantage * sampled for sampled in trajectory.sampled],
-        kept=spread > 0.1,
-        group_std=spread,
+        kept=std > 0.1,
+        group_std=std,
     )

@@ -10,7 +10,7 @@ PATIENCE = 30_000  # ms; the machine that tests may be busy
 
 
 def steered_run(steps: int) -> RecordedRun:
-    """It is to have so many `steps`. What comes after the twentieth is told by the test, which delivers it."""
+    """A run with a target of `steps`; events after the twentieth step are delivered by the test."""
     version = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
     recorded = RecordedRun(steps=steps, version=version)
     for _ in range(2):

@@ -220,8 +220,8 @@ def test_a_new_run_gets_the_rules_of_the_form(page: Page) -> None:
     expect(page.locator("#rule-list .rule")).to_have_count(2)
     page.locator("button.run-launch").click()
     expect(page.locator("#run-name")).to_be_visible()
-    told = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
-    assert [one["name"] for one in told["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
+    run = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
+    assert [one["name"] for one in run["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
     assert fits(page)
 
 
@@ -241,7 +241,7 @@ def test_notification_permission_is_requested_only_by_the_button(
     page: Page, recorded: RecordedRun, say: Callable[..., None]
 ) -> None:
     page.add_init_script(
-        """window.told = []; window.asked = 0;
+        """window.shown = []; window.asked = 0;
         window.Notification = class extends EventTarget {
           static permission = sessionStorage.getItem('granted') ?? 'default';
           static async requestPermission() {
@@ -249,7 +249,7 @@ def test_notification_permission_is_requested_only_by_the_button(
             sessionStorage.setItem('granted', 'granted');
             return (window.Notification.permission = 'granted');
           }
-          constructor(title, options) { super(); window.told.push([title, options.body]); }
+          constructor(title, options) { super(); window.shown.push([title, options.body]); }
         };"""
     )
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
@@ -260,5 +260,5 @@ def test_notification_permission_is_requested_only_by_the_button(
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
     say("alert_raised", message="It fell.", **fields)
-    wait_for(page, "window.told.length === 2")  # the first shows what they look like
-    assert page.evaluate("window.told[1]") == ["critical: calm-otter-12", "Step 20: It fell."]
+    wait_for(page, "window.shown.length === 2")  # the first shows what they look like
+    assert page.evaluate("window.shown[1]") == ["critical: calm-otter-12", "Step 20: It fell."]

@@ -23,11 +23,11 @@ HIDE = """hidden => {
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
 NOTIFIED = """
-window.told = [];
+window.shown = [];
 window.Notification = class extends EventTarget {
   static permission = "granted";
   static requestPermission = async () => "granted";
-  constructor(title) { super(); window.told.push(title); }
+  constructor(title) { super(); window.shown.push(title); }
 };"""
 LIKE_ANDROID = """
 window.Notification = class {
@@ -94,7 +94,7 @@ def test_a_background_tab_that_lost_its_socket_still_shows_notifications(page: P
     page.evaluate(HIDE, True)
     lines[-1].close(code=1012, reason="the server restarts")
     say(recorded, lambda: recorded.raise_alert("It fell."))
-    wait_for(page, "window.told.includes('warn: calm-otter-12')", 10_000)
+    wait_for(page, "window.shown.includes('warn: calm-otter-12')", 10_000)
 
 
 def test_a_browser_without_notifications_shows_a_note_and_keeps_drawing(page: Page, recorded: RecordedRun) -> None:
@@ -134,7 +134,7 @@ def test_the_newest_trajectories_are_requested_only_while_visible(page: Page, re
     visit(page, recorded, "#alerts")
     say(recorded, record)
     expect(page.locator("#step")).to_have_text("21/60")
-    page.wait_for_timeout(2500)  # news is merged for 1.5 s
+    page.wait_for_timeout(2500)  # updates are merged for 1.5 s
     assert asked == []
     with page.expect_request(re.compile("/latest/")):
         page.click("#tab-overview")
@@ -171,9 +171,9 @@ def test_an_alert_moves_neither_the_focus_nor_the_form_being_edited(page: Page, 
     say(recorded, lambda: recorded.raise_alert("The second."))
     expect(page.locator("#alert-list li")).to_have_count(2)
     expect(page.locator("#alert-list li").last.get_by_role("link", name="Evidence")).to_be_focused()
-    for count, place in ((3, 0), (4, 200)):  # at the top of the page, and further down
+    for count, offset in ((3, 0), (4, 200)):  # at the top of the page, and further down
         page.locator("#rule-preset").focus()
-        page.evaluate("place => scrollTo(0, place)", place)
+        page.evaluate("offset => scrollTo(0, offset)", offset)
         top = "document.querySelector('#rule-preset').getBoundingClientRect().top"
         before = page.evaluate(top)
         say(recorded, lambda: recorded.raise_alert("Another."))

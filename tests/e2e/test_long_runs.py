@@ -185,8 +185,8 @@ def test_curves_requested_before_a_new_attempt_are_requested_again(page: Page) -
 
     beside(go_on)
     expect(page.locator("#step")).to_have_text("60/200")
-    [(route, told)] = held
-    route.fulfill(status=200, content_type="application/json", body=json.dumps(told))
+    [(route, body)] = held
+    route.fulfill(status=200, content_type="application/json", body=json.dumps(body))
     drawn = f"document.querySelector('{NORM} .chart-plot')?.data?.at(-1)"
     page.wait_for_function(f"() => {drawn}?.customdata.at(-1) === 60 && {drawn}.text.at(-1).endsWith(': 7')")
 

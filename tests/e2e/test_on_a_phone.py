@@ -54,9 +54,9 @@ def sticking_out(page: Page, address: str) -> list[str]:
 
 
 def test_long_words_wrap_instead_of_widening_a_page(world: World, settings: Settings) -> None:
-    places = addresses(world)
+    paths = addresses(world)
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
         phone.goto("/runs/")
         expect(phone.locator("#rows")).to_contain_text("WWW")
-        assert {place: found for place in places if (found := sticking_out(phone, place))} == {}
+        assert {place: found for place in paths if (found := sticking_out(phone, place))} == {}

@@ -66,7 +66,7 @@ def test_the_list_follows_runs_that_keep_reporting_steps(runs: list[RecordedRun]
         while not ended.is_set():
             first.take_steps(1)
             first.deliver()
-            ended.wait(0.05)  # less than the 0.4 s in which news is gathered
+            ended.wait(0.05)  # less than the 0.4 s in which updates are merged
 
     with open_site(settings) as page, ThreadPoolExecutor(1) as writer:
         page.goto("/runs/")

@@ -44,7 +44,7 @@ def page(recorded: RecordedRun, settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def told(page: Page, run: str) -> dict[str, Any]:
+def run_data(page: Page, run: str) -> dict[str, Any]:
     answer: dict[str, Any] = page.evaluate(f"fetch('/api/v1/runs/{run}/').then(answer => answer.json())")
     return answer
 
@@ -91,11 +91,11 @@ def test_a_fork_starts_at_its_checkpoint_with_the_edited_settings(page: Page, re
     page.locator("button.run-launch").click()
     expect(page.locator(".run-line")).to_contain_text("forked from calm-otter-12 at step 10")
     fork = page.url.split("/runs/")[1].split("/")[0]
-    config = told(page, fork)["config"]
+    config = run_data(page, fork)["config"]
     assert config["optimizer"]["learning_rate"] == 5e-5
     start = config["model"]["start_from"]
     assert (start["run"], start["step"]) == (recorded.run.pk, 10)
-    assert told(page, recorded.run.pk)["config"]["optimizer"]["learning_rate"] == 2e-4
+    assert run_data(page, recorded.run.pk)["config"]["optimizer"]["learning_rate"] == 2e-4
     page.goto(f"/compare/?runs={recorded.run.pk},{fork}")
     expect(page.locator(".differences")).to_contain_text("optimizer.learning_rate")
 

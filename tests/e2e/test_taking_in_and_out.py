@@ -38,7 +38,7 @@ def page(rows: list[Trajectory], settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def places(lines: list[dict[str, Any]]) -> set[tuple[int, int]]:
+def members(lines: list[dict[str, Any]]) -> set[tuple[int, int]]:
     return {(line["metadata"]["group"], line["metadata"]["member"]) for line in lines}
 
 
@@ -77,9 +77,9 @@ def test_selected_and_filtered_trajectories_are_exported_as_chat(
     page.goto(f"/runs/{run}/trajectories/?group=1")
     expect(page.locator("input[name=ids]")).to_have_count(len(group))
     ticked = page.locator("input[name=ids]")
-    chosen = [ticked.nth(place).get_attribute("value") for place in (0, 2)]
-    for place in (0, 2):
-        ticked.nth(place).check()
+    chosen = [ticked.nth(index).get_attribute("value") for index in (0, 2)]
+    for index in (0, 2):
+        ticked.nth(index).check()
     with page.expect_download() as some:
         page.get_by_role("button", name="Export selected").click()
     members = {(row.group, row.member) for row in group if str(row.pk) in chosen}
@@ -89,7 +89,7 @@ def test_selected_and_filtered_trajectories_are_exported_as_chat(
     with page.expect_download() as every:
         page.get_by_role("link", name=f"Export all {len(group)}").click()
     exported = lines_of(every.value, tmp_path)
-    assert places(exported) == {(1, row.member) for row in group}
+    assert members(exported) == {(1, row.member) for row in group}
     assert {message["role"] for line in exported for message in line["messages"]} >= {"user", "assistant"}
 
 

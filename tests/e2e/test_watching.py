@@ -59,11 +59,11 @@ def visit(page: Page, run: Run, view: str) -> Locator:
     return page.locator(f"#view-{view}")
 
 
-def scrub(view: Locator, place: int) -> None:
+def scrub(view: Locator, index: int) -> None:
     """To the step at `place` of those that can be chosen."""
     expect(view.locator(".scrubber [type=range]")).to_be_enabled()
     view.locator(".scrubber [type=range]").evaluate(
-        "(range, place) => { range.value = place; range.dispatchEvent(new Event('input')); }", place
+        "(range, index) => { range.value = index; range.dispatchEvent(new Event('input')); }", index
     )
 
 
@@ -104,7 +104,7 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_follows_the_keyboard(page
 
 def test_gradients_have_a_line_for_each_bucket_and_a_note_for_a_missing_term(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse").locator("#collapse-gradients")
-    task, entropy, pull = (view.locator(".lines").nth(place) for place in range(3))
+    task, entropy, pull = (view.locator(".lines").nth(index) for index in range(3))
     expect(task.locator(".lines-plot polyline")).to_have_count(3)
     expect(entropy.locator(".lines-plot polyline")).to_have_count(3)
     expect(pull).to_contain_text("loss.kl_coefficient = 0")
@@ -114,13 +114,13 @@ def test_gradients_have_a_line_for_each_bucket_and_a_note_for_a_missing_term(pag
 def test_templates_are_shown_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
     path = run.directory / "templates/step_4.json"
     found: dict[str, Any] = json.loads(path.read_text())
-    place = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
+    prompt = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
     template = {
         "key": "<b>", "text": HOSTILE, "count": 9, "prompts": 2, "wordings": 1,
         "example": {"group": 0, "member": 0, "turn": 0},
         "used_on": [{"prompt": 0, "count": 5, "member": 0}, {"prompt": 77, "count": 4, "member": 0}],
     }  # fmt: skip
-    path.write_text(json.dumps({**found, "prompts": [place], "templates": [template]}))
+    path.write_text(json.dumps({**found, "prompts": [prompt], "templates": [template]}))
     view = visit(page, run, "collapse")
     text = view.locator(".template-text")
     expect(text).to_contain_text('<img src=x onerror="window.broken=1">')
@@ -139,11 +139,11 @@ def test_the_matrix_has_every_return_and_hatches_dropped_groups(page: Page, run:
     expect(view.locator("#filter-said")).to_contain_text("Step 3: top-p 0.9 of variance mass kept")
     expect(view.locator("#filter-said")).to_contain_text(f"kept {len(event.kept)} of 6 groups")
     expect(view.locator(".matrix .is-kept")).to_have_count(len(event.kept))
-    for place, returns in enumerate(event.returns):
-        row = view.locator(".matrix tbody tr").filter(has=page.get_by_role("rowheader", name=str(place), exact=True))
+    for index, returns in enumerate(event.returns):
+        row = view.locator(".matrix tbody tr").filter(has=page.get_by_role("rowheader", name=str(index), exact=True))
         shown = [float(text) for text in row.locator(".heat").all_text_contents()]
         assert shown == pytest.approx(returns, abs=0.006)
-        assert (row.get_attribute("class") == "is-kept") == (place in event.kept)
+        assert (row.get_attribute("class") == "is-kept") == (index in event.kept)
     cells = view.locator(".matrix tbody tr:not(.matrix-line) td.num:nth-last-child(3)")
     stds = [float(text) for text in cells.all_text_contents()]
     assert stds == sorted(stds, reverse=True)

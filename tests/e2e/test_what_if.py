@@ -83,10 +83,10 @@ def test_a_what_if_with_another_prompt_gets_a_response(
         expect(page.locator("#reader-turn h2")).to_be_visible()
         page.click("#reader-what-if")
         page.check("[name=edit][value=prompt]")
-        told = page.locator("#what-if-prompt").input_value()
-        words = told.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
-        assert words != told
-        page.fill("#what-if-prompt", words)
+        prompt = page.locator("#what-if-prompt").input_value()
+        edited = prompt.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
+        assert edited != prompt
+        page.fill("#what-if-prompt", edited)
         page.select_option("#what-if-checkpoint", "step_1")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")

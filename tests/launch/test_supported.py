@@ -1,4 +1,4 @@
-"""Systems without `/proc` are told so before anything is installed or started."""
+"""Systems without `/proc` are refused before anything is installed or started."""
 
 from __future__ import annotations
 

@@ -57,16 +57,16 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
 
 
 def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
-    """A what-if that told something and left a trajectory."""
-    place = {name: getattr(original, name) for name in TRAJECTORY_KEY}
+    """A what-if with events and a trajectory."""
+    key = {name: getattr(original, name) for name in TRAJECTORY_KEY}
     asked = WhatIf.objects.create(
         run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
         state=State.FINISHED, message=text, remedy=text,
-        summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **place,
+        summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **key,
     )  # fmt: skip
     asked.folder.mkdir(parents=True)
-    told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
-    (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
+    events = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
+    (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in events))
     write_trajectory_file(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
     return asked
 
@@ -123,7 +123,7 @@ def _find_templates(run: Run, text: str) -> None:
     template = {
         "key": "0123456789", "text": text[:2000], "count": 2, "prompts": 2, "wordings": 1,
         "example": {"group": 0, "member": 0, "turn": 0},
-        "used_on": [{"prompt": place, "count": 1, "member": 0} for place in (0, 1)],
+        "used_on": [{"prompt": index, "count": 1, "member": 0} for index in (0, 1)],
     }  # fmt: skip
     folder = run.directory / "templates"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""A real process that speaks the run directory's protocol and learns nothing: fast, and told how to misbehave.
+"""A real process that speaks the run directory's protocol and learns nothing: fast, and configured to misbehave.
 
 Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
 leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
@@ -140,7 +140,7 @@ class StandIn:
             time.sleep(3600)
 
     def _fail(self, error: str, message: str, **more: bool) -> NoReturn:
-        self.emit("run_failed", error=error, message=message, remedy="Mend it.", traceback="", **more)
+        self.emit("run_failed", error=error, message=message, remedy="Fix it.", traceback="", **more)
         sys.exit(1)
 
     def emit(self, kind: str, **fields: object) -> None:

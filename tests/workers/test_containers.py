@@ -1,4 +1,4 @@
-"""Engines end with their worker's container: with a checkpoint where it is told to stop, and never lost for good."""
+"""Engines end with their worker's container: with a checkpoint if it is asked to stop, and never lost for good."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Three steps of two trajectories each, that no worker was told of."""
+    """Three steps of two trajectories each, not indexed yet."""
     settings.RUNS_DIR = str(tmp_path)
     monkeypatch.setattr(importing, "enqueue_index", lambda run_id: True)
     lines = [verl(step=step, score=score) for step in (1, 2, 3) for score in (0, 1)]

@@ -111,11 +111,11 @@ def test_the_progress_limit_is_ten_median_steps_and_at_least_five_minutes() -> N
 def test_a_supervisor_that_was_suspended_skips_two_assessments(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("workers.condition.time.monotonic", lambda: now[0])
-    doubt = AssessmentTimer(period=5)
+    timer = AssessmentTimer(period=5)
 
     def at(seconds: float) -> bool:
         now[0] = seconds
-        return doubt.is_due()
+        return timer.is_due()
 
     assert [at(3), at(5), at(7), at(10)] == [False, True, False, True]
     assert [at(600), at(605), at(610)] == [False, False, True]  # asleep from 10 to 600

@@ -210,7 +210,7 @@ def test_an_engine_terminated_from_outside_is_queued_again_and_continues(workpla
 def test_a_failure_reported_by_the_engine_is_shown(workplace: Workplace) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=6, fail_at=2), "failed")
-    assert (run.state_reason, run.state_remedy) == ("EnvironmentFault: It raised.", "Mend it.")
+    assert (run.state_reason, run.state_remedy) == ("EnvironmentFault: It raised.", "Fix it.")
 
 
 @pytest.mark.parametrize(("code", "state"), [(2, "failed"), (3, "crashed")])

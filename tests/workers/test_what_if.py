@@ -1,4 +1,4 @@
-"""What-ifs on the worker: played by real engines, one at a time, ended when told to, and never left behind."""
+"""What-ifs on the worker: played by real engines, one at a time, ended on request, and never left behind."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_a_what_if_is_played_by_a_real_engine_and_its_trajectory_can_be_read(row
     assert asked.summary["turns"] >= 1
     record = services.record(asked)
     assert record["turns"][0]["parsed"] == ["Up"]
-    told = services.events_after(asked, 0)
-    assert [told[0]["kind"], told[-1]["kind"]] == ["loading", "finished"]
+    events = services.events_after(asked, 0)
+    assert [events[0]["kind"], events[-1]["kind"]] == ["loading", "finished"]
     assert processes_with_cookie(asked.process["cookie"]) == []
 
 

@@ -27,7 +27,7 @@ def level(db: None) -> EnvironmentVersion:
 def with_more(lake: EnvironmentVersion, *rows: tuple[Any, str, str], own: str = "0", **changes: str) -> dict[str, Any]:
     """The form with a row of each environment, name and number of problems; `own` is the first one's number."""
     more = {
-        f"more-{name}": [str(row[place]) for row in rows] for place, name in enumerate(("environment", "tag", "groups"))
+        f"more-{name}": [str(row[index]) for row in rows] for index, name in enumerate(("environment", "tag", "groups"))
     }
     return {**filled_in(lake, **changes), **more, "environment-groups": own}
 
@@ -97,7 +97,7 @@ def test_a_clone_has_the_environments_of_its_source(
 
 
 def test_rows_beyond_the_limit_are_ignored(browser: Client, lake: EnvironmentVersion) -> None:
-    rows = [(lake.pk, f"lake {place}", "0") for place in range(MOST + 5)]
+    rows = [(lake.pk, f"lake {index}", "0") for index in range(MOST + 5)]
     browser.post(NEW, with_more(lake, *rows, rollout__groups="16"))
     assert len(Run.objects.get().parsed_config().environments) == MOST + 1
 

@@ -127,7 +127,7 @@ def test_steps_are_sent_as_spans() -> None:
 def test_reading_many_metrics_takes_as_many_queries_as_one(run: Run) -> None:
     names = [f"env/lake {i}/success" for i in range(20)]
     for step in (1, 2, 3):
-        metrics = {name: step + place / 8 for place, name in enumerate(names) if (place + step) % 3}
+        metrics = {name: step + index / 8 for index, name in enumerate(names) if (index + step) % 3}
         StepMetrics.objects.create(run=run, seq=step, step=step, time=0, tokens=0, seconds=0, metrics=metrics)
     many = metric_bands(run, names)["series"]
     assert many == {name: metric_bands(run, [name])["series"][name] for name in names}
@@ -136,7 +136,7 @@ def test_reading_many_metrics_takes_as_many_queries_as_one(run: Run) -> None:
 def test_elapsed_time_excludes_gaps_between_attempts() -> None:
     # attempt 1 starts at 0 and is done with step 2 at 20; attempt 2 starts at 100
     assert elapsed_seconds([10, 20, 105, 110], [1, 1, 2, 2], {1: 0, 2: 100}).tolist() == [10, 20, 25, 30]
-    # a run from before starts were told: it begins with its first step
+    # without an event of its start a run begins with its first step
     assert elapsed_seconds([10, 20], [1, 1], {}).tolist() == [0, 10]
 
 
@@ -146,19 +146,19 @@ def test_the_outline_of_a_long_run_is_small_and_lists_every_metric(settings: obj
     recorded.take_steps(150)
     recorded.raise_alert("Entropy fell.")
     recorded.deliver()
-    told = outline(recorded.run)
-    kinds = [event["kind"] for event in told["events"]]
-    assert [event["seq"] for event in told["events"]] == sorted(event["seq"] for event in told["events"])
+    found = outline(recorded.run)
+    kinds = [event["kind"] for event in found["events"]]
+    assert [event["seq"] for event in found["events"]] == sorted(event["seq"] for event in found["events"])
     # the newest sixty steps, one phase of the 150, fifteen evaluations, one alert, and the start
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
         "step_completed": 60, "phase_changed": 1, "evaluation_completed": 15, "alert_raised": 1, "run_started": 1,
     }  # fmt: skip
-    newest = next(event for event in reversed(told["events"]) if event["kind"] == "step_completed")
+    newest = next(event for event in reversed(found["events"]) if event["kind"] == "step_completed")
     assert set(newest["metrics"]) == {"time/rollout", "time/update", "time/capture", "time/step", "time/diagnostics"}
     # of every fifth step
-    assert "collapse/mi_ratio" in told["keys"]
-    assert told["last_seq"] == recorded.run.last_seq
-    assert set(told["keys"]) == set(MetricName.objects.values_list("name", flat=True))
+    assert "collapse/mi_ratio" in found["keys"]
+    assert found["last_seq"] == recorded.run.last_seq
+    assert set(found["keys"]) == set(MetricName.objects.values_list("name", flat=True))
 
 
 def test_metrics_without_a_name_row_are_still_found(run: Run) -> None:

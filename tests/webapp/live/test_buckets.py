@@ -19,8 +19,8 @@ def band_of(cut: Buckets, column: Column, steps: list[int], *, real: bool = Fals
 def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for bucket in range(most):
-        places = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
-        there = [(value, steps[i]) for i in places if (value := column[i]) is not None]
+        indices = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
+        there = [(value, steps[i]) for i in indices if (value := column[i]) is not None]
         if not there:
             found.append((None, None, None, None, None))
             continue

@@ -93,7 +93,7 @@ def test_series_are_columns_of_equal_length_with_none_for_missing_values(run: Ru
 def test_reading_many_keys_takes_as_many_queries_as_one(run: Run) -> None:
     names = [f"env/lake {i}/success" for i in range(40)]
     for step in (1, 2, 3):
-        add_step(run, step, step, {name: step + place / 8 for place, name in enumerate(names) if (place + step) % 3})
+        add_step(run, step, step, {name: step + index / 8 for index, name in enumerate(names) if (index + step) % 3})
     many = metric_series(run, names)["series"]
     assert many == {name: metric_series(run, [name])["series"][name] for name in names}
     assert many["env/lake 1/success"] == [1.125, None, 3.125]

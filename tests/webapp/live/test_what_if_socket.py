@@ -1,4 +1,4 @@
-"""The socket of a what-if: what its engine told, without a gap, then how it ended, and nobody else's."""
+"""The socket of a what-if: its engine's events without a gap, then how it ended, and only its own."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ async def test_text_is_streamed_and_the_end_comes_last(asked: WhatIf, session: S
     say(asked, " and up")
     await WhatIf.objects.filter(pk=asked.pk).aupdate(state=State.FINISHED)
     publish_what_if(asked.pk)
-    told = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
-    assert told == ["events", "state"]
+    kinds = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
+    assert kinds == ["events", "state"]
 
 
 async def test_a_reconnecting_page_receives_missed_events_once(
     asked: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
-    place = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
+    path = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
     say(asked, "a", "b")
-    before = await sockets.open(place, session)
+    before = await sockets.open(path, session)
     seq = (await before.until("events"))["last_seq"]
     await before.leave()
     sockets.opened.remove(before)
     say(asked, "c", "d")
-    after = await sockets.open(f"{place}?after={seq}", session)
+    after = await sockets.open(f"{path}?after={seq}", session)
     assert await words(after) == ["c", "d"]
     await asyncio.sleep(0.2)
     say(asked, "e")

@@ -32,7 +32,7 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _known_places(settings: Settings) -> None:
+def _known_hosts(settings: Settings) -> None:
     know(settings)
 
 

@@ -69,11 +69,11 @@ def test_every_hostile_response_arrives_unchanged(db: None, settings: Settings, 
     world = make_world(texts=HOSTILE)
     client.force_login(world.user)
     for trajectory, text in zip(world.trajectories, HOSTILE, strict=True):
-        place = f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/"
-        page = client.get(place)
+        path = f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/"
+        page = client.get(path)
         assert page.status_code == 200, text[:40]
         assert read_page(page.content.decode()).dangers == [], text[:40]
-        answer = client.get(f"{place}data.json")
+        answer = client.get(f"{path}data.json")
         assert answer.status_code == 200, text[:40]
         assert json.loads(answer.content)["turns"][0]["response"] == text
 

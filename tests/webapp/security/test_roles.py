@@ -46,10 +46,10 @@ def test_an_anonymous_user_gets_the_status_in_the_table(route: str, row: Row, wo
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
 def test_a_signed_in_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
     client.force_login(world.user)
-    place = address(route, world)
-    assert client.get(place).status_code == row.get
+    path = address(route, world)
+    assert client.get(path).status_code == row.get
     client.force_login(world.user)  # some addresses sign out
-    assert client.post(place).status_code == row.post
+    assert client.post(path).status_code == row.post
 
 
 @pytest.mark.parametrize("route", HTTP)
@@ -78,8 +78,8 @@ def test_get_requests_change_nothing(route: str, world: World, client: Client) -
 @pytest.mark.parametrize("route", SOCKETS)
 @pytest.mark.django_db(transaction=True)
 async def test_an_anonymous_socket_is_closed_with_the_sign_in_code(route: str) -> None:
-    place = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
-    said = await socket(application, f"/{place}", BROWSER, words=2)
+    path = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
+    said = await socket(application, f"/{path}", BROWSER, words=2)
     assert said == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
 
 

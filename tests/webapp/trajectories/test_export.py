@@ -23,8 +23,8 @@ def exported(browser: Client, run: Run, query: str = "") -> list[dict[str, Any]]
 
 def test_a_run_is_exported_in_order(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     found = exported(browser, run)
-    places = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
-    assert places == [(row.step, row.group, row.member) for row in rows]
+    keys = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
+    assert keys == [(row.step, row.group, row.member) for row in rows]
 
 
 def test_filters_and_selection_limit_the_export(browser: Client, run: Run, rows: list[Trajectory]) -> None:

@@ -1,4 +1,4 @@
-"""Kinds of faults in responses: noted with each row, found by, and told in words."""
+"""Kinds of faults in responses: stored with each row, filtered by, and labelled."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_index_agrees_with_the_files_of_real_rollouts(run: Run) -> None:
 
 def test_each_kind_filters_its_own_rows(run: Run) -> None:
     save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
-    assert [members(run, kind) for kind in KINDS] == [[place] for place in range(len(KINDS))]
+    assert [members(run, kind) for kind in KINDS] == [[index] for index in range(len(KINDS))]
     fine, too_many = len(KINDS), KINDS.index("too_many_actions")
     assert members(run, "ok") == [too_many, fine]  # of too many actions the first are taken
     assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}

@@ -143,8 +143,8 @@ def test_every_row_is_on_one_page_in_order_with_ids_in_the_same_direction(run: R
 def test_no_page_over_all_runs_sorts_the_table_or_rescans_it(run: Run, other: Run) -> None:
     for name in SORTS:
         sort = read_sort(name, NEWEST_OF_ALL)
-        place = page_of(Trajectory.objects.all(), sort, size=7)
-        for cursor in ("", place.after):
+        first = page_of(Trajectory.objects.all(), sort, size=7)
+        for cursor in ("", first.after):
             with CaptureQueriesContext(connection) as asked:
                 page_of(Trajectory.objects.all(), sort, after=cursor)
             plan = plan_of(asked.captured_queries[0]["sql"])
@@ -234,9 +234,9 @@ def test_lost_trajectories_are_reported_for_the_selected_runs(browser: Client, r
 
 
 def test_anonymous_users_and_unsafe_methods_are_refused(browser: Client, other: Run) -> None:
-    for place in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code == 302
+    for path in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code == 302
 
 
 def test_hostile_run_and_environment_names_are_escaped(browser: Client, run: Run, other: Run) -> None:

@@ -109,9 +109,9 @@ def test_an_unknown_run_has_no_list(browser: Client) -> None:
 
 
 def test_pages_refuse_unsafe_methods_and_anonymous_users(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    for place in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code in {302, 401, 403}
+    for path in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code in {302, 401, 403}
 
 
 @pytest.mark.django_db
@@ -143,8 +143,8 @@ def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: 
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for place, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
+    for path, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
         with CaptureQueriesContext(connection) as queries:
-            page = browser.get(f"{place}?sort=advantage&kept=kept")
+            page = browser.get(f"{path}?sort=advantage&kept=kept")
         assert page.status_code == 200
-        assert len(queries) <= most, place
+        assert len(queries) <= most, path

@@ -28,11 +28,11 @@ def turn(thought: str, *actions: str, parse: str = "ok", response: str = "") -> 
             "executed": list(actions), "parse": parse}  # fmt: skip
 
 
-def save(run: Run, *told: list[dict[str, Any]]) -> list[Trajectory]:
+def save(run: Run, *recorded: list[dict[str, Any]]) -> list[Trajectory]:
     """A trajectory for each list of turns, saved as the worker saves them."""
     rows = Rows(run)
     rows.trajectories["s"], rows.texts["s"], rows.lost["s"] = [], {}, []
-    for member, turns in enumerate(told):
+    for member, turns in enumerate(recorded):
         record = {**trajectory_record(member, "x"), "turns": turns}
         rows.trajectories["s"].append(_trajectory(run, "s", member, 1, record))
         rows.texts["s"][member] = _text(run, record)
@@ -46,7 +46,7 @@ def found(run: Run, query: str) -> list[int]:
 
 
 @pytest.fixture
-def told(run: Run) -> list[Trajectory]:
+def saved(run: Run) -> list[Trajectory]:
     return save(
         run,
         [turn("There is a hole on the left", "Right"), turn("Now the goal is near", "Down", "Down")],
@@ -76,11 +76,13 @@ def told(run: Run) -> list[Trajectory]:
         ('"way left', [1]),
     ],
 )
-def test_words_prefixes_and_phrases_are_found(run: Run, told: list[Trajectory], query: str, members: list[int]) -> None:
+def test_words_prefixes_and_phrases_are_found(
+    run: Run, saved: list[Trajectory], query: str, members: list[int]
+) -> None:
     assert found(run, query) == members
 
 
-def test_other_runs_are_not_searched(run: Run, told: list[Trajectory]) -> None:
+def test_other_runs_are_not_searched(run: Run, saved: list[Trajectory]) -> None:
     other = build_run(name="other")
     save(other, [turn("one hole", "Up")])
     assert found(run, "hole") == [0, 1]
@@ -89,8 +91,8 @@ def test_other_runs_are_not_searched(run: Run, told: list[Trajectory]) -> None:
     assert everywhere.count() == 3
 
 
-def test_deleted_trajectories_are_removed_from_the_index(run: Run, told: list[Trajectory]) -> None:
-    told[0].delete()
+def test_deleted_trajectories_are_removed_from_the_index(run: Run, saved: list[Trajectory]) -> None:
+    saved[0].delete()
     assert found(run, "hole") == [1]
     TrajectoryText.objects.filter(run=run, thoughts__contains="far").update(thoughts="changed words")
     assert (found(run, "hole"), found(run, "changed")) == ([], [1])
@@ -104,7 +106,7 @@ def test_deleted_trajectories_are_removed_from_the_index(run: Run, told: list[Tr
      "^a", "{thoughts}", "*", "a**", "a''b", "a' | !b", "a<->b", "a:*", "\\", "'", "a\x01b", "%", "ß" * 400,
      "\ud800x", "a\0b"],
 )  # fmt: skip
-def test_no_query_text_causes_an_error(run: Run, told: list[Trajectory], query: str) -> None:
+def test_no_query_text_causes_an_error(run: Run, saved: list[Trajectory], query: str) -> None:
     assert isinstance(found(run, query), list)
 
 
@@ -114,7 +116,7 @@ def test_operators_are_treated_as_plain_words(run: Run) -> None:
 
 
 @pytest.mark.parametrize("query", ["***", '"…"', "- _ !"])
-def test_a_query_without_letters_is_ignored_with_a_note(run: Run, told: list[Trajectory], query: str) -> None:
+def test_a_query_without_letters_is_ignored_with_a_note(run: Run, saved: list[Trajectory], query: str) -> None:
     filters = read_filters({"q": query}, run_id=run.pk)
     assert not filters.active
     assert "no letters or digits" in filters.problems[0]
@@ -133,21 +135,21 @@ def test_terms_are_words_phrases_and_prefixes() -> None:
     )  # fmt: skip
 
 
-def test_a_snippet_marks_the_words_and_names_the_turn(run: Run, told: list[Trajectory]) -> None:
-    shown = snippet(TrajectoryText.objects.get(pk=told[0].pk), read_terms('"the goal" near'))
+def test_a_snippet_marks_the_words_and_names_the_turn(run: Run, saved: list[Trajectory]) -> None:
+    shown = snippet(TrajectoryText.objects.get(pk=saved[0].pk), read_terms('"the goal" near'))
     assert shown is not None
-    assert (shown.place, shown.turn) == ("thought", 2)
+    assert (shown.source, shown.turn) == ("thought", 2)
     assert [(piece.text, piece.hit) for piece in shown.pieces] == [
         ("Now ", False), ("the goal", True), (" is ", False), ("near", True),
     ]  # fmt: skip
 
 
-def test_a_snippet_of_an_action_is_labelled_and_accents_are_ignored(run: Run, told: list[Trajectory]) -> None:
-    text = TrajectoryText.objects.get(pk=told[0].pk)
+def test_a_snippet_of_an_action_is_labelled_and_accents_are_ignored(run: Run, saved: list[Trajectory]) -> None:
+    text = TrajectoryText.objects.get(pk=saved[0].pk)
     shown = snippet(text, read_terms("down"))
     assert shown is not None
-    assert (shown.place, shown.turn, [piece.hit for piece in shown.pieces]) == ("action", 2, [True, False, True])
-    shown = snippet(TrajectoryText.objects.get(pk=told[2].pk), read_terms("cafe"))
+    assert (shown.source, shown.turn, [piece.hit for piece in shown.pieces]) == ("action", 2, [True, False, True])
+    shown = snippet(TrajectoryText.objects.get(pk=saved[2].pk), read_terms("cafe"))
     assert shown is not None
     assert [piece.text for piece in shown.pieces if piece.hit] == ["Café"]
 
@@ -182,7 +184,7 @@ def test_hostile_text_is_escaped(browser: Client, run: Run) -> None:
     [{"q": "hole"}, {"q": 'left "the way" sl*', "success": "yes"}, {"seed": "7"}, {"kept": "kept"}, {"success": "no"},
      {"adv_low": "0"}, {}],
 )  # fmt: skip
-def test_no_list_query_scans_the_whole_table(run: Run, told: list[Trajectory], query: dict[str, str]) -> None:
+def test_no_list_query_scans_the_whole_table(run: Run, saved: list[Trajectory], query: dict[str, str]) -> None:
     rows = read_filters(query, run_id=run.pk).apply(Trajectory.objects.filter(run=run))
     for queryset in (rows.order_by("-step", "pk")[:51], rows.order_by().values("split")):
         plan = queryset.explain()

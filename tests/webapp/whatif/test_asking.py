@@ -104,8 +104,8 @@ def test_an_imported_or_removed_trajectory_is_not_forked(browser: Client, rows: 
 @pytest.fixture
 def asked(rows: list[Trajectory]) -> WhatIf:
     row = rows[0]
-    place = {name: getattr(row, name) for name in ("split", "step", "environment", "group", "member")}
-    return WhatIf.objects.create(run=row.run, turn=0, edit="nothing", temperature=1.0, seed=1, state="running", **place)
+    key = {name: getattr(row, name) for name in ("split", "step", "environment", "group", "member")}
+    return WhatIf.objects.create(run=row.run, turn=0, edit="nothing", temperature=1.0, seed=1, state="running", **key)
 
 
 def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
@@ -115,19 +115,19 @@ def tell(asked: WhatIf, *messages: dict[str, Any], rest: str = "") -> None:
 
 
 def test_the_page_receives_new_complete_events(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
-    assert browser.get(place).json()["events"] == []
+    path = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/events.json"
+    assert browser.get(path).json()["events"] == []
     tell(asked, {"kind": "text", "turn": 0, "text": "go"}, rest='{"kind": "te')
-    first = browser.get(place).json()
+    first = browser.get(path).json()
     # {"kind": "text", "turn": 0, "text": "go"} and its newline are 42 bytes
     assert first["events"] == [{"seq": 42, "kind": "text", "turn": 0, "text": "go"}]
     assert (first["state"]["live"], first["state"]["state"], first["last_seq"]) == (True, "running", 42)
     tell(asked, rest='xt", "turn": 0, "text": " on"}\n')
-    again = browser.get(f"{place}?after=42").json()
+    again = browser.get(f"{path}?after=42").json()
     assert [event["text"] for event in again["events"]] == [" on"]
     for inside_or_beyond in (7, 9999):  # no event ends there
-        assert browser.get(f"{place}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
-    assert browser.get(f"{place}?after=x").status_code == 400
+        assert browser.get(f"{path}?after={inside_or_beyond}").json()["events"][0]["text"] == "go"
+    assert browser.get(f"{path}?after=x").status_code == 400
 
 
 def test_a_symlink_in_its_directory_is_not_followed(browser: Client, asked: WhatIf, tmp_path: Path) -> None:
@@ -135,18 +135,18 @@ def test_a_symlink_in_its_directory_is_not_followed(browser: Client, asked: What
     secret.write_text('{"kind": "text"}\n')
     asked.folder.mkdir(parents=True)
     (asked.folder / EVENTS).symlink_to(secret)
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
-    assert browser.get(f"{place}/events.json").json()["events"] == []
+    path = f"/runs/{asked.run_id}/what-ifs/{asked.pk}"
+    assert browser.get(f"{path}/events.json").json()["events"] == []
     write_trajectory_file(tmp_path / "other", [{"id": "secret"}])
     (asked.folder / TRAJECTORY).symlink_to(tmp_path / "other")
-    assert browser.get(f"{place}/data.json").status_code == 410
+    assert browser.get(f"{path}/data.json").status_code == 410
 
 
 def test_its_trajectory_can_be_read_once_it_exists(browser: Client, asked: WhatIf) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
-    assert browser.get(place).status_code == 410
+    path = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/data.json"
+    assert browser.get(path).status_code == 410
     write_trajectory_file(asked.folder / TRAJECTORY, [{"id": "a", "turns": []}])
-    assert browser.get(place).json() == {"id": "a", "turns": []}
+    assert browser.get(path).json() == {"id": "a", "turns": []}
 
 
 def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
@@ -161,19 +161,19 @@ def finish(asked: WhatIf, row: Trajectory) -> WhatIf:
 
 def test_a_what_if_of_a_what_if_shows_the_chain(browser: Client, asked: WhatIf, rows: list[Trajectory]) -> None:
     finish(asked, next(row for row in rows if row.turns >= 2))
-    place = f"/runs/{asked.run_id}/what-ifs"
-    form = browser.get(f"{place}/{asked.pk}/fork/?turn=2").content.decode()
+    path = f"/runs/{asked.run_id}/what-ifs"
+    form = browser.get(f"{path}/{asked.pk}/fork/?turn=2").content.decode()
     assert "Turn 2 of" in form and "Back to the what-if" in form
-    answer = browser.post(f"{place}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
+    answer = browser.post(f"{path}/{asked.pk}/fork/", {"turn": "2", "edit": "action", "action": "Left", "seed": "3"})
     child = WhatIf.objects.get(parent=asked)
-    assert (answer.status_code, answer["Location"]) == (302, f"{place}/{child.pk}/")
+    assert (answer.status_code, answer["Location"]) == (302, f"{path}/{child.pk}/")
     assert (child.turn, child.text, child.seed, child.trajectory_key) == (1, "Left", 3, asked.trajectory_key)
-    page = browser.get(f"{place}/{child.pk}/").content.decode()
+    page = browser.get(f"{path}/{child.pk}/").content.decode()
     chain = page[page.index('class="what-if-chain"') :].partition("</ol>")[0]
     links = [f"trajectories/{rows[0].pk}/", f"what-ifs/{asked.pk}/", "at turn 1 (nothing)", "at turn 2 (action)"]
     assert sorted(links, key=chain.index) == links
-    assert f'data-original="{place}/{asked.pk}/data.json"' in page
-    assert "What-ifs that fork this one" in browser.get(f"{place}/{asked.pk}/").content.decode()
+    assert f'data-original="{path}/{asked.pk}/data.json"' in page
+    assert "What-ifs that fork this one" in browser.get(f"{path}/{asked.pk}/").content.decode()
     assert "Earlier what-ifs" not in browser.get(form_of(rows[1])).content.decode()
     assert WhatIf.objects.filter(parent=None).get() == asked  # the trajectory's own list has it alone
 
@@ -191,14 +191,14 @@ def test_a_what_if_outlives_the_trajectory_that_it_forked(
     browser: Client, asked: WhatIf, rows: list[Trajectory]
 ) -> None:
     finish(asked, rows[0])
-    place = f"/runs/{asked.run_id}/what-ifs"
-    assert browser.post(f"{place}/{asked.pk}/fork/", {"turn": "1"}).status_code == 302
+    path = f"/runs/{asked.run_id}/what-ifs"
+    assert browser.post(f"{path}/{asked.pk}/fork/", {"turn": "1"}).status_code == 302
     child = WhatIf.objects.get(parent=asked)
     Trajectory.objects.filter(pk=rows[0].pk).update(removed=True)
-    assert "removed by the run's retention" in browser.get(f"{place}/{child.pk}/").content.decode()
+    assert "removed by the run's retention" in browser.get(f"{path}/{child.pk}/").content.decode()
     Trajectory.objects.all().delete()
-    assert "a trajectory that no longer exists" in browser.get(f"{place}/{child.pk}/").content.decode()
-    assert "Turn 1 of" in browser.get(f"{place}/{asked.pk}/fork/").content.decode()
+    assert "a trajectory that no longer exists" in browser.get(f"{path}/{child.pk}/").content.decode()
+    assert "Turn 1 of" in browser.get(f"{path}/{asked.pk}/fork/").content.decode()
     asked.run.delete()
     assert not WhatIf.objects.exists()
 
@@ -206,16 +206,16 @@ def test_a_what_if_outlives_the_trajectory_that_it_forked(
 def test_a_what_if_without_a_trajectory_explains_why_it_cannot_be_forked(
     browser: Client, asked: WhatIf, rows: list[Trajectory]
 ) -> None:
-    place = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
-    assert "This what-if is still in progress" in browser.get(place).content.decode()
+    path = f"/runs/{asked.run_id}/what-ifs/{asked.pk}/fork/"
+    assert "This what-if is still in progress" in browser.get(path).content.decode()
     WhatIf.objects.update(state=State.FAILED)
-    assert "This what-if has no trajectory, so" in browser.get(place).content.decode()
+    assert "This what-if has no trajectory, so" in browser.get(path).content.decode()
     finish(asked, rows[0])
     (asked.folder / TRAJECTORY).unlink()
-    refused = browser.post(place, {"turn": "1"})
+    refused = browser.post(path, {"turn": "1"})
     assert (refused.status_code, "This what-if has no trajectory." in refused.content.decode()) == (422, True)
     finish(asked, rows[0])
-    assert "choose one of these" in browser.post(place, {"turn": "99"}).content.decode()
+    assert "choose one of these" in browser.post(path, {"turn": "99"}).content.decode()
 
 
 def test_a_what_if_is_not_found_under_another_run(browser: Client, asked: WhatIf) -> None:
