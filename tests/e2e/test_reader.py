@@ -1,4 +1,4 @@
-"""Reading a trajectory in a browser: turns, frames, tokens and members, by mouse and by key."""
+"""Reading a trajectory in a browser: turns, frames, tokens and members, by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows(transactional_db: None, settings: Settings, tmp_path: Path) -> list[Tra
 
 @pytest.fixture
 def longest(rows: list[Trajectory]) -> Trajectory:
-    """One with three turns or more and a member after it."""
+    """One with three turns or more and a following member."""
     return next(row for row in rows[:-1] if row.turns >= 3)
 
 
@@ -144,7 +144,7 @@ def test_the_url_has_the_selected_token_and_colouring(page: Page, longest: Traje
     expect(page).to_have_url(re.compile(rf"#t=2&k={token + 1}&by=entropy$"))
     page.locator(f"[data-token='{token}']").click()
     expect(page).to_have_url(re.compile(rf"#t=2&k={token}&by=entropy$"))
-    page.goto(f"{path_of(longest)}#k={record['turns'][2]['response_start']}")  # a token tells its turn
+    page.goto(f"{path_of(longest)}#k={record['turns'][2]['response_start']}")  # a token has its turn
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 3")
 
 
@@ -174,7 +174,7 @@ def test_the_change_of_each_frame_is_described(page: Page, longest: Trajectory, 
 
 
 def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory, rows: list[Trajectory]) -> None:
-    page.goto(f"{path_of(longest)}?turn=2")  # as older links have it
+    page.goto(f"{path_of(longest)}?turn=2")  # the form of older links
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 2")
     page.keyboard.press("ArrowRight")
     after = rows[rows.index(longest) + 1]
@@ -199,10 +199,10 @@ document.addEventListener("copy", () => { window.selected = document.activeEleme
 
 
 @pytest.mark.parametrize(
-    ("way", "said"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
+    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
 )
 def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
-    page: Page, longest: Trajectory, way: str, said: str
+    page: Page, longest: Trajectory, way: str, shown: str
 ) -> None:
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });" + COPIES)
     if way == "refused altogether":
@@ -210,8 +210,8 @@ def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
     page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.click("#reader-copy")
-    expect(page.locator("#reader-copy")).to_have_text(said)
-    if said == "Copied":
+    expect(page.locator("#reader-copy")).to_have_text(shown)
+    if shown == "Copied":
         assert page.evaluate("window.selected") == page.url
     expect(page.locator("#reader-copy")).to_have_text("Copy link")
     expect(page.locator("#reader-copy")).to_be_focused()

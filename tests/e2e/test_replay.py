@@ -1,4 +1,4 @@
-"""Finding trajectories, laying them side by side, and what a damaged file looks like, in a browser."""
+"""Searching trajectories, comparing them side by side, and the display of a damaged file, in a browser."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_search_over_all_runs_is_narrowed_to_one(run: Run, settings: Settings)
         expect(page.get_by_label("Words in thoughts and actions")).to_have_value("no hole")
         page.click("thead a:has-text('Tokens')")
         expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
-        page.wait_for_load_state("load")  # by then the keys are listened to
+        page.wait_for_load_state("load")  # by then keys are handled
         page.keyboard.press("j")
         expect(page.locator("[data-opens]").first).to_be_focused()
         page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What-ifs in a browser, with a real engine: from the reader to the result beside the original."""
+"""What-ifs in a browser, with a real engine: from the reader to the result alongside the original."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def apart(work: Any) -> Any:
-    """The browser's loop lives in this thread, and the database is not asked from a loop."""
+    """The browser's loop runs in this thread, where the database must not be used."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
@@ -69,7 +69,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
         expect(page.locator("#what-if-message")).to_contain_text("Parent what-if: ")
-    assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
+    assert not [url for url in asked_for if "events.json" in url]  # everything was pushed
 
 
 def test_a_what_if_with_another_prompt_gets_a_response(

@@ -1,4 +1,4 @@
-"""Static files stay in a browser for a year, under an address that changes with them."""
+"""Static files are cached for a year, under a URL that changes with them."""
 
 from __future__ import annotations
 

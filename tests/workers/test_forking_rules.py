@@ -1,4 +1,4 @@
-"""What rules do by themselves: it is recorded, and a fork that one asks for is launched, once."""
+"""Automatic actions of rules: each is audited, and a requested fork is launched exactly once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def audited(run: Run) -> list[tuple[str, str, str]]:
 @pytest.mark.slow
 def test_a_run_continues_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is_spent(workplace: Workplace) -> None:
     workplace.start_worker()
-    # checkpoints at 5 and at the end, 8; the trouble began at 6. The fork has 12 - 5 = 7 steps left, and so no step 8.
+    # checkpoints at 5 and at the end, 8; the alert holds since 6. The fork has 12 - 5 = 7 steps left, and so no step 8.
     parent = wait_for_state(workplace.submit(steps=12, name="calm-otter", fork_at=8, fork_since=6), "finished")
     fork = wait_for(lambda: Run.objects.exclude(pk=parent.pk).first(), what="a fork")
     assert (fork.name, fork.total_steps, fork.cloned_from) == ("calm-otter from step 5", 7, parent)

@@ -69,7 +69,7 @@ def test_a_run_continues_after_its_worker_and_engine_are_killed_with_every_step_
     site: Workplace, model: Path
 ) -> None:
     worker = site.start_worker()
-    run = small_run(model, steps=10_000)  # more than it lives to do
+    run = small_run(model, steps=10_000)  # more than it can complete
     wait_for(lambda: run.steps.count() >= 3, seconds=COLD_START, what="three steps")
     site.kill_worker(worker)
     site.start_worker()

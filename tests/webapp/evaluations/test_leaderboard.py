@@ -1,4 +1,4 @@
-"""The leaderboard ranks only what can be compared, and marks what does not differ significantly."""
+"""The leaderboard ranks only comparable results, and marks those that do not differ significantly."""
 
 from __future__ import annotations
 

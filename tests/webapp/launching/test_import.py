@@ -1,4 +1,4 @@
-"""Importing rollouts by form and by command: a run that can be read, and every line that could not be."""
+"""Importing rollouts by form and by command: a readable run, and a report of every line that could not be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups of a step, another filter's choice of them, and the templates found: as the pages ask for them."""
+"""The groups of a step, another filter's choice of them, and the templates found, as the page requests them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_another_filter_is_applied_to_the_engine_s_scores(browser: Client) -> No
 
 
 def test_the_run_s_filter_settings_are_those_in_force_at_the_step(browser: Client) -> None:
-    """The filter of a run may change while it goes on; it began with none."""
+    """The filter of a run may change while it is live; this one started with none."""
     run = a_run()
     before, after = add_groups(run, 1, 4.0, 2.0, 1.0), add_groups(run, 2, 4.0, 2.0, 1.0)
     after.detail["filter"] = {"type": "top_k_absolute", "value": 2}
@@ -109,8 +109,8 @@ def test_the_kept_share_covers_all_steps_or_an_even_sample_of_a_long_run(browser
     "query",
     [
         "type=best", "type=top_p&value=0", "type=top_p&value=nan", "type=top_p&value=2", "type=top_k&value=-1",
-        "type=top_k_absolute&value=1e9", "type=min_p&largest=maybe", "type=top_p&epsilon=2", "step=-1", "step=x", "seed=1",
-        "type=top_p&mode=all&mode=std",
+        "type=top_k_absolute&value=1e9", "type=min_p&largest=maybe", "type=top_p&epsilon=2", "step=-1", "step=x",
+        "seed=1", "type=top_p&mode=all&mode=std",
     ],
 )  # fmt: skip
 def test_an_invalid_query_is_refused_with_the_allowed_values(browser: Client, query: str) -> None:

@@ -1,4 +1,4 @@
-"""What a run has used: hours of devices over all attempts, and what they cost where prices are set."""
+"""The usage of a run: device hours over all attempts, and their cost if prices are set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def at(run: Run, time: float) -> Run:
 def test_attempts_count_from_their_start_to_their_last_event() -> None:
     run = a_run()
     start(run, 1, 1000.0)
-    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later; then the engine died
+    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later, then the engine ended
     start(run, 3, 9000.0)
     used = usage(at(run, 10_800.0))  # half an hour into the second attempt
     assert (used["device_hours"], used["unit"], used["devices"], used["cost"]) == (1.5, "GPU hours", 1, None)

@@ -1,4 +1,4 @@
-"""Changing a run that goes on from its page: what is checked, what is written, and who is on record."""
+"""Changing the settings of a live run on its page: what is validated, what is written, and what is audited."""
 
 from __future__ import annotations
 

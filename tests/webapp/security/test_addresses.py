@@ -1,4 +1,4 @@
-"""An address with a NUL is a bad request, on every database."""
+"""A URL with a NUL is a bad request, on every database."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or breaks the content policy.
+"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or violates the content policy.
 
-And a page of another program on this machine, which has our cookie since cookies know no port, gets nowhere with it.
+And a page of another program on this machine, which has our cookie since cookies ignore ports, is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the settings make of the environment, read in a process of their own."""
+"""The settings that result from the environment, read in a process of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollouts of other trainers brought in by the page, and trajectories taken away: as chat, as JSON, by clipboard."""
+"""Importing rollouts of other trainers on the page, and exporting trajectories: as chat, as JSON, to the clipboard."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from tests.builders.runs import build_run
 from tests.builders.trajectories import record_steps
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 from tests.engine.foreign.test_rollouts import verl
 from webapp.runs.models import Run
 from webapp.trajectories import services
@@ -58,7 +58,7 @@ def test_a_rollout_file_is_imported_on_the_page_and_read(page: Page, tmp_path: P
     expect(page.locator("h1")).to_have_text("from verl")
     expect(page.locator("body")).to_contain_text("20.jsonl line 3: it is not JSON")
     expect(page.locator("body")).to_contain_text("Being read in")
-    beside(lambda: index_run(Run.objects.get(name="from verl").pk))
+    in_thread(lambda: index_run(Run.objects.get(name="from verl").pk))
     page.get_by_role("link", name="Reload").click()
     expect(page.locator("tbody tr")).to_contain_text(["step 20"])
     page.get_by_role("link", name="View trajectories").click()
@@ -97,7 +97,7 @@ def test_the_reader_downloads_its_record_as_json_and_copies_its_thought(
     page: Page, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     row = rows[0]
-    recorded = beside(lambda: services.record(Trajectory.objects.select_related("run").get(pk=row.pk)))
+    recorded = in_thread(lambda: services.record(Trajectory.objects.select_related("run").get(pk=row.pk)))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"/runs/{row.run_id}/trajectories/{row.pk}/")
     with page.expect_download() as download:
