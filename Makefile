@@ -6,20 +6,12 @@ VENV := .venv/bin
 TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 # what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
 UNIT := $(wildcard $(addprefix tests/engine/,algorithms config diagnostics environments foreign rollout statistics verdict) \
-<<<<<<< HEAD
-	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/docs)
-=======
-	tests/engine/test_metrics.py tests/webapp tests/docs tests/test_vocabulary.py)
->>>>>>> main
+	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/docs tests/test_vocabulary.py)
 # Engines, actors and tasks are processes of their own: without compiled modules each would start in twice the time.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-<<<<<<< HEAD
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl
-=======
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock clean setup setup-dev setup-cluster setup-trl setup-trackers
->>>>>>> main
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl setup-trackers
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -49,6 +41,7 @@ test: lint test-js setup-cluster  ## everything that tests, on SQLite and what h
 lint: setup-dev style types lint-js  ## style, types and borders between the parts
 
 lint-js: node_modules/.package-lock.json  ## style and types of the browser's code
+	npx --no-install prettier --check --log-level warn static/js tests/js eslint.config.js
 	npx --no-install eslint .
 	npx --no-install tsc --noEmit
 	npx --no-install tsc --noEmit --project tests/js

@@ -89,7 +89,7 @@ def test_a_setting_is_requested_validated_and_shown_in_force_once_the_engine_con
     rate.fill("1e-5")
     rate.press("Enter")
     expect(status).to_contain_text("hold once the step in progress is done")
-    expect(rate).to_have_attribute("aria-invalid", "false")
+    expect(rate).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
     emit("settings_changed", revision=1, changes=changes)
@@ -101,7 +101,23 @@ def test_a_setting_is_requested_validated_and_shown_in_force_once_the_engine_con
     page.click("#tab-overview")
     tooltip = tooltip_of_first_mark(page)
     assert "optimizer.learning_rate 0.0002 → 0.00001" in tooltip
-    assert "asked for by ada" in tooltip
+    assert "requested by ada" in tooltip
+
+
+def test_another_filter_shows_its_own_settings_and_is_requested_as_a_whole(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#control")
+    value = page.locator("[name='filter.value']:enabled")
+    expect(value).to_have_count(0)  # the run has no filter
+    page.select_option("[name='filter.type']", "top_k")
+    expect(value).to_be_visible()
+    value.fill("2")
+    value.press("Enter")
+    expect(page.locator("[data-error='filter.value']:visible")).to_contain_text("less than or equal to 1")
+    value.fill("0.5")
+    value.press("Enter")
+    expect(page.locator("#history")).to_contain_text("top_k")
+    assert in_thread(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["filter"]["value"]) == 0.5
+    assert fits(page)
 
 
 def tooltip_of_first_mark(page: Page) -> str:

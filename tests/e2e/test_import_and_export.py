@@ -57,7 +57,7 @@ def test_a_rollout_file_is_imported_on_the_page_and_read(page: Page, tmp_path: P
     page.get_by_role("button", name="Import").click()
     expect(page.locator("h1")).to_have_text("from verl")
     expect(page.locator("body")).to_contain_text("20.jsonl line 3: it is not JSON")
-    expect(page.locator("body")).to_contain_text("Being read in")
+    expect(page.locator("body")).to_contain_text("Indexing")
     in_thread(lambda: index_run(Run.objects.get(name="from verl").pk))
     page.get_by_role("link", name="Reload").click()
     expect(page.locator("tbody tr")).to_contain_text(["step 20"])

@@ -77,3 +77,23 @@ def test_further_environments_are_added_and_removed_as_rows(page: Page) -> None:
     expect(rows).to_have_count(0)
     expect(own).to_be_hidden()
     expect(page.locator("#toml")).not_to_contain_text('tag = "Second"')
+
+
+def test_another_algorithm_shows_its_own_settings_and_sends_no_others(page: Page) -> None:
+    lam, toml = page.locator("[name='algorithm.lam']:enabled"), page.locator("#toml")
+    expect(toml).to_contain_text('type = "grpo"')
+    expect(lam).to_have_count(0)
+    page.select_option("[name='algorithm.type']", "ppo")
+    expect(lam).to_be_visible()
+    expect(toml).to_contain_text("lam = 1.0")
+    lam.fill("3")
+    expect(page.locator("[data-error='algorithm.lam']:visible")).to_contain_text("less than or equal to 1")
+    expect(page.locator("#warnings")).to_contain_text("Fix 1 field.")
+    lam.fill("0.95")
+    page.locator("fieldset:enabled > .field [name='algorithm.credit.type']").select_option("turn")
+    page.fill("[name='algorithm.credit.discount']:enabled", "0.5")
+    expect(toml).to_contain_text("discount = 0.5")
+    expect(page.locator("#warnings .banner--error")).to_have_count(0)
+    page.select_option("[name='algorithm.type']", "remax")
+    expect(toml).to_contain_text('type = "remax"')
+    expect(toml).not_to_contain_text("discount")

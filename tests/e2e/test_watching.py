@@ -79,7 +79,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(p
     expect(view.locator("#collapse-summary")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
     expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
     assert view.locator(".regime").count() >= 5
-    view.get_by_text("Where the regimes end").click()
+    view.get_by_text("How the borders are computed").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
@@ -217,20 +217,6 @@ def test_response_format_curves_are_shown_by_environment(page: Page, run: Run) -
     expect(view.locator("#rollouts-read")).to_have_attribute("href", re.compile(r"\?step=2$"))
 
 
-def test_changes_of_the_response_format_are_those_of_the_verdict(page: Page, recorded: RecordedRun) -> None:
-    # after the ten steps of the baseline, responses of 24 tokens become 60 tokens long
-    recorded.take_steps(12)
-    for _ in range(3):
-        recorded.step += 1
-        metrics = {"rollout/success": 0.3, "rollout/response_tokens": 60.0, "rollout/parse_ok_rate": 1.0}
-        recorded.emit("step_completed", metrics=metrics, tokens=1, seconds=1.0)
-        recorded.report_verdict()
-    recorded.deliver()
-    view = visit(page, recorded.run, "rollouts")
-    expect(view.locator("#rollouts-summary")).to_contain_text("First, at step 13, responses became 50% longer")
-    expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_overflows_on_a_phone(run: Run, settings: Settings, view: str) -> None:
     with open_site(settings, width=390) as phone:
@@ -247,6 +233,22 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
     made = RecordedRun(name="still-heron-3", steps=60)
     made.deliver()
     return made
+
+
+def test_changes_of_the_response_format_are_those_of_the_verdict(recorded: RecordedRun, settings: Settings) -> None:
+    # after ten steps of baseline, and two more, responses of 24 tokens become 60 tokens long
+    recorded.take_steps(12)
+    for _ in range(3):
+        recorded.step += 1
+        metrics = {"rollout/success": 0.3, "rollout/response_tokens": 60.0, "rollout/parse_ok_rate": 1.0}
+        recorded.emit("step_completed", metrics=metrics, tokens=1, seconds=1.0)
+        recorded.report_verdict()
+    recorded.deliver()
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        view = visit(page, recorded.run, "rollouts")
+        expect(view.locator("#rollouts-summary")).to_contain_text("First, at step 13, responses became 50% longer")
+        expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
 
 
 @pytest.mark.parametrize(

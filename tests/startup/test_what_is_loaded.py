@@ -54,7 +54,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.diagnostics.recordings",  # and tests rules on recorded steps
         "engine.statistics.clustered",
         "engine.cluster.checks",  # a form checks what a cluster can do
-        "engine.cluster.environment_actor",  # there may be many, and each must start fast
+        "engine.cluster.environment_actors",  # there may be many, and each must start fast
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )

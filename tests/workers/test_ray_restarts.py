@@ -57,7 +57,7 @@ def test_a_run_whose_ray_cluster_restarts_shows_a_wait_reason_and_continues(
         run = submit_run(owner=None, config=config)
         wait_for(lambda: run.steps.count() >= 2, seconds=COLD_START, what="two steps")
     wait_for(
-        lambda: "nothing answers there" in status_of(Run.objects.get(pk=run.pk)).reason,
+        lambda: "nothing responds there" in status_of(Run.objects.get(pk=run.pk)).reason,
         seconds=COLD_START,
         what="the words",
     )

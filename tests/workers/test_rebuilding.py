@@ -68,7 +68,7 @@ def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
     call_command("rebuild_run", run.pk)
     assert rows_of(run) == before
     assert sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True)) == of_removed
-    assert "2 trajectories that its retention removed: their rows stayed" in capsys.readouterr().out
+    assert "2 trajectories removed by retention: rows kept" in capsys.readouterr().out
 
 
 def test_rebuilding_reports_how_many_removed_trajectories_have_no_rows(

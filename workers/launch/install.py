@@ -20,6 +20,7 @@ from workers.launch.supported import why_unsupported
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
+WITHOUT_STARBOARD = {"trackers"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 
@@ -51,7 +52,8 @@ def install(kind: str) -> None:
 
 
 def requirements_of(kind: str) -> list[str]:
-    return ["requirements/torch.txt", f"requirements/{kind}.txt"]
+    file = f"requirements/{kind}.txt"
+    return [file] if kind in WITHOUT_STARBOARD else ["requirements/torch.txt", file]
 
 
 def overrides_of(kind: str) -> list[str]:

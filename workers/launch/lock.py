@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from workers.launch.install import ROOT, UV_EXECUTABLE, environment_of, overrides_of
+from workers.launch.install import ROOT, UV_EXECUTABLE, WITHOUT_STARBOARD, environment_of, overrides_of
 
 # The files, and the extras of `pyproject.toml` in each. Each keeps to the versions of the first, and `cluster` to those
 # of `dev`, beside which it is installed.
@@ -19,6 +19,7 @@ FILES = {
     "cluster": (["cluster"], ["dev"]),
     "cluster-gpu": (["cluster-gpu"], ["base"]),
     "trl": (["trl"], ["base"]),
+    "trackers": ([], []),
 }
 ALWAYS = [
     "--overrides", "requirements/torch.txt",  # whatever build a package asks for
@@ -33,7 +34,8 @@ ALWAYS = [
 
 def command_of(kind: str, upgrade: str = "") -> list[str]:
     extras, kept = FILES[kind]
-    command = [str(UV_EXECUTABLE), "pip", "compile", "pyproject.toml", "-o", f"requirements/{kind}.txt", *ALWAYS]
+    source = ["--group", kind] if kind in WITHOUT_STARBOARD else ["pyproject.toml"]
+    command = [str(UV_EXECUTABLE), "pip", "compile", *source, "-o", f"requirements/{kind}.txt", *ALWAYS]
     if kind != "cluster-gpu":  # whose CUDA libraries are those of the registry's torch, which vLLM is built for
         command += ["--config-file", "requirements/lock.toml"]
     command += [word for extra in extras for word in ("--extra", extra)]

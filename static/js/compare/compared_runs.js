@@ -117,9 +117,11 @@ export class CurvesOfRuns {
   constructor(runs, view) {
     this.runs = runs;
     this.view = view;
-    if (runs.length > FEW) {runs.forEach((run) => {
+    if (runs.length > FEW) {
+      runs.forEach((run) => {
         run.curves.buckets = FEWER_BUCKETS;
-      });}
+      });
+    }
   }
 
   get shownRuns() {

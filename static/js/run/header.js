@@ -85,7 +85,8 @@ export function showVerdict(state) {
 /** @param {Verdict} verdict */
 function showEvidence({ evidence, rules_version: version, step }) {
   const installed = Number(byId("verdict-rules").dataset.installed);
-  const newer = version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
+  const newer =
+    version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
   byId("verdict-rules").textContent = `Assessed by rules ${version} after step ${step}.${newer}`;
   const signature = JSON.stringify(evidence);
   const rows = byId("verdict-rows");

@@ -188,7 +188,9 @@ export class RulesPanel {
   outcome({ firings, count, steps, last }) {
     if (!steps) return [element("p", { class: "muted" }, "Nothing is recorded yet. Try again after some steps.")];
     const over = `Over ${steps} recorded steps, to step ${last}`;
-    if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have fired.`)];
+    if (!count) {
+      return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have fired.`)];
+    }
     const more = count > firings.length ? `, of which the first ${firings.length} are shown` : "";
     return [
       element("h3", {}, `${over}: ${count} ${count === 1 ? "alert" : "alerts"}${more}`),
@@ -205,7 +207,13 @@ export class RulesPanel {
       {},
       element("a", { class: "mono", href: `${this.trajectories}?step=${one.step}` }, `step ${one.step}`),
       element("span", { class: `chip chip--${one.severity}` }, icon("alert"), element("span", {}, one.severity)),
-      element("span", {}, one.message, element("br"), element("small", { class: "muted" }, `${one.rule}${then}${raised}`)),
+      element(
+        "span",
+        {},
+        one.message,
+        element("br"),
+        element("small", { class: "muted" }, `${one.rule}${then}${raised}`),
+      ),
     );
   }
 }

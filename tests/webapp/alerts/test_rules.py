@@ -49,9 +49,9 @@ def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
     ("rules", "field", "reason"),
     [
         ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
-        ([LOW, LOW], "detectors.rules", "several are called low"),
+        ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
-        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "makes no sense for falls"),
+        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "is out of range for falls"),
         ("nonsense", "detectors.rules", "valid tuple"),
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
@@ -118,7 +118,7 @@ def test_evidence_excludes_a_later_attempt_that_repeated_the_step(browser: Clien
     assert (found.curve.mark, len(found.curve.points.split())) == (None, 15)
     assert found.curve.ticks[-1] == (712.0, "20")  # the alert's position, at the right edge
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
-    assert "The step's metrics are gone" in page
+    assert "The step's metrics no longer exist" in page
     assert "Trajectories of the step" not in page
 
 
@@ -129,7 +129,7 @@ def test_an_alert_without_a_step_excludes_later_attempts(browser: Client, record
     alert = recorded.run.alerts.get(step=0)
     assert not evidence_of(alert).retaken
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
-    assert "It belongs to no step, so there are none." in page
+    assert "The alert belongs to no step." in page
     assert "a later attempt" not in page
 
 
@@ -212,7 +212,7 @@ def test_a_mean_is_tested_as_the_engine_computes_it(browser: Client) -> None:
     rule = {**LOW, "steps": 1, "mean_over": 3}
     assert [one["step"] for one in try_on(browser, run, [rule]).json()["firings"]] == [4]
     refused = try_on(browser, run, [{**LOW, "kind": "spike", "limit": 3, "mean_over": 3}])
-    assert "spike judges no mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
+    assert "spike has no moving mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
 
 
 def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_drop(db: None) -> None:

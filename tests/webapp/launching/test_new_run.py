@@ -273,3 +273,21 @@ def test_the_cluster_section_is_open_only_for_a_cluster_run(browser: Client, lak
     wrong = browser.post(NEW, filled_in(lake, backend="ray", steps="0")).content.decode()
     assert '<details class="panel config-section" id="cluster-section" open>' in wrong
     assert '<section class="panel" id="memory">' in wrong
+
+
+def test_a_type_chosen_without_scripts_shows_its_fields_before_it_launches(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    chosen = {**filled_in(lake, algorithm__type="ppo"), "algorithm.soft_reweighting": "on"}
+    shown = ["algorithm=grpo", "algorithm.credit=trajectory"]  # what the browser had, and a browser of today sends
+    answer = browser.post(NEW, {**chosen, "shown-variants": shown})
+    assert answer.status_code == 422
+    assert "These are the fields of ppo." in field_of(answer, "algorithm.type").error
+    assert (field_of(answer, "algorithm.lam").value, field_of(answer, "algorithm.soft_reweighting").value) == (
+        "1.0",
+        "false",
+    )
+    assert not Run.objects.exists()
+    seen = {**posted_back(answer), "shown-variants": ["algorithm=ppo", "algorithm.credit=trajectory"]}
+    assert browser.post(NEW, seen).status_code == 302
+    assert Run.objects.get().parsed_config().algorithm.type == "ppo"

@@ -82,7 +82,7 @@ def test_an_unknown_name_is_reported_and_matches_nothing(browser: Client, run: R
     assert filters.problems == ["No run has the id 'nobody' or a name that contains it."]
     assert found({"run": "nobody, lemur"}) == {other.name}
     assert found({"run": "nobody"}) == set()
-    assert "No trajectory of any run fits" in browser.get("/trajectories/?run=nobody").content.decode()
+    assert "No trajectory of any run matches" in browser.get("/trajectories/?run=nobody").content.decode()
 
 
 def test_the_list_of_one_run_ignores_a_run_filter(browser: Client, run: Run, other: Run) -> None:

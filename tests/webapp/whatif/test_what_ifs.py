@@ -28,7 +28,7 @@ def submit(browser: Client, row: Trajectory, **fields: Any) -> Any:
     return browser.post(form_of(row), {"turn": "1", "edit": "nothing", **fields})
 
 
-def test_the_form_has_the_recorded_turn_and_the_checkpoints(browser: Client, rows: list[Trajectory]) -> None:
+def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, rows: list[Trajectory]) -> None:
     row = next(row for row in rows if row.turns >= 2)
     for step in (10, 20):
         Checkpoint.objects.create(run=row.run, step=step, path=f"checkpoints/step_{step}", bytes=1, reason="x", time=1)
@@ -40,7 +40,7 @@ def test_the_form_has_the_recorded_turn_and_the_checkpoints(browser: Client, row
     assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
 
 
-def test_an_edit_is_queued_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
+def test_an_edit_becomes_a_queued_row_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
     row = rows[3]
     answer = submit(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", response="unused")
     what_if = WhatIf.objects.get()
@@ -70,7 +70,7 @@ def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Traje
         ({"edit": "response", "response": "x" * 60_000}, "at most 50000"),
     ],
 )
-def test_invalid_requests_are_explained_on_the_form(
+def test_what_cannot_be_asked_is_said_on_the_form(
     browser: Client, rows: list[Trajectory], fields: dict[str, str], reason: str
 ) -> None:
     answer = submit(browser, rows[0], **fields)

@@ -4,7 +4,14 @@ import { byId, control, find } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
 import {
-  allInputs, inputOf, markChanged, sentInputs, showErrors, showVariant, valueOf, watchVariants,
+  allInputs,
+  inputOf,
+  markChanged,
+  sentInputs,
+  showErrors,
+  showVariant,
+  valueOf,
+  watchVariants,
 } from "../../forms/fields.js";
 
 /** @import { Field } from "../../forms/fields.js" */

@@ -15,8 +15,8 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from engine.config import LoraSection, RunConfig, build_config
 from engine.policies.adapter import add_adapter
-from engine.policies.hollow import hollow_model
 from engine.policies.loading import load_model
+from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress
@@ -71,18 +71,18 @@ def work(rank: int, folder: Path) -> None:
     found["learner"] = learner_differences(folder)
     found["saved"] = save_and_resume(folder, config_of(folder / "tied"), "whole")
     found["saved_adapter"] = save_and_resume(folder, config_of("tiny", model={"lora": LORA}), "adapter")
-    found["told"] = load_what_is_no_safetensors(folder)
-    told: list[Any] = [None, None]
-    dist.all_gather_object(told, found)
+    found["warnings"] = load_what_is_no_safetensors(folder)
+    gathered: list[Any] = [None, None]
+    dist.all_gather_object(gathered, found)
     if rank == 0:
-        torch.save(told, folder / "found.pt")
+        torch.save(gathered, folder / "found.pt")
     dist.barrier()
     os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
 
 
 def differences(path: str, lora: LoraSection) -> list[str]:
     """Weights and buffers that differ from those of a model that was loaded whole, to the bit."""
-    model = hollow_model(path, device="cpu", lora=lora)
+    model = meta_model(path, device="cpu", lora=lora)
     Sharded().shard_model(model)
     right, _ = load_model(path)
     if lora.rank:
@@ -116,7 +116,7 @@ def learner_differences(folder: Path) -> list[str]:
     right, _ = load_model("tiny")
     alone = Learner(right, config)
     names = unequal(learner.model, alone.model)
-    names += [f"start {name}" for name in unequal(learner.reference.start, alone.reference.start)]  # type: ignore[union-attr]
+    names += [f"reference {name}" for name in unequal(learner.reference.frozen, alone.reference.frozen)]  # type: ignore[union-attr]
     ours, theirs = learner.critic.state_dict(), alone.critic.state_dict()  # type: ignore[union-attr]
     return names + [f"critic {name}" for name in theirs if not torch.equal(whole(ours[name]), theirs[name])]
 
@@ -125,15 +125,15 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
     """A learner of two that trained a little is saved and read again; what differs then."""
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
     update(learner, made_up_batch((6, 9, 12, 4)))
-    saved = checkpoint.save_together(folder / name, tokenizer, learner, Progress(step=1))
+    saved = checkpoint.save_sharded(folder / name, tokenizer, learner, Progress(step=1))
     dist.barrier()  # the first has written
     _, again, progress = checkpoint.load_learner(config, saved, device="cpu", share=Sharded())
     names = [] if progress.step == 1 else ["progress"]
-    for place, (then, now) in enumerate(zip(tensors_of(learner), tensors_of(again), strict=True)):
+    for index, (then, now) in enumerate(zip(tensors_of(learner), tensors_of(again), strict=True)):
         if not torch.equal(whole(then), whole(now)):
-            names.append(f"tensor {place}")
+            names.append(f"tensor {index}")
     _, forked, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
-    checkpoint.adopt(saved, forked)
+    checkpoint.warm_start(saved, forked)
     for then, now in zip(moments_of(learner), moments_of(forked), strict=True):
         if not torch.equal(whole(then), whole(now)):
             names.append("a moment of a fork")
@@ -153,16 +153,16 @@ def moments_of(learner: Learner) -> list[Tensor]:
 
 def load_what_is_no_safetensors(folder: Path) -> list[str]:
     """Loaded whole, and saved from a whole model after each weight grew by 1."""
-    told: list[str] = []
+    warnings: list[str] = []
     config = config_of(folder / "bin", algorithm={"type": "grpo"})
-    tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), tell=told.append)
+    tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), warn=warnings.append)
     right, _ = load_model(str(folder / "plain"))
-    found = told + unequal(learner.model, right)
+    found = warnings + unequal(learner.model, right)
     with torch.no_grad():
         for weight in learner.model.parameters():
             weight.add_(1)
-    mold = right if learner.share.rank == 0 else None
-    checkpoint.save_together(folder / "poured", tokenizer, learner, Progress(step=1), mold=mold)
+    export_model = right if learner.share.rank == 0 else None
+    checkpoint.save_sharded(folder / "poured", tokenizer, learner, Progress(step=1), export_model=export_model)
     return found
 
 
@@ -176,7 +176,7 @@ def peaks(folder: Path) -> dict[str, int]:
 
     loading = Watch(load).bytes
     dist.barrier()
-    saving = Watch(lambda: checkpoint.save_together(folder / "large", held[0], held[1], Progress(step=1))).bytes
+    saving = Watch(lambda: checkpoint.save_sharded(folder / "large", held[0], held[1], Progress(step=1))).bytes
     weights = sum(weight.to_local().nbytes for weight in held[1].model.parameters())
     return {"loading": loading, "saving": saving, "weights": weights}
 

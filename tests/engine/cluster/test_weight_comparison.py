@@ -1,4 +1,4 @@
-"""A sampler that keeps its old weights is found out, however little the new ones differ."""
+"""A sampler that keeps its old weights is detected, however little the new ones differ."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ pytestmark = [pytest.mark.slow, needs_ray]
 LITTLE = {"learning_rate": 1e-6, "updates_per_step": 1}  # a step moves a log-probability by far less than 0.01
 
 
-class DeafSampler(SamplerActor):
+class StaleSampler(SamplerActor):
     def load(self, weights: Mapping[str, Tensor]) -> float:
         return 0.0
 
 
-def test_a_sampler_that_takes_no_weights_ends_the_run_at_the_first_update(
+def test_a_sampler_that_loads_no_weights_ends_the_run_at_the_first_update(
     tmp_path: Path, ray_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", ray_address)
-    monkeypatch.setattr(actors, "SamplerActor", DeafSampler)
+    monkeypatch.setattr(actors, "SamplerActor", StaleSampler)
     assert train(ray_config(optimizer=LITTLE, diagnostics={"every": 0}), tmp_path) == EXIT_FAILED
-    told = events(tmp_path)
-    (failed,) = [event for event in told if isinstance(event, RunFailed)]
+    recorded = events(tmp_path)
+    (failed,) = [event for event in recorded if isinstance(event, RunFailed)]
     assert failed.error == "ModelError" and not failed.retryable
     assert "sampler 0 does not hold the learner's weights" in failed.message and "weight_transfer" in failed.remedy
-    assert not [event for event in told if isinstance(event, StepCompleted)]
+    assert not [event for event in recorded if isinstance(event, StepCompleted)]

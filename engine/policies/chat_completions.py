@@ -1,4 +1,4 @@
-"""What the body of a chat endpoint's answer says: a response, or why there is none. No network here."""
+"""Parses the body of a chat endpoint's HTTP response: a message, or the reason there is none. No network here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MESSAGE_LENGTH = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
-    """One sampled message. Token counts are None where the endpoint tells none. `ended` is False when cut off."""
+    """One sampled message. Token counts are None if the endpoint reports none. `ended` is False if it was cut off."""
 
     content: str
     reasoning: str
@@ -24,21 +24,21 @@ class ChatResponse:
     response_tokens: int | None
 
 
-class NoJson(Exception):
-    """The body is no JSON object."""
+class NotJson(Exception):
+    """The body is not a JSON object."""
 
 
-class NoChat(Exception):
-    """The body is a JSON object, but no chat completion; the message says what is missing."""
+class NotChatCompletion(Exception):
+    """The body is a JSON object, but not a chat completion; the message says what is missing."""
 
 
 def read_object(body: bytes) -> dict[str, Any]:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
-        raise NoJson from None
+        raise NotJson from None
     if not isinstance(data, dict):
-        raise NoJson
+        raise NotJson
     return data
 
 
@@ -46,13 +46,13 @@ def read_response(data: dict[str, Any]) -> ChatResponse:
     """The first choice of a chat completion."""
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise NoChat("no `choices`")
+        raise NotChatCompletion("no `choices`")
     message = choices[0].get("message")
     if not isinstance(message, dict):
-        raise NoChat("no `message` in the first choice")
+        raise NotChatCompletion("no `message` in the first choice")
     content = message.get("content")
     if content is not None and not isinstance(content, str):
-        raise NoChat("a `content` that is no text")
+        raise NotChatCompletion("a `content` that is not text")
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     usage = data.get("usage")
     return ChatResponse(
@@ -65,10 +65,10 @@ def read_response(data: dict[str, Any]) -> ChatResponse:
 
 
 def read_problem(body: bytes) -> dict[str, Any]:
-    """`message`, `code` and `param` of an error body; all of it is the message when it has no such form."""
+    """`message`, `code` and `param` of an error body; if it has another form, all of it is the message."""
     try:
         data = read_object(body)
-    except NoJson:
+    except NotJson:
         return {"message": body.decode(errors="replace").strip()}
     problem = data.get("error", data)
     if isinstance(problem, str):
@@ -78,8 +78,8 @@ def read_problem(body: bytes) -> dict[str, Any]:
     return {**problem, "message": str(problem.get("message") or problem.get("detail") or "")}
 
 
-def says_too_long(problem: dict[str, Any]) -> bool:
-    """Whether an error is about a conversation that passes the model's context."""
+def is_context_error(problem: dict[str, Any]) -> bool:
+    """Whether the error is that the conversation exceeds the model's context."""
     return problem.get("code") == "context_length_exceeded" or bool(_TOO_LONG.search(problem["message"]))
 
 

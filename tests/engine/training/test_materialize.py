@@ -13,14 +13,14 @@ from safetensors.torch import load_file
 from engine.policies.loading import load_model
 from engine.training import checkpoint
 from tests.engine.models import small_model, words
-from tests.engine.training.filled_shards import config_of, save_wide_model, work
+from tests.engine.training.materialized_shards import config_of, save_wide_model, work
 from tests.engine.training.together import run_together
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]], int]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]], int]:
     """Folder, what both processes found, and the bytes of the wide model: one start for all tests."""
     folder = tmp_path_factory.mktemp("filled")
     tied, odd = small_model(tied=True), small_model(width=34)
@@ -36,36 +36,36 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str
 
 
 @pytest.mark.parametrize("what", ["ships", "tied", "odd", "adapted", "learner", "saved", "saved_adapter"])
-def test_no_weight_and_no_buffer_differs_by_a_bit(place: Any, what: str) -> None:
-    assert [found[what] for found in place[1]] == [[], []]
+def test_no_weight_and_no_buffer_differs_by_a_bit(built: Any, what: str) -> None:
+    assert [found[what] for found in built[1]] == [[], []]
 
 
-def test_a_model_without_safetensors_is_loaded_whole_and_it_is_said_why(place: Any) -> None:
-    for found in place[1]:
-        assert len(found["told"]) == 1
-        assert found["told"][0].endswith("since its weights are not stored as safetensors")
-    saved, _ = load_model(str(place[0] / "poured/step_1/model"))
+def test_a_model_without_safetensors_is_loaded_whole_with_a_warning(built: Any) -> None:
+    for found in built[1]:
+        assert len(found["warnings"]) == 1
+        assert found["warnings"][0].endswith("since its weights are not stored as safetensors")
+    saved, _ = load_model(str(built[0] / "poured/step_1/model"))
     for weight, before in zip(saved.parameters(), small_model().parameters(), strict=True):
         torch.testing.assert_close(weight, before + 1, atol=0, rtol=0)
 
 
-def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(place: Any) -> None:
-    size = place[2]
+def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(built: Any) -> None:
+    size = built[2]
     assert size > 100e6
-    for found in place[1]:
+    for found in built[1]:
         # its half, and the one weight that is being read
         assert found["peaks"]["loading"] < 0.75 * size
     # 713 words make a first half of 357 rows of 512 in embedding and head each, and a second of 356
-    assert [2 * found["peaks"]["weights"] - size for found in place[1]] == [2 * 512 * 4, -2 * 512 * 4]
+    assert [2 * found["peaks"]["weights"] - size for found in built[1]] == [2 * 512 * 4, -2 * 512 * 4]
     # the first holds a file's worth while it writes, which is all of so small a model; the other nothing
-    assert place[1][1]["peaks"]["saving"] < 0.4 * size
+    assert built[1][1]["peaks"]["saving"] < 0.4 * size
 
 
-def test_one_process_goes_on_from_what_two_have_saved(place: Any) -> None:
-    saved = place[0] / "whole/step_1"
-    assert checkpoint.is_good(saved)
+def test_one_process_resumes_from_a_checkpoint_of_two(built: Any) -> None:
+    saved = built[0] / "whole/step_1"
+    assert checkpoint.is_valid(saved)
     assert (saved / "learner.safetensors").is_file()
-    _, learner, progress = checkpoint.load_learner(config_of(place[0] / "tied"), saved, device="cpu")
+    _, learner, progress = checkpoint.load_learner(config_of(built[0] / "tied"), saved, device="cpu")
     assert progress.step == 1
     held = load_file(saved / "learner.safetensors")
     states = learner.optimizer.state_dict()["state"]
@@ -74,8 +74,8 @@ def test_one_process_goes_on_from_what_two_have_saved(place: Any) -> None:
         assert float(state["step"]) == 2  # mini-batches of an update
 
 
-def test_what_two_have_saved_is_a_plain_model(place: Any) -> None:
-    folder = place[0]
+def test_a_checkpoint_of_two_is_a_plain_model(built: Any) -> None:
+    folder = built[0]
     saved, _ = load_model(str(folder / "large/step_1/model"))
     right, _ = load_model(str(folder / "wide"))
     for (name, weight), other in zip(saved.named_parameters(), right.parameters(), strict=True):
