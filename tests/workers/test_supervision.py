@@ -237,7 +237,7 @@ def test_a_configuration_that_became_invalid_fails_the_run_and_names_the_field(w
     Run.objects.filter(pk=run.pk).update(config={**run.config, "stepz": 3})
     workplace.start_worker()
     run = wait_for_state(run, "failed")
-    assert "stepz: unknown key" in run.state_reason
+    assert "stepz: unknown field" in run.state_reason
 
 
 def test_a_suspended_engine_is_stalled_never_crashed_and_a_late_beat_revives_it(workplace: Workplace) -> None:
