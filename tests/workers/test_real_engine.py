@@ -49,7 +49,7 @@ def small_run(model: Path, *, steps: int) -> Run:
     return services.submit_run(owner=None, config=config)
 
 
-def test_a_run_comes_whole_into_the_rows(site: Workplace, model: Path) -> None:
+def test_a_run_is_stored_completely(site: Workplace, model: Path) -> None:
     site.start_worker()
     run = wait_for_state(small_run(model, steps=3), "finished", seconds=COLD_START)
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]
@@ -65,11 +65,11 @@ def test_a_run_comes_whole_into_the_rows(site: Workplace, model: Path) -> None:
     assert run.stop_proof["proven"] and run.stop_proof["exit"] == "exited with code 0"
 
 
-def test_worker_and_engine_are_killed_and_the_run_goes_on_by_itself_with_every_step_counted_once(
+def test_a_run_continues_after_its_worker_and_engine_are_killed_with_every_step_counted_once(
     site: Workplace, model: Path
 ) -> None:
     worker = site.start_worker()
-    run = small_run(model, steps=10_000)  # more than it lives to do
+    run = small_run(model, steps=10_000)  # more than it can complete
     wait_for(lambda: run.steps.count() >= 3, seconds=COLD_START, what="three steps")
     site.kill_worker(worker)
     site.start_worker()
@@ -88,7 +88,7 @@ def test_worker_and_engine_are_killed_and_the_run_goes_on_by_itself_with_every_s
     assert run.stop_proof["how"] == "by itself"
 
 
-def test_a_model_that_is_not_there_fails_the_run_with_its_cause_and_remedy(site: Workplace) -> None:
+def test_a_missing_model_fails_the_run_with_cause_and_remedy(site: Workplace) -> None:
     site.start_worker()
     run = wait_for_state(small_run(Path("/nowhere/model"), steps=3), "failed", seconds=COLD_START)
     assert "/nowhere/model does not exist" in run.state_reason
