@@ -1,4 +1,4 @@
-"""Defining an environment in a browser: the live preview, saving, and an episode played by hand."""
+"""Defining an environment in a browser: the live preview, saving, and an episode played manually."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding trajectories, laying them side by side, and what a damaged file looks like, in a browser."""
+"""Searching trajectories, comparing them side by side, and the display of a damaged file, in a browser."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_search_over_all_runs_is_narrowed_to_one(run: Run, settings: Settings)
         expect(page.get_by_label("Words in thoughts and actions")).to_have_value("no hole")
         page.click("thead a:has-text('Tokens')")
         expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
-        page.wait_for_load_state("load")  # by then the keys are listened to
+        page.wait_for_load_state("load")  # by then keys are handled
         page.keyboard.press("j")
         expect(page.locator("[data-opens]").first).to_be_focused()
         page.keyboard.press("Enter")
@@ -112,8 +112,8 @@ def test_a_click_on_a_header_sorts_and_a_second_reverses_the_order(page: Page, r
 def test_selected_trajectories_are_compared_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1&group=0")
     ticks = page.locator("input[name=ids]")
-    for place in range(3):
-        ticks.nth(place).check()
+    for index in range(3):
+        ticks.nth(index).check()
     page.click("text=Compare side by side")
     heads = page.locator(".side thead th")
     expect(heads).to_have_count(3)
@@ -149,16 +149,16 @@ def test_a_damaged_file_is_reported_on_the_list_and_in_the_group(page: Page, run
 def test_no_page_is_wider_than_a_phone(run: Run, members: list[Trajectory], settings: Settings, theme: str) -> None:
     ids = ",".join(str(row.pk) for row in members)
     own = ["?q=hole&low=0", f"{members[0].pk}/#by=entropy", f"compare/?ids={ids}&best=1", "compare/"]
-    places = [f"/runs/{run.pk}/trajectories/{place}" for place in own] + ["/trajectories/?q=hole"]
+    paths = [f"/runs/{run.pk}/trajectories/{query}" for query in own] + ["/trajectories/?q=hole"]
     with open_site(settings, width=390) as page:
         page.goto(f"/runs/{run.pk}/trajectories/")
         page.evaluate("theme => localStorage.setItem('starboard.theme', theme)", theme)
-        for place in places:
-            page.goto(place)
+        for path in paths:
+            page.goto(path)
             expect(page.locator("html")).to_have_attribute("data-theme", theme)
             expect(page.locator("h1")).to_be_visible()
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, place
+            assert wide <= 0, path
 
 
 def test_thirty_thousand_tokens_are_rendered_around_the_reading_position(

@@ -1,5 +1,5 @@
-"""The charts of a run's page in a browser: thinned without losing a spike, one window and crosshair for all, the
-reader's own layouts, every metric by pattern, pictures and numbers to take away. News moves nothing of the reader's."""
+"""The charts of a run's page in a browser: downsampled without losing a spike, one zoom and crosshair for all, saved
+layouts, every metric by pattern, exported pictures and values; updates do not move the view."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.charts import NORM, PATIENCE, PLOT, SUCCESS, drag, drawn, recorded_run, visit
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -42,7 +42,7 @@ def page(runs: None, settings: Settings) -> Iterator[Page]:
 
 
 def test_a_long_run_is_downsampled_with_its_spike_and_zooming_shows_every_step(page: Page) -> None:
-    recorded = beside(lambda: long_run(2400, spike_at=800))
+    recorded = in_thread(lambda: long_run(2400, spike_at=800))
     visit(page, recorded)
     plot = drawn(page, NORM)
     assert plot.evaluate("plot => plot.data.at(-1).x.length") == 600
@@ -85,7 +85,7 @@ def test_updates_move_neither_zoom_nor_scroll_nor_focus(page: Page) -> None:
     page.evaluate("scrollTo(0, 200)")
     page.evaluate("getSelection().selectAllChildren(document.querySelector('#run-name'))")
     before = page.evaluate("[scrollY, getSelection().toString()]")
-    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(5), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("25/60")
     page.wait_for_function("plot => plot.data.at(-2).customdata.includes(25)", arg=plot.element_handle())
     assert page.evaluate("[scrollY, getSelection().toString()]") == before
@@ -140,7 +140,7 @@ def test_a_layout_is_built_saved_and_shared_by_url(page: Page) -> None:
 
 
 def test_of_a_thousand_metrics_only_visible_ones_are_drawn_and_a_pattern_filters_them(page: Page) -> None:
-    visit(page, beside(lambda: long_run(30, extra=1000)), "#metrics")
+    visit(page, in_thread(lambda: long_run(30, extra=1000)), "#metrics")
     expect(page.locator("#metric-count")).to_have_text(re.compile(r"^10\d\d of 10\d\d metrics$"))
     expect(page.locator("#charts-metrics .scatterlayer .trace").first).to_be_attached()
     assert page.locator("#charts-metrics .chart").count() < 40
@@ -164,7 +164,7 @@ def test_a_chart_can_be_exported(page: Page, tmp_path: Path, ending: str) -> Non
     with page.expect_download() as download:
         page.locator(NORM).get_by_role("button", name=ending).click()
     assert download.value.suggested_filename == f"{recorded.run.pk}-optim-grad_norm.{ending.lower()}"
-    file = tmp_path / "taken"
+    file = tmp_path / "exported"
     download.value.save_as(file)
     if ending == "PNG":
         assert file.read_bytes().startswith(b"\x89PNG")
@@ -177,7 +177,7 @@ def test_a_chart_can_be_exported(page: Page, tmp_path: Path, ending: str) -> Non
 
 
 def test_outliers_are_hidden_on_demand_with_a_note(page: Page) -> None:
-    visit(page, beside(lambda: long_run(300, spike_at=100)))
+    visit(page, in_thread(lambda: long_run(300, spike_at=100)))
     plot = drawn(page, NORM)
     page.locator("#outliers").check()
     expect(page.locator(f"{NORM} .chart-note")).to_have_text(re.compile(r"values are outside the axis, as far as 900$"))
@@ -196,7 +196,7 @@ def test_a_click_opens_the_evidence_of_the_verdict(page: Page) -> None:
 
 
 def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) -> None:
-    recorded = beside(lambda: RecordedRun(steps=100))
+    recorded = in_thread(lambda: RecordedRun(steps=100))
     begin = time.time() - 10_000
     metrics: dict[str, Any] = {"rollout/success": 0.5}
 
@@ -204,7 +204,7 @@ def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) ->
         values = {"step": number, "time": at, "attempt": attempt, "seconds": training, "tokens": number}
         recorded.emit("step_completed", metrics=metrics, **values)
 
-    def go_on() -> None:
+    def take_more_steps() -> None:
         recorded.emit(
             "run_started", time=begin + 8000, attempt=2, resumed_from=8, step=8, total_steps=100, pid=2, device="cpu",
             model="tiny", parameters=1,
@@ -215,17 +215,17 @@ def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) ->
     recorded.emit("run_started", time=begin, total_steps=100, pid=1, device="cpu", model="tiny", parameters=1)
     for number in range(1, 11):  # ten seconds each, and then two hours of nothing
         step(number, begin + 10 * number, 1, 10.0 * number)
-    beside(recorded.deliver)
+    in_thread(recorded.deliver)
     visit(page, recorded, "?x=elapsed")
     plot = drawn(page, SUCCESS)
     expect(page.locator("#eta")).to_have_text("· ETA 15 min 0 s")  # 90 steps of ten seconds
-    beside(go_on)
+    in_thread(take_more_steps)
     expect(page.locator("#step")).to_have_text("9/100")
     expect(page.locator("#eta")).to_have_text("· ETA 15 min 10 s")  # 91 steps
     page.wait_for_function(
         "plot => plot.data.at(-2).customdata.join() === '1,2,3,4,5,6,7,8,9'", arg=plot.element_handle()
     )
-    # steps 9 and 10 of the first attempt no longer count; the second begins where its checkpoint was, at 80 s
+    # steps 9 and 10 of the first attempt no longer count; the second begins at its checkpoint, at 80 s
     assert [round(x) for x in plot.evaluate("plot => plot.data.at(-2).x")] == [10, 20, 30, 40, 50, 60, 70, 80, 90]
 
 
@@ -244,7 +244,7 @@ def test_a_socket_lost_during_sleep_reconnects_without_a_gap(page: Page) -> None
     page.route_web_socket(re.compile("/ws/runs/"), pass_on)
     visit(page, recorded)
     asleep.append(True)
-    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(5), recorded.deliver()))
     page.clock.fast_forward(120_000)
     expect(page.locator("#step")).to_have_text("25/60")
     assert len(lines) >= 2
@@ -257,7 +257,7 @@ def test_a_hidden_tab_draws_nothing_and_catches_up_when_shown(page: Page) -> Non
     plot = drawn(page, SUCCESS)
     hide = "hidden => Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })"
     page.evaluate(hide, True)
-    beside(lambda: (recorded.take_steps(3), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(3), recorded.deliver()))
     page.wait_for_timeout(1500)
     assert plot.evaluate("plot => plot.data.at(-2).customdata.at(-1)") == 20
     page.evaluate(hide, False)

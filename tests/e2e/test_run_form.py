@@ -1,4 +1,4 @@
-"""The form of a new run in a browser: what concerns a cluster unfolds with it, and its memory follows the fields."""
+"""The new-run form in a browser: cluster fields appear with the backend, and the memory estimate follows the fields."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_further_environments_are_added_and_removed_as_rows(page: Page) -> None:
     expect(rows).to_have_count(1)
     expect(rows.locator("legend")).to_have_text("Environment 2")
     expect(own).to_be_visible()
-    expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is but one to choose
+    expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is only one choice
     rows.get_by_label("Name").fill("Second")
     expect(page.locator("[data-error=environment]")).to_be_empty()
     rows.get_by_label("Problems per step").fill("many")

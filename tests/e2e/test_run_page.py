@@ -1,4 +1,4 @@
-"""A run's page in a browser: charts draw and move with the run, zoom stays, a broken line loses nothing."""
+"""A run's page in a browser: charts draw and follow the run, a zoom is kept, and a lost socket loses nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 from webapp.runs.services import queue_again
 from webapp.runs.states import RunState
 from workers.endings import Ending
@@ -22,7 +22,7 @@ from workers.restarts import after_fault
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', e =>
@@ -45,7 +45,7 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
 
 @pytest.fixture
 def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
-    """Lets the engine take more steps. Rows are written in another thread: this one drives the browser."""
+    """Records more steps, in another thread: this one drives the browser."""
     with ThreadPoolExecutor(1) as writer:
 
         def more(count: int) -> None:
@@ -56,16 +56,16 @@ def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
 
 @pytest.fixture
 def fall(recorded: RecordedRun) -> Iterator[Callable[[], None]]:
-    """The engine dies, and the run waits to go on."""
+    """The engine fails, and the run waits for its restart."""
     with ThreadPoolExecutor(1) as writer:
         ending = Ending(state=RunState.CRASHED, reason="It was killed.", retryable=True)
 
-        def die() -> None:
+        def fail() -> None:
             run = recorded.run
             again, fields = after_fault(run, ending, progressed=True, pauses=[5.0])
             assert queue_again(run, reason=again.reason, epoch=run.epoch, also=fields)
 
-        yield lambda: writer.submit(die).result()
+        yield lambda: writer.submit(fail).result()
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_back_returns_to_the_previous_tab_with_the_current_zoom(page: Page, reco
     page.goto(f"/runs/{recorded.run.pk}/")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     page.wait_for_function("() => { scrollTo(0, 200); return scrollY === 200; }")
-    page.evaluate("document.getElementById('tab-checkpoints').click()")  # where it is, out of sight
+    page.evaluate("document.getElementById('tab-checkpoints').click()")  # the same scroll position, out of sight
     page.click("#tab-collapse")
     page.locator("#collapse-scrubber .scrubber-step").fill("7")
     page.locator("#collapse-scrubber .scrubber-step").press("Enter")
@@ -278,13 +278,13 @@ def test_double_clicking_the_log_tab_shows_its_lines_once(page: Page, recorded: 
 
 
 def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
-    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13. From before 11 none is."""
+    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13. None is left from before 11."""
     names = [f"checkpoints/step_{step}" for step in range(0, 20, 2)]
     for step, name in zip(range(0, 20, 2), names, strict=True):
         recorded.step = step
         recorded.emit("checkpoint_saved", path=name, bytes=10, reason="schedule")
-    recorded.emit("run_finished", outcome="collapsed", reason="A rule asked for a fork.", fork_before=13)
-    beside(recorded.deliver)
+    recorded.emit("run_finished", outcome="collapsed", reason="A rule requested for a fork.", fork_before=13)
+    in_thread(recorded.deliver)
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")
     expect(rows).to_have_count(10)
@@ -309,8 +309,8 @@ def test_updates_keep_the_focus_on_a_checkpoint(
 
 
 def test_the_newest_trajectories_are_requested_while_updates_keep_coming(page: Page, recorded: RecordedRun) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     visit(page, recorded)
     path = "trajectories/train/step_{}.jsonl.zst"
 
@@ -320,10 +320,10 @@ def test_the_newest_trajectories_are_requested_while_updates_keep_coming(page: P
         recorded.deliver()
 
     with ThreadPoolExecutor(1) as writer:
-        for _ in range(6):  # each within the 1.5 s that are waited for quiet
+        for _ in range(6):  # each within the 1.5 s of quiet that a request waits for
             writer.submit(record).result()
             page.wait_for_timeout(700)
-    assert [url for url in asked if "/latest/" in url]
+    assert [url for url in requested if "/latest/" in url]
 
 
 def test_nothing_overflows_on_a_phone_and_the_menu_opens(recorded: RecordedRun, settings: Settings) -> None:

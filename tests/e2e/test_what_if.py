@@ -1,4 +1,4 @@
-"""What-ifs in a browser, with a real engine: from the reader to the result beside the original."""
+"""What-ifs in a browser, with a real engine: from the reader to the result alongside the original."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def apart(work: Any) -> Any:
-    """The browser's loop lives in this thread, and the database is not asked from a loop."""
+    """The browser's loop runs in this thread, where the database must not be used."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
@@ -69,7 +69,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
         expect(page.locator("#what-if-message")).to_contain_text("Parent what-if: ")
-    assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
+    assert not [url for url in asked_for if "events.json" in url]  # everything was pushed
 
 
 def test_a_what_if_with_another_prompt_gets_a_response(
@@ -83,10 +83,10 @@ def test_a_what_if_with_another_prompt_gets_a_response(
         expect(page.locator("#reader-turn h2")).to_be_visible()
         page.click("#reader-what-if")
         page.check("[name=edit][value=prompt]")
-        told = page.locator("#what-if-prompt").input_value()
-        words = told.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
-        assert words != told
-        page.fill("#what-if-prompt", words)
+        prompt = page.locator("#what-if-prompt").input_value()
+        edited = prompt.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
+        assert edited != prompt
+        page.fill("#what-if-prompt", edited)
         page.select_option("#what-if-checkpoint", "step_1")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")

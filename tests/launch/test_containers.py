@@ -1,4 +1,4 @@
-"""The files for containers agree: one token, one version of Ray, addresses that meet, runs that exist."""
+"""The container files agree: one token, one version of Ray, matching addresses, and existing presets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def groups_of(cluster: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def pinned(name: str) -> set[str]:
-    """Versions of a package in the requirements for clusters."""
+    """Versions of a package in the cluster requirements."""
     texts = [(ROOT / "requirements" / f"{kind}.txt").read_text() for kind in ("cluster", "cluster-gpu")]
     found = [re.search(rf"^{re.escape(name)}==(\S+)", text, re.MULTILINE) for text in texts]
     return {match[1] for match in found if match}
@@ -64,7 +64,7 @@ def test_every_node_of_the_cluster_requires_the_same_token() -> None:
         assert service["environment"]["RAY_AUTH_TOKEN"] == "${RAY_AUTH_TOKEN:-}"
         assert service["image"] == "starboard-gpu"
         assert "data:/data" in service["volumes"]  # run directories are where every node can read them
-        assert "ports" not in service  # nobody outside reaches Ray
+        assert "ports" not in service  # Ray is not reachable from outside
 
 
 def test_the_cluster_worker_has_the_head_s_address_and_all_worker_settings() -> None:
@@ -114,7 +114,7 @@ def test_clusters_on_kubernetes_have_tokens_and_our_version_of_ray(path: Path) -
     cluster = cluster_of(path)
     assert {cluster["rayVersion"]} == pinned("ray")
     assert cluster["authOptions"] == {"mode": "token"}
-    assert cluster["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"  # the head plans, and computes nothing
+    assert cluster["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"  # the head schedules, and computes nothing
     for group in groups_of(cluster):
         pod = group["template"]["spec"]
         volumes = {volume["name"] for volume in pod["volumes"]}

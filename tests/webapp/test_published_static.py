@@ -1,4 +1,4 @@
-"""Static files are published once for each version, with gzip files beside them, and served compressed."""
+"""Static files are published once for each version, with their gzip files, and served compressed."""
 
 from __future__ import annotations
 

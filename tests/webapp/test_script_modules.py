@@ -1,4 +1,4 @@
-"""What a page tells the browser of its script modules is all that they import."""
+"""A page lists all imports of its script modules for preloading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPTS = Path(settings.BASE_DIR) / "static" / "js"
 
 
 def imported_by(name: str) -> set[str]:
-    """By a plain reading of the lines that import or export from another file, which may go over several lines."""
+    """A plain scan of the statements that import or export from another file, which may span several lines."""
     lines = (SCRIPTS.parent / name).read_text().splitlines()
     code = "\n".join(line for line in lines if not line.startswith("//"))
     found = set()

@@ -1,4 +1,4 @@
-"""Static files stay in a browser for a year, under an address that changes with them."""
+"""Static files are cached for a year, under a URL that changes with them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.test import Client
 from webapp.static_address import static_address
 
 
-def folder(place: Path, files: dict[str, str]) -> Path:
+def folder(root: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text)
-    return place
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
 
 
 def test_the_static_url_depends_on_content_not_on_the_directory(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files of others that we serve, and the node tools that check ours, are what was recorded."""
+"""Vendored files and the node tools that check our scripts match their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events into rows: once each, in one transaction with the offset, fenced, and again from the file at will."""
+"""Events become rows: each exactly once, in one transaction with the offset, fenced, and reproducible from the file."""
 
 from __future__ import annotations
 
@@ -238,9 +238,9 @@ def test_machine_metrics_are_kept_when_the_step_is_repeated(run: Run) -> None:
     record.started()
     for step in (1, 2, 3):
         record.step(step)
-    said = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
+    alert = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
     for rule in ("cluster", "flat"):
-        record.event("alert_raised", step=3, rule=rule, **said)
+        record.event("alert_raised", step=3, rule=rule, **alert)
     record.attempt = 2
     record.started(resumed_from=2)
     Bridge(run, 1).drain()
@@ -258,19 +258,19 @@ def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "went_on", "requested"),
+    ("before", "resumed", "requested"),
     [("run", False, "pause"), ("run", True, "run"), ("stop", False, "stop")],
     ids=["paused by an alert", "resumed since", "a stop stands"],
 )
-def test_a_pause_by_an_alert_equals_a_pause_by_the_user(run: Run, asked: str, went_on: bool, requested: str) -> None:
-    Run.objects.filter(pk=run.pk).update(requested=asked)
+def test_a_pause_by_an_alert_equals_a_pause_by_the_user(run: Run, before: str, resumed: bool, requested: str) -> None:
+    Run.objects.filter(pk=run.pk).update(requested=before)
     record = Record(run)
     record.started()
     record.step(1)
     record.event(
         "alert_raised", step=1, rule="r", severity="warn", message="m", metric="x/y", value=1.0, action="pause"
     )
-    if went_on:
+    if resumed:
         record.step(2)
     assert Bridge(run, 1).drain()
     run.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Engines end with their worker's container: with a checkpoint where it is asked to stop, and never lost for good."""
+"""Engines end with their worker's container: with a checkpoint if a stop is requested, and never lost for good."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_ANOTHER_CONTAINER = "0123456789ab/pid:[1]"
 
 @pytest.fixture
 def run(tmp_path: Path, settings: Any, db: None) -> Run:
-    """Of an engine in another container of this machine, where its supervisor saw no end."""
+    """An engine in another container of this machine, whose end its supervisor could not see."""
     settings.RUNS_DIR = str(tmp_path)
     process = {"pid": 7, "start_time": 1, "boot_id": boot_id(), "host": IN_ANOTHER_CONTAINER, "cookie": "nobody's"}
     run = Run.objects.create(name="calm-otter-12", config={}, state="lost", process=process)
@@ -49,7 +49,7 @@ def liveness_of(run: Run) -> Liveness:
 
 
 def test_an_engine_in_another_container_is_running_while_it_holds_its_lock(run: Run) -> None:
-    assert liveness_of(run) is Liveness.UNKNOWN  # no engine locked anything here: its folder may be another one
+    assert liveness_of(run) is Liveness.UNKNOWN  # no engine holds the lock here: its directory may be a different one
     with lock_of(run).open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert liveness_of(run) is Liveness.UNKNOWN
@@ -68,7 +68,7 @@ def test_a_just_started_engine_need_not_hold_its_lock_yet(run: Run) -> None:
 
 
 def test_a_restarted_container_with_the_same_name_is_a_different_one(run: Run) -> None:
-    # the kernel may give its pid namespace the number that the one before it had; its first process is younger
+    # the kernel may reuse the number of the previous pid namespace; its first process is younger
     run.process |= {"host": host(), "start_time": -1}
     assert liveness_of(run) is Liveness.GONE
     assert is_interrupted(run)
@@ -113,7 +113,7 @@ def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(wor
     assert processes_with_cookie(run.process["cookie"]) == []
     saved = max(int(path.name.removeprefix("step_")) for path in run.directory.glob("checkpoints/*"))
     assert saved >= 3
-    # what comes after it sees other processes under another name, and takes an engine that is old enough for gone
+    # the next container has another pid namespace and name, and considers an engine of that age ended
     long_ago = run.process["start_time"] - 100 * os.sysconf("SC_CLK_TCK")
     gone = {**run.process, "host": IN_ANOTHER_CONTAINER, "start_time": long_ago}
     Run.objects.filter(pk=run.pk).update(process=gone)

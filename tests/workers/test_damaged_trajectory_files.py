@@ -1,4 +1,4 @@
-"""Trajectory files that are damaged, cut off or gone cost what they lost and no more, and the rows say what and why."""
+"""Damaged, truncated or missing trajectory files lose only their damaged records, and the rows have which and why."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def run(tmp_path: Any, settings: Any) -> Run:
 
 
 def damage(run: Run, *, cut: int | None = None, zero: int | None = None) -> None:
-    """Cuts the file off in its `cut`th trajectory, or writes zeros over the middle of the `zero`th."""
+    """Truncates the file in its `cut`th trajectory, or zeroes the middle of the `zero`th."""
     path = run.directory / FILE
-    frames = [(offset, length) for offset, length, _ in read_records(path)]
+    records = [(offset, length) for offset, length, _ in read_records(path)]
     data = bytearray(path.read_bytes())
     if zero is not None:
-        offset, length = frames[zero]
+        offset, length = records[zero]
         data[offset + length // 2 : offset + length // 2 + 4] = b"\0" * 4
     if cut is not None:
-        del data[frames[cut][0] + 3 :]
+        del data[records[cut][0] + 3 :]
     path.write_bytes(bytes(data))
 
 
@@ -59,7 +59,7 @@ def test_a_truncated_file_keeps_its_readable_records_and_names_the_lost_ones(run
     assert (row.step, row.split, row.group, row.seed, row.environment) == (1, "train", 0, 7, "FrozenLake")
     assert "it was cut off at byte" in row.why
     assert row.remedy.endswith(f"python manage.py rebuild_run {run.pk}")
-    assert run.steps.count() == 1  # what came after the file is there
+    assert run.steps.count() == 1  # events after the file are stored
 
 
 def test_damage_in_the_middle_loses_one_record(run: Run) -> None:

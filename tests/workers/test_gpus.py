@@ -1,4 +1,4 @@
-"""What a machine's GPUs hold of a run that has ended, by a program on the PATH that answers as `nvidia-smi` does."""
+"""What the GPUs still hold of an ended run, with a program on the PATH that answers like `nvidia-smi`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ esac
 
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the stand-in driver lists as running on its two GPUs: lines of uuid and process id."""
+    """What the fake driver lists as running on its two GPUs: lines of uuid and process id."""
     listed, folder = tmp_path / "held.csv", tmp_path / "bin"
-    listed.write_text("GPU-aaa, 999999999\n")  # somebody else's
+    listed.write_text("GPU-aaa, 999999999\n")  # another process
     folder.mkdir()
     (folder / "nvidia-smi").write_text(DRIVER.format(held=listed))
     (folder / "nvidia-smi").chmod(0o755)

@@ -1,4 +1,4 @@
-"""What supervision concludes from evidence: liveness by identity, the table of conditions, endings, and turns."""
+"""What supervision concludes from evidence: liveness by identity, conditions, endings, and scheduling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def own_identity() -> Identity:
 def test_a_process_is_alive_only_under_its_own_identity() -> None:
     me = own_identity()
     assert liveness(me) is Liveness.ALIVE
-    assert liveness(dataclasses.replace(me, start_time=me.start_time - 1)) is Liveness.GONE  # the pid is another's now
+    # the pid now belongs to another process
+    assert liveness(dataclasses.replace(me, start_time=me.start_time - 1)) is Liveness.GONE
     assert liveness(dataclasses.replace(me, boot_id="an earlier boot")) is Liveness.GONE
     assert liveness(dataclasses.replace(me, host="another/pid:[1]")) is Liveness.UNKNOWN
 
@@ -66,23 +67,23 @@ def test_a_zombie_counts_as_ended() -> None:
     identity = identify(child.pid, "cookie")
     assert identity is not None and child.stdin is not None
     child.stdin.close()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has reaped it
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, but was not reaped
     assert liveness(identity) is Liveness.GONE
     child.wait()
 
 
-# --- the table of conditions ---
+# --- conditions ---
 
 
 @pytest.mark.parametrize(
     ("alive", "beat_age", "progress_age", "state", "condition"),
     [
         (Liveness.ALIVE, 5, 5, "running", Condition.HEALTHY),
-        (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five lost beats change nothing
+        (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five missed heartbeats change nothing
         (Liveness.ALIVE, 5, 301, "running", Condition.STALLED),
         (Liveness.ALIVE, 5, 10_000, "paused", Condition.HEALTHY),
         (Liveness.ALIVE, 61, 61, "running", Condition.STALLED),
-        (Liveness.ALIVE, 100_000, 100_000, "running", Condition.STALLED),  # silence alone is never death
+        (Liveness.ALIVE, 100_000, 100_000, "running", Condition.STALLED),  # silence alone is never taken for an end
         (Liveness.UNKNOWN, 5, 5, "running", Condition.HEALTHY),
         (Liveness.UNKNOWN, 61, 61, "running", Condition.LOST),
         (Liveness.GONE, 1, 1, "running", Condition.ENDED),
@@ -118,7 +119,7 @@ def test_a_supervisor_that_was_suspended_skips_two_assessments(monkeypatch: pyte
         return timer.is_due()
 
     assert [at(3), at(5), at(7), at(10)] == [False, True, False, True]
-    assert [at(600), at(605), at(610)] == [False, False, True]  # asleep from 10 to 600
+    assert [at(600), at(605), at(610)] == [False, False, True]  # suspended from 10 to 600
 
 
 # --- endings ---
@@ -142,7 +143,7 @@ def test_a_reported_ending_is_accepted() -> None:
     assert ending(finished, 0) == ("finished", "All steps were made.")
     assert ending(finished.model_copy(update={"outcome": "stopped"}), 0)[0] == "stopped"
     assert ending(finished.model_copy(update={"outcome": "collapsed"}), 0)[0] == "finished"
-    assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
+    assert ending(finished, -11)[0] == "finished"  # a crash after the final report loses nothing
     failed = RunFailed(step=9, error="ModelError", message="No model at x.")
     assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
 
@@ -175,7 +176,7 @@ def test_an_ending_is_retryable_if_reported_so_or_killed_or_exited_without_a_rep
     for killed in (-9, -11, None, 3):
         assert retryable(None, killed, begun=False)
     assert retryable(None, 1) and retryable(None, 0)
-    assert not retryable(None, 1, begun=False)  # what could not be imported once cannot be imported again
+    assert not retryable(None, 1, begun=False)  # a module that could not be imported fails again
     assert not retryable(None, 2) and not retryable(None, 2, begun=False)
     assert not retryable(None, -9, stop_requested=True)
 
@@ -199,7 +200,7 @@ def test_a_stop_before_the_engine_starts_ends_the_run_at_once(tmp_path: Path, se
     assert run.stop_proof["proven"]
 
 
-# --- turns ---
+# --- scheduling ---
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_a_lease_is_taken_once_and_each_takeover_increments_the_epoch(settings: 
         lease.renew(run.pk, 1)
     lease.renew(run.pk, 2)
     settings.STARBOARD_LIMITS = {"lease": -1.0}
-    lease.renew(run.pk, 2)  # a lease of no length
+    lease.renew(run.pk, 2)  # a lease of zero length
     assert lease.take(run.pk) == 3
 
 

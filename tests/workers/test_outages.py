@@ -1,4 +1,4 @@
-"""The database goes away and comes back, or is slow: no event is lost from the rows, and nobody is fenced for it."""
+"""The database disappears and returns, or is slow: no event is lost, and no worker is fenced for it."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def test_reading_a_file_for_longer_than_the_lease_keeps_the_lease(
     record = Record(run)
     record.started()
     record.file(run, 1)
-    taken: list[int | None] = []
+    epochs: list[int | None] = []
 
     def read_slowly(*given: Any) -> FileRows:
         time.sleep(1.5)
-        taken.append(lease.take(run.pk))
+        epochs.append(lease.take(run.pk))
         return read_trajectory_file(*given)
 
     monkeypatch.setattr("workers.rows.read_trajectory_file", read_slowly)
@@ -76,7 +76,7 @@ def test_reading_a_file_for_longer_than_the_lease_keeps_the_lease(
     assert epoch is not None
     supervise(run.pk, epoch, threading.Event())
     run.refresh_from_db()
-    assert taken == [None]
+    assert epochs == [None]
     assert (run.trajectories.count(), run.epoch, run.state) == (2, epoch, "stopped")
 
 

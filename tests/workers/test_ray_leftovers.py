@@ -1,4 +1,4 @@
-"""An engine that is killed leaves Ray behind on this machine; the sweep by its cookie ends all of it."""
+"""A killed engine leaves Ray processes on this machine; the cleanup by cookie ends all of them."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def test_ray_processes_of_a_killed_engine_are_ended(tmp_path: Path) -> None:
         found = sweep(cookie, seconds=20.0)
     assert not found.left
     assert processes_with_cookie(cookie) == []
-    time.sleep(1.0)  # a process that was killed may take a moment to go
+    time.sleep(1.0)  # a killed process may take a moment to end
     assert not [one for one in family if one.is_running() and one.status() != "zombie"]

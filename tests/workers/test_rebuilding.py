@@ -1,4 +1,4 @@
-"""Rows written anew from a run's own file: the same rows, and those of what its retention removed stay."""
+"""Rebuilding rows from a run's own file gives the same rows, and keeps those of trajectories removed by retention."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
 
 
 def without_its_first_file(run: Run) -> Record:
-    """Three steps, of which retention removed the first one's trajectories."""
+    """Three steps; retention removed the trajectories of the first."""
     record = Record(run)
     record.started()
     for step in (1, 2, 3):
@@ -94,5 +94,5 @@ def test_removed_rows_above_the_step_of_a_later_attempt_are_not_restored(run: Ru
     record = without_its_first_file(run)
     record.attempt = 2
     record.started(resumed_from=0)
-    call_command("rebuild_run", run.pk)  # and nobody had read of the second attempt before
+    call_command("rebuild_run", run.pk)  # with an unread second attempt
     assert not run.trajectories.exists()

@@ -1,4 +1,4 @@
-"""Runs that go on by themselves after a fault: real workers and engines that die, and the assessment alone."""
+"""Automatic restarts after a failure: with real workers and engines that are killed, and the assessment alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CRASHED = Ending(state=RunState.CRASHED, reason="It was killed.\nThe end of its 
 
 
 def starts(run: Run) -> list[tuple[int, int | None]]:
-    """Each attempt, with the step that it went on from."""
+    """Each attempt, with the step that it continued from."""
     return [(e["attempt"], e["resumed_from"]) for e in events_in_file(run) if e["kind"] == "run_started"]
 
 
@@ -41,7 +41,7 @@ def starts(run: Run) -> list[tuple[int, int | None]]:
 def test_a_killed_engine_continues_from_its_checkpoint_and_no_step_counts_twice(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
-    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are made twice and counted once
+    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are repeated and counted once
     run = wait_for_state(workplace.submit(steps=15, crash_at=13), "finished")
     assert starts(run) == [(1, None), (2, 10)]
     assert list(run.steps.order_by("step").values_list("step", "attempt")) == [
@@ -83,7 +83,7 @@ def test_a_retryable_failure_is_restarted_and_recorded(workplace: Workplace) -> 
 def test_restarts_end_with_the_budget(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
-    # checkpoints at 5, 10: each attempt makes six steps and dies, and gets five further
+    # checkpoints at 5, 10: each attempt takes six steps and ends, five further than the last one
     run = wait_for_state(workplace.submit(steps=30, step_seconds=0.01, die_after=6, restarts=2), "crashed")
     assert starts(run) == [(1, None), (2, 5), (3, 10)]
     assert [fault["restart"] for fault in run.faults] == [1, 2, 0]
@@ -101,7 +101,7 @@ def test_a_crash_loop_ends_before_the_budget_is_spent(workplace: Workplace) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("misdeed", [{"fail_at": 2}, {"exit_code": 2}])  # said by the engine, and by its exit
+@pytest.mark.parametrize("misdeed", [{"fail_at": 2}, {"exit_code": 2}], ids=["reported", "exit status"])
 def test_user_errors_are_not_retried(workplace: Workplace, misdeed: dict[str, int]) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=6, **misdeed), "failed")
@@ -117,7 +117,7 @@ def test_a_stop_during_the_restart_delay_takes_effect(workplace: Workplace) -> N
     run.refresh_from_db()
     assert (run.shown_as, run.wait_reason) == ("restarting", "Starts again 4 s after the fault: restart 1 of 3")
     assert services.request_stop(run)
-    time.sleep(10)  # past the pause and the next look of the clock
+    time.sleep(10)  # past the delay and the next poll
     run.refresh_from_db()
     assert (run.state, run.state_reason) == ("stopped", "Stopped by Starboard before it started again.")
     assert len(starts(run)) == 1
@@ -131,8 +131,8 @@ def a_run(*, restarts: int = 3, **fields: Any) -> Run:
     return Run(name="r", config=given, **{"state": "running", "attempt": 1, **fields})
 
 
-def judged(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
-    """And the run as it is in its next attempt."""
+def assessed(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
+    """Also prepares the run for its next attempt."""
     ending, fields = after_fault(run, CRASHED, progressed=progressed, pauses=pauses)
     for name, value in fields.items():
         setattr(run, name, value)
@@ -143,10 +143,10 @@ def judged(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0
 def test_the_restart_delay_grows_up_to_a_limit() -> None:
     run = a_run()
     for pause in (5, 20, 20):
-        ending, fields = judged(run, progressed=True)
+        ending, fields = assessed(run, progressed=True)
         assert (ending.state, ending.reason) == ("queued", "It was killed.")
         assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
-    ending, fields = judged(run, progressed=True)
+    ending, fields = assessed(run, progressed=True)
     assert ending.state == "crashed"
     assert ending.reason.startswith("It was killed. It was restarted 3 times")
     assert ending.reason.endswith("The end of its log:\nBoo")
@@ -161,8 +161,8 @@ def test_progress_resets_the_crash_loop_count_but_not_the_budget() -> None:
         True,
         False,
         False,
-    ]  # the first is no restart; the last is the second fruitless one in a row
-    states = [judged(run, progressed=one)[0].state for one in progress]
+    ]  # the first is not a restart; the last is the second restart in a row without progress
+    states = [assessed(run, progressed=one)[0].state for one in progress]
     assert states == ["queued", "queued", "queued", "queued", "crashed"]
     assert [fault["fruitless"] for fault in run.faults] == [0, 1, 0, 1, 2]
     assert run.restarts == 4
@@ -171,15 +171,15 @@ def test_progress_resets_the_crash_loop_count_but_not_the_budget() -> None:
 def test_a_user_s_resume_resets_the_crash_loop_count_but_not_the_budget() -> None:
     run = a_run(restarts=9)
     for _ in range(3):
-        ending, _ = judged(run, progressed=False)
+        ending, _ = assessed(run, progressed=False)
     assert ending.state == "crashed"
-    assert judged(run, progressed=False)[0].state == "queued"  # of the attempt that the user asked for
+    assert assessed(run, progressed=False)[0].state == "queued"  # the attempt that the user requested
     assert run.restarts == 3
 
 
 def test_without_a_budget_nothing_is_retried_and_the_failure_is_recorded() -> None:
     run = a_run(restarts=0)
-    assert judged(run, progressed=True)[0].state == "crashed"
+    assert assessed(run, progressed=True)[0].state == "crashed"
     assert [fault["restart"] for fault in run.faults] == [0]
 
 
@@ -210,7 +210,7 @@ def test_a_run_keeps_its_slot_during_the_restart_delay(settings: Any) -> None:
     assert (fallen.state, fallen.restart_at, fallen.shown_as) == ("starting", None, "starting")
 
 
-# --- a stop at the very moment of the fault ---
+# --- a stop at the very moment of the failure ---
 
 
 def supervisor_of(run: Run, tmp_path: Path, settings: Any) -> Supervisor:

@@ -1,4 +1,4 @@
-"""What the web may do to a run: launch it, ask things of it, and move its state by the one table."""
+"""What pages may do to a run: launch it, send it requests, and change its state by the transition table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stop of an engine that takes long to finish: it is left to it, but not for ever."""
+"""Stopping an engine that takes long to save: it gets time, but not without limit."""
 
 from __future__ import annotations
 

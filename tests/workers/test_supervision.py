@@ -1,4 +1,4 @@
-"""A run from queue to end under a real worker process, and what survives when things die."""
+"""A run from queue to end under a real worker process, and what survives when processes are killed."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_pause_checkpoint_and_resume_reach_the_engine(workplace: Workplace) -> N
     run = wait_for_state(run, "paused")
     step = run.step
     assert services.request_checkpoint(run)
-    wait_for(lambda: run.checkpoints.filter(reason="request").exists(), what="the checkpoint that was asked for")
+    wait_for(lambda: run.checkpoints.filter(reason="request").exists(), what="the requested checkpoint")
     assert services.request_resume(run)
     run = wait_for_state(run, "running")
     wait_for(lambda: Run.objects.get(pk=run.pk).step > step, what="a step after the pause")
@@ -150,7 +150,7 @@ def test_pause_checkpoint_and_resume_reach_the_engine(workplace: Workplace) -> N
 
 def test_an_engine_killed_by_signal_9_is_crashed_and_resumes_without_a_duplicate_step(workplace: Workplace) -> None:
     workplace.start_worker()
-    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are made twice and counted once
+    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are repeated and counted once
     run = wait_for_state(workplace.submit(steps=15, crash_at=13, restarts=0), "crashed")
     assert "killed by signal 9 (SIGKILL)" in run.state_reason and "memory" in run.state_reason
     assert run.step == 12
@@ -237,7 +237,7 @@ def test_a_stored_configuration_that_is_now_invalid_fails_the_run_and_names_the_
     Run.objects.filter(pk=run.pk).update(config={**run.config, "stepz": 3})
     workplace.start_worker()
     run = wait_for_state(run, "failed")
-    assert "stepz: unknown key" in run.state_reason
+    assert "stepz: unknown field" in run.state_reason
 
 
 def test_a_suspended_engine_is_stalled_not_crashed_and_recovers_with_a_heartbeat(workplace: Workplace) -> None:
@@ -269,7 +269,10 @@ def test_a_suspended_worker_that_resumes_is_fenced_off(workplace: Workplace) -> 
     wait_for(lambda: Run.objects.get(pk=run.pk).epoch == 2, what="another supervisor")
     first.send_signal(signal.SIGCONT)
     log = Path(workplace.directory / "worker_0.log")
-    wait_for(lambda: b"was taken over; epoch 1 no longer writes" in log.read_bytes(), what="a supervisor that leaves")
+    wait_for(
+        lambda: b"was taken over; epoch 1 no longer writes" in log.read_bytes(),
+        what="the end of the fenced supervisor",
+    )
     run = wait_for_state(run, "finished")
     assert run.epoch == 2
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]

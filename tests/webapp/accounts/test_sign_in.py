@@ -53,13 +53,13 @@ def test_a_used_link_explains_how_to_get_a_new_one(client: Client, settings: Set
     settings.PORT = 8000
     link = path_of(new_link(local_user()))
     client.get(link)
-    stranger = Client()
-    answer = stranger.get(link)
+    browser = Client()
+    answer = browser.get(link)
     page = answer.content.decode()
     assert answer.status_code == 403
     assert "has already been used" in page
     assert "make link" in page
-    assert not signed_in(stranger)
+    assert not signed_in(browser)
 
 
 def test_a_link_older_than_ten_minutes_is_refused() -> None:
@@ -154,7 +154,8 @@ def test_guesses_from_another_address_do_not_lock_the_owner_out(ada: User) -> No
     owner = at("10.0.0.1")
     try_password(owner, "ada", PASSWORD)
     assert signed_in(owner)
-    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)  # the owner's password forgave nothing there
+    # the owner's sign-in does not reset the count of the other address
+    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
 
 
 def test_fifty_wrong_passwords_lock_an_account_for_every_address(ada: User) -> None:

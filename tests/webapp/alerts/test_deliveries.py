@@ -1,4 +1,4 @@
-"""Who hears of an alert, once each; what is tried again and when; and what a mail says."""
+"""Who is notified of an alert, exactly once; what is retried and when; and the text of a mail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STARTED = {"total_steps": 60, "pid": 1, "device": "cpu", "model": "tiny", "param
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
-def wants(user: User, **values: object) -> NotificationSettings:
+def set_preferences(user: User, **values: object) -> NotificationSettings:
     return NotificationSettings.objects.create(user=user, **{"scope": "all", **values})
 
 
@@ -42,7 +42,7 @@ def again_now(**changes: object) -> None:
 
 
 def test_an_alert_is_sent_signed_to_each_webhook_with_a_link_to_its_evidence(user: User, loopback: None) -> None:
-    wants(user)
+    set_preferences(user)
     with webhook_receiver() as inbox:
         webhook = Webhook.objects.create(user=user, url=inbox.url)
         recorded = alerted()
@@ -59,7 +59,7 @@ def test_an_alert_is_sent_signed_to_each_webhook_with_a_link_to_its_evidence(use
 
 
 def test_an_alert_read_twice_is_delivered_once(user: User) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     Webhook.objects.create(user=user, url="https://example.org/hook")
     recorded = alerted()
     Run.objects.filter(pk=recorded.run.pk).update(event_offset=0, last_seq=0)
@@ -72,14 +72,14 @@ def test_an_alert_read_twice_is_delivered_once(user: User) -> None:
 
 def test_rebuilding_rows_sends_nothing(user: User) -> None:
     recorded = alerted()
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     rebuild(recorded.run.pk)
     assert recorded.run.alerts.count() == 1
     assert Delivery.objects.count() == 0
 
 
 @pytest.mark.parametrize(
-    ("scope", "least", "owner", "heard"),
+    ("scope", "least", "owner", "deliveries"),
     [
         ("mine", "warn", "other", 0),
         ("all", "warn", "other", 1),
@@ -90,25 +90,25 @@ def test_rebuilding_rows_sends_nothing(user: User) -> None:
     ],
 )
 def test_users_are_notified_for_the_runs_and_severity_they_chose(
-    user: User, scope: str, least: str, owner: str, heard: int
+    user: User, scope: str, least: str, owner: str, deliveries: int
 ) -> None:
-    wants(user, scope=scope, least_severity=least, email="ada@example.org", email_on=True)
+    set_preferences(user, scope=scope, least_severity=least, email="ada@example.org", email_on=True)
     recorded = RecordedRun()
     owners = {"ada": user, "other": User.objects.create_user("eve"), "nobody": None}
     Run.objects.filter(pk=recorded.run.pk).update(owner=owners[owner])
     recorded.raise_alert("It is a warning.")
     recorded.deliver()
-    assert Delivery.objects.count() == heard
+    assert Delivery.objects.count() == deliveries
 
 
 def test_a_failed_delivery_is_retried_later_with_the_same_id(user: User, loopback: None) -> None:
-    wants(user)
+    set_preferences(user)
     with webhook_receiver(answers=[500, 503, 200]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
         for expected in RETRIES[:2]:
             assert deliver_due() == 1
-            assert deliver_due() == 0  # not before its time
+            assert deliver_due() == 0  # not before it is due
             wait = (Delivery.objects.get().next_at - timezone.now()).total_seconds()
             assert 0.75 * expected < wait < 1.25 * expected
             again_now()
@@ -124,7 +124,7 @@ def test_a_failed_delivery_is_retried_later_with_the_same_id(user: User, loopbac
 
 
 def test_a_delivery_is_given_up_after_the_last_attempt(user: User, loopback: None) -> None:
-    wants(user)
+    set_preferences(user)
     with webhook_receiver(answers=[500]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
@@ -136,7 +136,7 @@ def test_a_delivery_is_given_up_after_the_last_attempt(user: User, loopback: Non
 
 
 def test_a_410_response_disables_the_webhook(user: User, loopback: None) -> None:
-    wants(user)
+    set_preferences(user)
     with webhook_receiver(answers=[410]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
@@ -147,7 +147,7 @@ def test_a_410_response_disables_the_webhook(user: User, loopback: None) -> None
 
 
 def test_a_webhook_removed_meanwhile_is_not_called(user: User) -> None:
-    wants(user)
+    set_preferences(user)
     Webhook.objects.create(user=user, url="https://example.org")
     alerted()
     Webhook.objects.all().delete()
@@ -156,7 +156,7 @@ def test_a_webhook_removed_meanwhile_is_not_called(user: User) -> None:
 
 
 def test_a_mail_has_the_alert_and_a_link(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     with mail_receiver() as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
         recorded = alerted("Entropy fell.")
@@ -169,7 +169,7 @@ def test_a_mail_has_the_alert_and_a_link(user: User, settings: Settings) -> None
 
 
 def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(name="x\r\nBcc: eve@example.org")
     recorded.raise_alert("It went wrong.")
     with mail_receiver() as mailbox:
@@ -183,7 +183,7 @@ def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings
 
 
 def test_a_mail_server_error_is_in_the_delivery_log(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     with mail_receiver(refuses=True) as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
         alerted()
@@ -195,14 +195,14 @@ def test_a_mail_server_error_is_in_the_delivery_log(user: User, settings: Settin
 
 def test_a_missing_mail_server_is_reported(user: User, settings: Settings) -> None:
     settings.EMAIL_HOST = ""
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     alerted()
     deliver_due()
     assert "EMAIL_HOST is empty" in Delivery.objects.get().tries.get().error
 
 
 def test_an_alert_of_a_repeated_step_is_notified_and_counted_once(user: User, client: Client) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = alerted()
     first = recorded.run.alerts.get().seq
     recorded.step = 2
@@ -217,7 +217,7 @@ def test_an_alert_of_a_repeated_step_is_notified_and_counted_once(user: User, cl
     recorded.deliver()
     again, other = recorded.run.alerts.order_by("seq").values_list("seq", flat=True)
     assert sorted(Delivery.objects.values_list("seq", flat=True)) == [first, other]
-    # the message that was sent, or is yet to be, leads to what it is about
+    # a message, sent or pending, links to its alert
     assert message_of(Delivery.objects.get(seq=first))["data"]["alert"]["message"] == "It went wrong."
     client.force_login(user)
     pages = {seq: client.get(f"/runs/{recorded.run.pk}/alerts/{seq}/").content.decode() for seq in (first, again)}
@@ -226,7 +226,7 @@ def test_an_alert_of_a_repeated_step_is_notified_and_counted_once(user: User, cl
 
 
 def test_alerts_before_the_first_step_are_notified_each_time(user: User) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(steps=60)
     for attempt in (1, 2):
         recorded.emit("alert_raised", attempt=attempt, **ALERT | {"rule": "cluster"})

@@ -1,4 +1,4 @@
-"""The page of notifications: what is saved, what a test says, and secrets that are shown once."""
+"""The notifications page: what is saved, what a test reports, and secrets that are shown once."""
 
 from __future__ import annotations
 

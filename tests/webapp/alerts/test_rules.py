@@ -1,4 +1,4 @@
-"""Rules by form, tried on what a run has recorded, and the evidence of an alert."""
+"""Rules in the form, tested on the steps a run has recorded, and the evidence of an alert."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
 
 
 def test_evidence_excludes_a_later_attempt_that_repeated_the_step(browser: Client, recorded: RecordedRun) -> None:
-    alert = recorded.run.alerts.get()  # of the first attempt's step 20, of which step 16 and on go
+    alert = recorded.run.alerts.get()  # at step 20 of the first attempt, whose steps from 16 on are replaced
     recorded.resume(15)
     recorded.take_steps(10)
     recorded.deliver()
@@ -116,7 +116,7 @@ def test_evidence_excludes_a_later_attempt_that_repeated_the_step(browser: Clien
     assert (found.notable, found.others, list(found.worst)) == ([], [], [])
     assert found.curve is not None
     assert (found.curve.mark, len(found.curve.points.split())) == (None, 15)
-    assert found.curve.ticks[-1] == (712.0, "20")  # where the alert was, at the right edge
+    assert found.curve.ticks[-1] == (712.0, "20")  # the alert's position, at the right edge
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
     assert "The step's metrics no longer exist" in page
     assert "Trajectories of the step" not in page

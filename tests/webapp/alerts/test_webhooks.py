@@ -21,7 +21,7 @@ SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
 
 
 def verified(secret: str, headers: dict[str, str], body: bytes) -> bool:
-    """As a receiver does it by the standard: HMAC-SHA256 of `id.timestamp.body` under the decoded secret."""
+    """As a receiver verifies it by the standard: HMAC-SHA256 of `id.timestamp.body` under the decoded secret."""
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     mine = hmac.new(base64.b64decode(secret[6:]), signed, hashlib.sha256).digest()
     return headers["webhook-signature"] == "v1," + base64.b64encode(mine).decode()

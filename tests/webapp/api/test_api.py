@@ -1,4 +1,4 @@
-"""The REST API as programs see it: pages of runs, events without gaps, metric columns, requests, and clear refusals."""
+"""The REST API as clients use it: pages of runs, events without gaps, metric columns, requests, and clear refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_run(name: str = "calm-otter-12", state: RunState = RunState.RUNNING) -> Ru
 
 
 def report(run: Run, events: int) -> None:
-    """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …, together as many as `events`."""
+    """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …; `events` in total."""
     for seq in range(1, events + 1):
         if seq % 2:
             add_event(run, PhaseChanged(step=seq, phase="rollout"), seq=seq, time=float(seq))

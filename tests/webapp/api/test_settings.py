@@ -1,4 +1,4 @@
-"""Settings of a run that goes on, changed by a program: the form's checks, the form's record, and clear refusals."""
+"""Settings of a live run changed through the API: validated and audited as on the form, with clear refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations side by side."""
+"""Differences between configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preview and play by hand: the JSON beside the form."""
+"""Preview and manual play: the JSON behind the form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAY = "/environments/play/"
 
 
 def solved_by(version: EnvironmentVersion, seed: int) -> list[str]:
-    """A shortest solution of the problem, as one response per action."""
+    """A shortest solution of the problem, one response per action."""
     from engine.environments import make_environment
 
     environment = make_environment(version.kind)

@@ -1,4 +1,4 @@
-"""The pages of environments, for somebody who is signed in, for a stranger, and with bad input."""
+"""The pages of environments, for signed-in and anonymous users and with invalid input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEW = "/environments/new/?kind=frozen_lake"
 
 
 def form_data(kind: str = "frozen_lake", **changes: Any) -> dict[str, Any]:
-    """What a browser sends when the form is saved as it opens, with `changes`."""
+    """The form data that a browser sends when the form is saved unchanged, with `changes`."""
     form = EnvironmentForm(kind=kind)
     sent = {one.name: one.value for one in all_fields(form.nodes) if one.kind != "bool" or one.ticked}
     return {**sent, "name": "A lake", "kind": kind, **changes}
@@ -149,7 +149,7 @@ def test_hostile_names_and_instructions_are_escaped(browser: Client, name: str) 
         page = browser.get(address).content.decode()
         assert "<script>alert" not in page
         assert "<img src=x" not in page
-        assert address.endswith("/edit/") or "\u202e" not in page  # inputs hold what was written
+        assert address.endswith("/edit/") or "\u202e" not in page  # inputs keep the submitted text
 
 
 @pytest.mark.parametrize("name", ["list", "new"])

@@ -1,4 +1,4 @@
-"""The rule of versions: a version that a run has used never changes."""
+"""Versions of environments: a version that a run has used never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs side by side."""
+"""The Compare page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leaderboard ranks only what can be compared, and marks what does not differ significantly."""
+"""The leaderboard ranks only comparable results, and marks those that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def test_names_are_escaped(browser: Client) -> None:
 
 
 def test_pages_refuse_unsafe_methods_and_anonymous_users(browser: Client) -> None:
-    for place in ("/leaderboard/", "/compare/"):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code == 302
+    for path in ("/leaderboard/", "/compare/"):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code == 302
     assert Evaluation.objects.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""What is read of configurations, and that it is read once."""
+"""Facts are read from configurations, once for each run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def run_with(**changes: object) -> str:
 def queries_for(*runs: str) -> int:
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queried:
         assert set(facts_of(runs)) == set(runs)
-    return len(asked)
+    return len(queried)
 
 
 def test_facts_come_from_the_configuration() -> None:

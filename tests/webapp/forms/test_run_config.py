@@ -1,4 +1,5 @@
-"""The form of a run is made from the engine's config: nothing of it is missing, and nothing is lost on the way back."""
+"""The run form is generated from the engine's config: every field is present, and every value survives the round
+trip."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def shown() -> dict[str, FormField]:
 
 
 def inputs(nodes: list[Node]) -> Iterator[FormField]:
-    """All inputs, those of variants that are not chosen as well."""
+    """All inputs, including those of variants that are not selected."""
     for node in nodes:
         if isinstance(node, Variants):
             yield node.choice
@@ -96,11 +97,11 @@ def test_a_type_chosen_without_its_fields_shown_is_not_accepted_at_once() -> Non
     assert unseen(texts, ["algorithm=ppo"]) == {}
     turn = {"algorithm.type": "grpo", "algorithm.credit.type": "turn"}
     assert list(unseen(turn, ["algorithm=grpo", "algorithm.credit=trajectory"])) == ["algorithm.credit.type"]
-    assert unseen(texts, []) == {}  # no browser: a client that posts what it means
+    assert unseen(texts, []) == {}  # a client other than a browser posts only the fields it sets
 
 
 def as_posted(preset: str) -> dict[str, str]:
-    """A preset's values as a browser posts them: a box that is not ticked is not sent at all."""
+    """A preset's values as a browser posts them: unticked boxes are not sent."""
     values = flatten(run_presets()[preset].config().model_dump(mode="json"))
     boxes = {one.name for one in ALL if one.kind == "bool"}
     return {name: text for name, text in values.items() if not (name in boxes and text == "false")}

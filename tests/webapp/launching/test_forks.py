@@ -1,4 +1,4 @@
-"""A fork from a checkpoint, and another run of the same configuration, from the page to the row."""
+"""Forks from a checkpoint and repeated runs of the same configuration, from the page to the row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def with_checkpoint(run: Run, step: int = 40) -> Path:
-    """A folder with a manifest is a checkpoint to whoever only looks for one."""
+    """A directory with a manifest, which is enough to be listed as a checkpoint."""
     path = run.directory / f"checkpoints/step_{step}"
     (path / "model").mkdir(parents=True)
     (path / "manifest.json").write_text(json.dumps({"model/weights": "0"}))

@@ -1,4 +1,4 @@
-"""Importing rollouts by form and by command: a run that can be read, and every line that could not be."""
+"""Importing rollouts by form and by command: a readable run, and a report of every line that could not be read."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def test_an_imported_chat_is_exported_unchanged(browser: Client) -> None:
     index_run(run.pk)
     answer: Any = browser.get(f"/runs/{run.pk}/trajectories/export.jsonl")
     line = json.loads(answer.getvalue())
-    assert line["messages"] == json.loads(ragen())["messages"][:-1]  # nobody replied to the last state
+    assert line["messages"] == json.loads(ragen())["messages"][:-1]  # the last state has no response
 
 
 def test_other_pages_work_for_a_run_without_a_configuration(browser: Client) -> None:
     upload(browser, verl(score=1), ragen())
     run = Run.objects.get()
     index_run(run.pk)
-    for place in (
+    for path in (
         "/runs/", "/leaderboard/", f"/compare/?runs={run.pk}", f"/runs/new/?clone={run.pk}", f"/api/v1/runs/{run.pk}/",
         f"/runs/{run.pk}/trajectories/", f"/runs/{run.pk}/latest/", f"/runs/{run.pk}/log/",
     ):  # fmt: skip
-        assert browser.get(place).status_code == 200, place
+        assert browser.get(path).status_code == 200, path
 
 
 def test_a_file_without_a_valid_line_creates_no_run_and_lists_the_invalid_lines(
@@ -107,8 +107,8 @@ def test_the_command_accepts_a_directory_of_dumps(tmp_path: Path, capsys: pytest
     run = Run.objects.get()
     assert (run.name, run.total_steps) == ("an old run", 20)
     assert sorted(run.trajectories.values_list("step", "split")) == [(10, "validation"), (20, "validation")]
-    told = capsys.readouterr()
-    assert "10.jsonl line 2" in told.err and "Read: 2 trajectories of 2 steps" in told.out
+    output = capsys.readouterr()
+    assert "10.jsonl line 2" in output.err and "Read: 2 trajectories of 2 steps" in output.out
 
 
 def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
@@ -121,6 +121,6 @@ def test_hostile_file_and_environment_names_are_escaped(browser: Client) -> None
     upload(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
     run = Run.objects.get()
     index_run(run.pk)
-    for place in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
-        page = browser.get(place).content.decode()
+    for path in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
+        page = browser.get(path).content.decode()
         assert "<script>alert" not in page and "<script>h" not in page and "<img src=x" not in page

@@ -1,4 +1,4 @@
-"""The form of a new run: presets, clones, the engine's own checks at their fields, and the launch."""
+"""The new-run form: presets, clones, the engine's checks at their fields, and the launch."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_at_least_one_environment_is_required(browser: Client) -> None:
 
 
 def test_a_budget_that_no_problem_fits_is_refused_with_the_reason(browser: Client) -> None:
-    # a lake of 8 x 8 needs 14 moves at least; one turn of one action gives 1
+    # an 8 x 8 lake needs at least 14 moves; one turn of one action gives 1
     config = {"kind": "frozen_lake", "parameters": {"size": 8}, "max_turns": 1, "max_actions_per_turn": 1}
     tight = define(name="Tight", config=EnvironmentConfig.model_validate(config))
     answer = browser.post(NEW, filled_in(tight))
@@ -119,7 +119,7 @@ def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: Env
 
 
 def posted_back(page: Any, **more: str) -> dict[str, str]:
-    """The form as the page has it, as a browser posts it."""
+    """The form on the page as a browser posts it."""
     fields = [one for section in page.context["sections"] for one in section.fields]
     values = {one.name: one.value for one in fields if one.kind != "bool" or one.value == "true"}
     return {**values, "preset": page.context["preset"].key, "environment": str(page.context["chosen"].pk), **more}
@@ -194,7 +194,7 @@ def test_the_check_estimates_step_time_from_similar_runs(browser: Client, lake: 
     past = a_run()
     past.config = run_presets()["starter"].config().model_dump(mode="json")
     past.save()
-    report(past, *[0.5] * 6)  # two seconds a step
+    report(past, *[0.5] * 6)  # two seconds per step
     summary = dict(browser.post(CHECK, filled_in(lake)).json()["summary"])
     assert summary["Time per step"].startswith("about 2.0 s")
 
@@ -245,13 +245,13 @@ def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Cl
 def test_settings_that_cannot_work_on_a_cluster_are_field_errors(
     browser: Client, lake: EnvironmentVersion, changes: dict[str, str], field: str, words: str
 ) -> None:
-    asked = filled_in(lake, backend="ray", **changes)
-    assert words in browser.post(CHECK, asked).json()["errors"][field]
-    answer = browser.post(NEW, asked)
+    form = filled_in(lake, backend="ray", **changes)
+    assert words in browser.post(CHECK, form).json()["errors"][field]
+    answer = browser.post(NEW, form)
     assert answer.status_code == 422
     assert words in field_of(answer, field).error
     assert not Run.objects.exists()
-    browser.post(NEW, {**asked, "backend": "local"})
+    browser.post(NEW, {**form, "backend": "local"})
     assert Run.objects.count() == 1
 
 
@@ -260,8 +260,8 @@ def test_too_few_gpus_are_reported_where_the_count_is_known(
 ) -> None:
     here = Machine(gpus=(80 * 1024**3,) * 2, memory=2**40)
     monkeypatch.setattr("webapp.launching.drafts.this_machine", lambda: here)
-    asked = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
-    answer = browser.post(CHECK, {**asked, "diagnostics.gradients_every": "0"}).json()
+    form = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
+    answer = browser.post(CHECK, {**form, "diagnostics.gradients_every": "0"}).json()
     assert "need 4 GPUs together, and this machine has 2" in answer["errors"]["cluster.samplers"]
     assert "of a GPU" in answer["memory"][0]
 

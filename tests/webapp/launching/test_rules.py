@@ -1,4 +1,4 @@
-"""Alert rules in the form of a new run: what the editor sends is what the run has."""
+"""Alert rules in the new-run form: the run gets what the editor sends."""
 
 from __future__ import annotations
 

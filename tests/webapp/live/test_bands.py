@@ -1,4 +1,4 @@
-"""Metrics in buckets for charts: no spike is lost, a window is cut finer, and time goes on across attempts."""
+"""Metrics in buckets for charts: no spike is lost, a window has finer buckets, and time continues across attempts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_window_has_its_own_buckets(run: Run) -> None:
 
 
 def diagnose(run: Run, count: int, *, every: int) -> None:
-    """Steps of two seconds; at 1, 1 + every, … the entropy is minus the step."""
+    """Steps of two seconds each; at 1, 1 + every, … the entropy is minus the step."""
     rows = [
         StepMetrics(
             run=run, seq=step, step=step, time=2.0 * step, tokens=10 * step, seconds=1.0 * step,
@@ -95,9 +95,9 @@ def test_sparse_metrics_have_the_steps_at_which_they_were_measured(run: Run) -> 
     assert found["steps"] == list(range(1, 6000, 5))
     assert found["series"][ENTROPY]["mean"] == [-1.0 * step for step in range(1, 6000, 5)]
     assert (found["thinned"], found["spans"]) == (False, [(1, 5996, 5)])
-    # the clock has gone on between them too: two seconds a step, from the first
+    # the clock runs between them too: two seconds per step, from the first
     assert found["elapsed"][:3] == [0.0, 10.0, 20.0]
-    buckets = metric_bands(run, [ENTROPY], 600)  # which end at multiples of ten, where nothing was measured
+    buckets = metric_bands(run, [ENTROPY], 600)  # they end at multiples of ten, where nothing was measured
     assert set(buckets["steps"]).isdisjoint(found["steps"])
 
 
@@ -136,7 +136,7 @@ def test_reading_many_metrics_takes_as_many_queries_as_one(run: Run) -> None:
 def test_elapsed_time_excludes_gaps_between_attempts() -> None:
     # attempt 1 starts at 0 and is done with step 2 at 20; attempt 2 starts at 100
     assert elapsed_seconds([10, 20, 105, 110], [1, 1, 2, 2], {1: 0, 2: 100}).tolist() == [10, 20, 25, 30]
-    # without a recorded start the run begins with its first step
+    # without an event of its start a run begins with its first step
     assert elapsed_seconds([10, 20], [1, 1], {}).tolist() == [0, 10]
 
 

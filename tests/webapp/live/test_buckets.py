@@ -34,7 +34,7 @@ def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[o
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
 def test_bands_equal_those_of_a_plain_loop(length: int, most: int, share: float) -> None:
     random = np.random.default_rng(length + most)
-    rough = random.integers(-3, 4, length).tolist()  # with many that are equal
+    rough = random.integers(-3, 4, length).tolist()  # with many equal values
     column = [float(value) if random.random() < share else None for value in rough]
     steps = (2 * np.arange(length) + 5).tolist()
     band = band_of(Buckets(length, most), column, steps)

@@ -1,4 +1,4 @@
-"""What was read of a run that is over is not read again, and never shown when its steps are others by now."""
+"""The columns of an ended run are cached, and never served after its steps have changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def take(run: Run, steps: range, *, seq: int = 0, norm: float = 1.0) -> None:
 
 
 def bands_and_reads(run: Run, *keys: str) -> tuple[MetricBands, int]:
-    """And how often steps were read one by one for it."""
+    """Bands, and the number of times that steps were read row by row for them."""
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -86,7 +86,7 @@ def test_repeated_steps_are_read_again() -> None:
 def test_the_least_recently_read_runs_are_evicted() -> None:
     runs = [run_of(10) for _ in range(3)]
     read = [read_columns(run, [NORM]) for run in runs]
-    assert read[0].size == 560  # 6 columns of places and one metric, 10 numbers of 8 bytes each
+    assert read[0].size == 560  # 6 index columns and one metric, 10 numbers of 8 bytes each
     kept, mark = ColumnCache(most_bytes=1200), Mark(10, 10)
     kept.store("one", mark, read[0])
     kept.store("two", mark, read[1])

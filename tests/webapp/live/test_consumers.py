@@ -1,4 +1,4 @@
-"""The sockets: rows after the cursor without a gap, states, heartbeats, and nobody who is not signed in."""
+"""The sockets: rows after the cursor without a gap, states, heartbeats, and nothing for anonymous users."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_a_lost_update_is_recovered_by_the_heartbeat(
     monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
-    await step(run, 1)  # and nobody publishes
+    await step(run, 1)  # without publishing an update
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
     beat = await socket.until("heartbeat")
     assert beat["last_seq"] == 1
@@ -184,7 +184,7 @@ async def test_a_socket_outlives_the_expiry_of_its_group(
 async def test_an_update_after_a_long_silence_is_sent_at_once(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the layer asks Redis anew every five seconds, here every second; none of that may be felt
+    # the layer polls Redis every five seconds, here every second; neither may delay an update
     monkeypatch.setattr(RedisChannelLayer, "brpop_timeout", 1)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")

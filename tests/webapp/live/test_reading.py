@@ -42,7 +42,7 @@ def test_events_and_steps_form_one_sequence(run: Run) -> None:
         (2, "step_completed"),
         (3, "phase_changed"),
     ]
-    assert [parse_payload(event).seq for event in events] == [1, 2, 3]  # the engine's own vocabulary
+    assert [parse_payload(event).seq for event in events] == [1, 2, 3]  # the engine's own event classes
     assert [event["seq"] for event in events_after(run, 1)] == [2, 3]
     assert events_after(run, 3) == []
 

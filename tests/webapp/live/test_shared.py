@@ -1,4 +1,4 @@
-"""One reading for all who ask at once, and never one that began before the question."""
+"""Concurrent requests share one read, and never one that began before the request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.live.shared import Shared
 
 
 class Desk:
-    """A database whose readings take a while: `value` is what is in it when a reading begins."""
+    """A database whose reads take time: `value` is its content when a read begins."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -37,7 +37,7 @@ async def test_a_request_during_a_read_sees_rows_committed_before_the_request() 
     desk = Desk()
     shared = Shared(desk.read)
     early = asyncio.create_task(shared.fresh("run"))
-    await asyncio.sleep(0.005)  # it has read, and not answered
+    await asyncio.sleep(0.005)  # it has read, but not returned
     desk.value = 1
     late = await asyncio.gather(*(shared.fresh("run") for _ in range(5)))
     assert (await early, late, desk.readings) == (0, [1] * 5, 2)

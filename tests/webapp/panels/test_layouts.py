@@ -1,4 +1,4 @@
-"""Layouts of charts: kept for their owner, shown to everybody by their address, and nothing but names in them."""
+"""Chart layouts: saved for their owner, readable by everyone through their URL, and containing only metric names."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_owner_edits_and_deletes_a_layout(browser: Client, ada: User) -> None
         {"name": "", "charts": CHARTS},
         {"name": "x", "charts": []},
         {"name": "x", "charts": [[]]},
-        {"name": "x", "charts": [["a"] * 9]},  # eight at most over one another
+        {"name": "x", "charts": [["a"] * 9]},  # at most eight per chart
         {"name": "x", "charts": [["a"]] * 61},  # sixty charts at most
         {"name": "x", "charts": [["a\0"]]},
         {"name": "x", "charts": [["\ud800"]]},

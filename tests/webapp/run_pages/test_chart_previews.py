@@ -24,7 +24,7 @@ def test_a_path_runs_left_to_right_with_high_values_at_the_top() -> None:
 
 
 def test_a_logarithmic_path_skips_values_that_are_not_positive() -> None:
-    # from 0.01 to 1 are two decades, and 0.1 is in the middle
+    # 0.01 to 1 is two decades, and 0.1 is in the middle
     points = [(0, 0.01), (5, 0.0), (5, 0.1), (10, 1.0)]
     assert path_of(points, x_range=(0, 10), y_range=(0.01, 1), is_log=True) == "M0 1000L500 500L1000 0"
 

@@ -1,4 +1,4 @@
-"""The list of runs: what a row shows, filters in the address, pages without overlap, and what ticked runs can do."""
+"""The list of runs: its rows, filters in the URL, pages without overlap, and actions on selected runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_row_shows_state_progress_and_a_sparkline(browser: Client) -> None:
     assert "chip--running" in page
     assert "2/4" in page
     assert 'value="0.5000"' in page
-    # two points across 84 pixels; success 0 lies at 21 and success 1 at 1 pixel from the top
+    # two points across 84 pixels; success 0 is 21 pixels and success 1 is 1 pixel from the top
     assert 'd="M0.0,21.0 L84.0,1.0"' in page
 
 

@@ -1,4 +1,4 @@
-"""The page of one run: what it is first drawn with, what can be asked of the run, and its log."""
+"""The page of one run: its first rendering, the requests it accepts, and its log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def embedded(page: str, name: str) -> Any:
     return json.loads(found[1])
 
 
-def ask(browser: Client, run: Run, action: str, **more: str) -> Any:
+def request(browser: Client, run: Run, action: str, **more: str) -> Any:
     return browser.post(f"/runs/{run.pk}/control/", {"action": action, **more}, headers={"Accept": "application/json"})
 
 
@@ -69,7 +69,7 @@ def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
 
 
 def fallen() -> Run:
-    """Queued again after a fault."""
+    """Queued again after a failure."""
     run = a_run(state=RunState.QUEUED)
     Run.objects.filter(pk=run.pk).update(
         restarts=1, faults=[fault()], state_reason="It was killed.", restart_at=timezone.now() + timedelta(minutes=1)
@@ -81,7 +81,7 @@ def fallen() -> Run:
 def test_a_restarting_run_shows_the_failure_and_the_restarts_used(browser: Client) -> None:
     run = fallen()
     page = page_of(browser, run)
-    assert page.count("chip--restarting") == 3  # of the state, of the status, and of the restarts
+    assert page.count("chip--restarting") == 3  # for the state, the status, and the restarts
     assert '<span id="verdict-reason">It was killed.</span>' in page
     assert "1 of 3 restarts" in page
     state = embedded(page, "live-state")
@@ -111,35 +111,35 @@ def test_the_config_is_shown_with_the_command_that_reproduces_it(browser: Client
 )
 def test_a_running_run_accepts_requests(browser: Client, action: str, requested: Request) -> None:
     run = a_run()
-    assert ask(browser, run, action).status_code == 200
+    assert request(browser, run, action).status_code == 200
     run.refresh_from_db()
     assert run.requested == requested
     assert run.checkpoint_requests == (1 if action == "checkpoint" else 0)
 
 
 def test_a_refused_action_names_the_state(browser: Client) -> None:
-    answer = ask(browser, a_run(state=RunState.FINISHED), "pause")
+    answer = request(browser, a_run(state=RunState.FINISHED), "pause")
     assert answer.status_code == 409
     assert answer.json()["error"] == "Cannot pause a run that is finished."
 
 
 def test_a_stopped_run_resumes_as_a_new_attempt(browser: Client) -> None:
     run = a_run(state=RunState.STOPPED)
-    assert ask(browser, run, "resume").json()["state"]["state"] == "queued"
+    assert request(browser, run, "resume").json()["state"]["state"] == "queued"
     run.refresh_from_db()
     assert run.attempt == 2
 
 
 def test_an_unknown_action_lists_the_allowed_ones(browser: Client) -> None:
-    answer = ask(browser, a_run(), "explode")
+    answer = request(browser, a_run(), "explode")
     assert answer.status_code == 400
     assert "checkpoint" in answer.json()["error"]
 
 
 def test_a_run_is_renamed_but_not_to_an_empty_name(browser: Client) -> None:
     run = a_run("before")
-    assert ask(browser, run, "rename", name=" after ").status_code == 200
-    assert ask(browser, run, "rename", name="   ").status_code == 409
+    assert request(browser, run, "rename", name=" after ").status_code == 200
+    assert request(browser, run, "rename", name="   ").status_code == 409
     run.refresh_from_db()
     assert run.name == "after"
 

@@ -1,4 +1,4 @@
-"""The verdict of a run is the engine's, and every place shows the same one; states of the life cycle come first."""
+"""The verdict of a run is the engine's, and every page shows the same one; life-cycle states take precedence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stored(run: Run) -> Run:
 
 
 def assess(run: Run, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    """What the command line says of the run's directory."""
+    """The output of the command line for the run's directory."""
     (run.directory / "config.json").write_text(json.dumps(run.config))
     capsys.readouterr()
     assert main(["assess", str(run.directory), "--json"]) == 0
@@ -66,7 +66,7 @@ def test_after_a_resume_rows_and_file_agree_again(recorded: RecordedRun, capsys:
     recorded.take_steps(20)
     recorded.deliver()
     expected = assess(recorded.run, capsys)
-    assert expected["label"] != "at_risk"  # the alert was of a step that was made again
+    assert expected["label"] != "at_risk"  # the alert belongs to a repeated step
     assert recorded.run.verdict == expected
     reassess(recorded.run)
     assert stored(recorded.run).verdict == expected

@@ -1,4 +1,4 @@
-"""How hosts and origins are written in settings, and that nonsense there is refused by name."""
+"""How hosts and origins are written in settings; invalid ones are refused naming the variable."""
 
 from __future__ import annotations
 

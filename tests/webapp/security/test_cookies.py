@@ -1,4 +1,4 @@
-"""The two cookies: out of reach of scripts and of other sites' pages, and of no use to another installation."""
+"""The two cookies: unreachable for scripts and other sites' pages, and useless to another installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may be let in from other machines: only an installation that was set up for it."""
+"""Which installations may listen on other interfaces: only those configured for it."""
 
 from __future__ import annotations
 

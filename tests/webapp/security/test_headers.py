@@ -50,10 +50,10 @@ def assert_guarded(answer: object, where: str) -> None:
 def test_every_route_has_the_headers_for_anonymous_and_signed_in_users(
     route: str, world: World, client: Client
 ) -> None:
-    place = address(route, world)
-    assert_guarded(client.get(place), f"stranger at {place}")
+    path = address(route, world)
+    assert_guarded(client.get(path), f"anonymous at {path}")
     client.force_login(world.user)
-    assert_guarded(client.get(place), f"user at {place}")
+    assert_guarded(client.get(path), f"user at {path}")
 
 
 @pytest.mark.django_db

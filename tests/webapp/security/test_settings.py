@@ -1,4 +1,4 @@
-"""What the settings make of the environment, read in a process of their own."""
+"""The settings that result from the environment, read in a process of their own."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_an_invalid_value_is_named(name: str, value: str, tmp_path: Path) -> Non
 
 def test_prices_are_amounts_or_unset(tmp_path: Path) -> None:
     names = ["GPU_HOUR_PRICE", "CPU_HOUR_PRICE", "CURRENCY"]
-    told = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
-    assert told == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}
+    found = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
+    assert found == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}
     for nonsense in ("cheap", "-1", "nan"):
         refused = run(names, tmp_path, STARBOARD_GPU_HOUR_PRICE=nonsense)
         assert "STARBOARD_GPU_HOUR_PRICE" in refused.stderr

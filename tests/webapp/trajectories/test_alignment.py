@@ -1,4 +1,4 @@
-"""Side by side: what is the same turn by turn, and where a trajectory first parts from another."""
+"""Side by side: what is equal turn by turn, and where a trajectory first diverges from another."""
 
 from __future__ import annotations
 

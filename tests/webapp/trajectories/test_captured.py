@@ -1,4 +1,5 @@
-"""The list says what the capture budget dropped and why the others stay; what was removed says so on its own page."""
+"""The list explains what the capture budget dropped and why others were kept; a removed trajectory is explained on its
+page."""
 
 from __future__ import annotations
 

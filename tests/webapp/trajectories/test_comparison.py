@@ -1,4 +1,4 @@
-"""The page of trajectories side by side: which ones, what is marked, optimal play, and one problem over time."""
+"""The comparison page: which trajectories, what is marked, optimal play, and one problem over time."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_the_number_side_by_side_is_limited_and_the_page_says_so(
 
 
 def test_trajectories_of_other_runs_are_ignored(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    stranger = build_run(name="another")
-    assert "Nothing to compare yet" in browser.get(address(stranger, rows[:2])).content.decode()
+    another = build_run(name="another")
+    assert "Nothing to compare yet" in browser.get(address(another, rows[:2])).content.decode()
 
 
 def test_optimal_play_is_shown_with_the_distance_of_each_state(

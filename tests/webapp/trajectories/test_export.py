@@ -1,4 +1,4 @@
-"""Trajectories as chat messages: those of a filter, ticked ones, one; and what cannot be read says so in its line."""
+"""Trajectories as chat messages: filtered, selected, or a single one; an unreadable one has the reason in its line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_line_has_the_conversation_and_its_metadata(browser: Client, run: Run,
 
 
 def test_text_repeated_in_later_prompts_is_exported_once() -> None:
-    """Under a window each prompt is a context of its own, with the earlier turns in it."""
+    """With a context window each prompt has its own context, which includes the earlier turns."""
     first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
     second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"
     turns = [{"prompt": first, "response": "Up"}, {"prompt": second, "response": "Down"}]

@@ -1,4 +1,4 @@
-"""Kinds of faults in responses: stored with each row, searchable, and shown with labels."""
+"""Kinds of faults in responses: stored with each row, filtered by, and labelled."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_the_index_agrees_with_the_files_of_real_rollouts(run: Run) -> None:
 
 def test_each_kind_filters_its_own_rows(run: Run) -> None:
     save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
-    assert [members(run, kind) for kind in KINDS] == [[address] for address in range(len(KINDS))]
+    assert [members(run, kind) for kind in KINDS] == [[index] for index in range(len(KINDS))]
     fine, too_many = len(KINDS), KINDS.index("too_many_actions")
-    assert members(run, "ok") == [too_many, fine]  # of too many actions the first are taken
+    assert members(run, "ok") == [too_many, fine]  # of too many actions the first ones are executed
     assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}
 
 
@@ -73,6 +73,6 @@ def test_the_list_labels_kinds_and_offers_them_as_filters(browser: Client, run: 
 @pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")
 def test_a_kind_filter_over_all_runs_reads_only_rows_with_faults(run: Run) -> None:
     save(run, [turn("", parse="no_think")], [turn("fine", "Up")])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queried:
         page_of(read_filters({"parse": "no_think"}).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
-    assert "USING INDEX trajectories_with_faults" in plan_of(asked.captured_queries[0]["sql"])
+    assert "USING INDEX trajectories_with_faults" in plan_of(queried.captured_queries[0]["sql"])

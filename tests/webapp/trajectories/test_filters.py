@@ -1,4 +1,4 @@
-"""Filters come from the URL; a value that makes no sense is left out, and said."""
+"""Filters come from the URL; an invalid value is ignored and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trajectories that cannot be read are named where the others are, with the cause and what to do."""
+"""Trajectories that cannot be read are listed with the others, with the cause and a remedy."""
 
 from __future__ import annotations
 

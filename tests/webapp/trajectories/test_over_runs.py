@@ -1,4 +1,4 @@
-"""The list over all runs: the list of one run, with the run as one more thing to find, sort and choose by."""
+"""The list over all runs: the list of one run, with the run as a further column and filter."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def other(run: Run, rows: list[Trajectory]) -> Run:
 
 
 def found(query: dict[str, str]) -> set[str]:
-    """The runs of what is found."""
+    """The run ids of the rows found."""
     return set(read_filters(query).apply(Trajectory.objects.all()).values_list("run__name", flat=True))
 
 
@@ -62,7 +62,7 @@ def test_an_empty_list_explains_where_trajectories_come_from(browser: Client, ru
 def test_runs_are_selected_by_name_or_substring(run: Run, other: Run) -> None:
     assert found({"run": "CALM-otter"}) == {run.name}
     assert found({"run": "lemur"}) == {other.name}
-    assert found({"run": "brave lemur, second try"}) == {other.name}  # whole, with its comma
+    assert found({"run": "brave lemur, second try"}) == {other.name}  # the whole name, including its comma
     assert found({"run": "calm-otter, lemur"}) == {run.name, other.name}
     assert found({"run": "e"}) == {run.name, other.name}
 
@@ -143,11 +143,11 @@ def test_every_row_is_on_one_page_in_order_with_ids_in_the_same_direction(run: R
 def test_no_page_over_all_runs_sorts_the_table_or_rescans_it(run: Run, other: Run) -> None:
     for name in SORTS:
         sort = read_sort(name, NEWEST_OF_ALL)
-        index = page_of(Trajectory.objects.all(), sort, size=7)
-        for cursor in ("", index.after):
-            with CaptureQueriesContext(connection) as asked:
+        first = page_of(Trajectory.objects.all(), sort, size=7)
+        for cursor in ("", first.after):
+            with CaptureQueriesContext(connection) as queried:
                 page_of(Trajectory.objects.all(), sort, after=cursor)
-            plan = plan_of(asked.captured_queries[0]["sql"])
+            plan = plan_of(queried.captured_queries[0]["sql"])
             assert "TEMP B-TREE" not in plan, name
             assert ("SEARCH" if cursor else "SCAN") in plan, name
             assert "USING INDEX" in plan or sort.column.name == "recorded", name
@@ -157,16 +157,16 @@ def test_no_page_over_all_runs_sorts_the_table_or_rescans_it(run: Run, other: Ru
 def test_selective_filters_use_an_index(run: Run, other: Run) -> None:
     few: list[dict[str, str]] = [{"q": "hole"}, {"q": "hole", "run": "lemur"}, {"seed": "7"}, {"run": "e"}]
     for query in few:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queried:
             page_of(read_filters(query).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
-        assert "SCAN trajectories_trajectory" not in plan_of(asked.captured_queries[-1]["sql"]), query
+        assert "SCAN trajectories_trajectory" not in plan_of(queried.captured_queries[-1]["sql"]), query
 
 
 @on_sqlite
 def test_the_form_s_options_are_found_by_index_lookups(other: Run) -> None:
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queried:
         over_runs.facets()
-    plans = [plan_of(query["sql"]) for query in asked.captured_queries if "LIMIT 100001" not in query["sql"]]
+    plans = [plan_of(query["sql"]) for query in queried.captured_queries if "LIMIT 100001" not in query["sql"]]
     assert not [plan for plan in plans if "SCAN trajectories_trajectory" in plan]
 
 
@@ -178,9 +178,9 @@ def plan_of(sql: str) -> str:
 
 def test_the_number_of_queries_does_not_grow_with_runs(browser: Client, run: Run, other: Run) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queried:
             assert browser.get("/trajectories/?q=hole&sort=-return").status_code == 200
-        return len(asked)
+        return len(queried)
 
     few = queries()
     for number in range(3):
@@ -190,7 +190,8 @@ def test_the_number_of_queries_does_not_grow_with_runs(browser: Client, run: Run
 
 def test_a_run_s_list_links_to_all_runs_with_the_same_filters(browser: Client, run: Run, other: Run) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/?q=narwhal&success=yes").content.decode()
-    assert page.count('href="/trajectories/?q=narwhal&amp;success=yes"') == 2  # above, and where nothing matches
+    link = 'href="/trajectories/?q=narwhal&amp;success=yes"'
+    assert page.count(link) == 2  # above the list, and in the note that nothing matches
     assert 'href="/trajectories/"' in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
 
 
@@ -234,9 +235,9 @@ def test_lost_trajectories_are_reported_for_the_selected_runs(browser: Client, r
 
 
 def test_anonymous_users_and_unsafe_methods_are_refused(browser: Client, other: Run) -> None:
-    for location in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
-        assert browser.post(location).status_code == 405
-        assert Client().get(location).status_code == 302
+    for path in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code == 302
 
 
 def test_hostile_run_and_environment_names_are_escaped(browser: Client, run: Run, other: Run) -> None:

@@ -39,7 +39,7 @@ def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Ru
 
 
 @pytest.mark.parametrize(
-    ("asked", "offered"),
+    ("query", "offered"),
     [
         ("step=4", [("step 3", "?step=3"), ("step 6", "?step=6")]),
         ("step_low=4&step_high=5&q=", [("step 3", "?step=3"), ("step 6", "?step=6")]),
@@ -49,10 +49,10 @@ def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Ru
     ],
 )
 def test_a_step_without_recordings_offers_the_nearest_steps(
-    browser: Client, run: Run, asked: str, offered: list[tuple[str, str]]
+    browser: Client, run: Run, query: str, offered: list[tuple[str, str]]
 ) -> None:
     record_steps(run, run.parsed_config().environments[0], steps=range(3, 7, 3))  # 3 and 6
-    page = browser.get(f"/runs/{run.pk}/trajectories/?{asked}").content.decode()
+    page = browser.get(f"/runs/{run.pk}/trajectories/?{query}").content.decode()
     assert "Nothing matches" in page
     links = re.findall(r'<a class="button button--primary" href="(\?[^"]*)">(step \d+)</a>', page)
     assert [(words, address) for address, words in links] == offered
@@ -99,8 +99,8 @@ def test_a_missing_file_is_an_error_with_its_name_and_a_remedy(
 
 @pytest.mark.parametrize("name", ["detail", "data"])
 def test_a_trajectory_is_found_only_under_its_own_run(browser: Client, rows: list[Trajectory], name: str) -> None:
-    stranger = build_run(name="another")
-    assert browser.get(reverse(f"trajectories:{name}", args=[stranger.pk, rows[0].pk])).status_code == 404
+    another = build_run(name="another")
+    assert browser.get(reverse(f"trajectories:{name}", args=[another.pk, rows[0].pk])).status_code == 404
     assert browser.get(reverse(f"trajectories:{name}", args=[rows[0].run_id, 10**30])).status_code == 404
 
 
@@ -109,9 +109,9 @@ def test_an_unknown_run_has_no_list(browser: Client) -> None:
 
 
 def test_pages_refuse_unsafe_methods_and_anonymous_users(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    for location in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
-        assert browser.post(location).status_code == 405
-        assert Client().get(location).status_code in {302, 401, 403}
+    for path in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code in {302, 401, 403}
 
 
 @pytest.mark.django_db
@@ -128,7 +128,7 @@ def test_hostile_records_are_sent_only_as_json(client: Client, settings: Setting
 
 @pytest.mark.slow
 def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    """Counts queries, not seconds: the pages must not grow with the run."""
+    """Counts queries, not seconds: the number of queries must not grow with the run."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -143,8 +143,8 @@ def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: 
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for location, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
+    for path, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
         with CaptureQueriesContext(connection) as queries:
-            page = browser.get(f"{location}?sort=advantage&kept=kept")
+            page = browser.get(f"{path}?sort=advantage&kept=kept")
         assert page.status_code == 200
-        assert len(queries) <= most, location
+        assert len(queries) <= most, path

@@ -1,4 +1,4 @@
-"""Keyset pages: every row once, in order, whatever arrives meanwhile."""
+"""Keyset pages: every row once, in order, whatever is added meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.trajectories.paging import COLUMNS, NEWEST, Sort, page_of, read_sort
 
 
 def walk(run: Run, sort: Sort, *, size: int = 5) -> list[int]:
-    """The ids of all pages, forwards."""
+    """The ids on all pages, in order."""
     found: list[int] = []
     after = ""
     while True:
@@ -96,4 +96,4 @@ def test_an_invalid_cursor_gives_the_first_page(run: Run, rows: list[Trajectory]
     all_rows = Trajectory.objects.filter(run=run)
     assert list(page_of(all_rows, NEWEST, after=cursor).rows) == list(page_of(all_rows, NEWEST).rows)
     page_of(all_rows, read_sort("seed"), after=cursor)
-    page_of(all_rows, read_sort("stop"), after=cursor)  # text is compared with text, or left out
+    page_of(all_rows, read_sort("stop"), after=cursor)  # text is compared with text, or the cursor is ignored

@@ -1,4 +1,4 @@
-"""Records are read by their location in a file, and from nowhere but the run's own directory."""
+"""Records are read by offset, and only from the run's own directory."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_neighbours_continue_into_the_next_group(rows: list[Trajectory]) -> None
     last_of_first_group, first_of_second = rows[3], rows[4]
     assert services.neighbours(last_of_first_group) == (rows[2], first_of_second)
     assert services.neighbours(rows[0]) == (None, rows[1])
-    assert services.neighbours(rows[15])[1] is None  # the next row is of another step
+    assert services.neighbours(rows[15])[1] is None  # the next row belongs to another step
 
 
 def test_facets_count_the_trajectories_of_a_run(run: Run, rows: list[Trajectory]) -> None:

@@ -1,4 +1,4 @@
-"""Trajectories are found by words of their thoughts and actions, on SQLite and on PostgreSQL alike."""
+"""Trajectories are found by words in their thoughts and actions, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def turn(thought: str, *actions: str, parse: str = "ok", response: str = "") -> 
             "executed": list(actions), "parse": parse}  # fmt: skip
 
 
-def save(run: Run, *records: list[dict[str, Any]]) -> list[Trajectory]:
-    """A trajectory for each list of turns, saved as the worker saves them."""
+def save(run: Run, *recorded: list[dict[str, Any]]) -> list[Trajectory]:
+    """One trajectory per list of turns, saved as the worker saves them."""
     rows = Rows(run)
     rows.trajectories["s"], rows.texts["s"], rows.lost["s"] = [], {}, []
-    for member, turns in enumerate(records):
+    for member, turns in enumerate(recorded):
         record = {**trajectory_record(member, "x"), "turns": turns}
         rows.trajectories["s"].append(_trajectory(run, "s", member, 1, record))
         rows.texts["s"][member] = _text(run, record)
@@ -63,13 +63,13 @@ def saved(run: Run) -> list[Trajectory]:
         ("hole goal", [0]),
         ('"hole is far"', [1]),
         ('"hole far"', []),
-        ("hole-is.far", [1]),  # signs part words: three next to each other
+        ("hole-is.far", [1]),  # punctuation separates words: three adjacent ones
         ("ho*", [0, 1]),
         ("ho", []),
         ('"the le*"', []),
         ("right", [0]),  # an action
         ("down*", [0]),
-        ("slipped", [2]),  # of a response that could not be parsed
+        ("slipped", [2]),  # in a response that could not be parsed
         ("12", [2]),
         ("café", [2]),
         ('"unclosed left', []),
