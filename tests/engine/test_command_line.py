@@ -81,7 +81,7 @@ def test_bench_times_the_parts_of_real_steps(tmp_path: Path) -> None:
     assert result["perf/sampled_tokens_per_second"] > 0
 
 
-def test_threads_wait_politely_unless_the_user_said_how(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_spinning_is_limited_unless_the_user_sets_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     monkeypatch.setenv("GOMP_SPINCOUNT", "")
     monkeypatch.delenv("GOMP_SPINCOUNT")

@@ -51,7 +51,7 @@ def hanging(folder: Path, setting: str) -> Iterator[int]:
         process.wait()
 
 
-def test_a_snapshot_has_the_place_where_a_process_hangs_and_its_last_log_line(tmp_path: Path) -> None:
+def test_a_snapshot_shows_where_a_process_hangs_and_its_last_log_line(tmp_path: Path) -> None:
     with hanging(tmp_path, SET_UP) as pid:
         (snapshot,) = take_snapshots([ActorLocation(node="here", pid=pid, name="worker")], str(tmp_path))
     assert innermost(snapshot.stack).startswith("hang")

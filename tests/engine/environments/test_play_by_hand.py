@@ -112,7 +112,7 @@ def test_leaving_the_terminal_game_early_is_no_success(monkeypatch: pytest.Monke
     [
         (["chess"], "Choose one of: bandit, frozen_lake, sokoban"),
         (["frozen_lake", "--set", "size=99"], "parameters.size"),
-        (["frozen_lake", "--set", "depth=3"], "unknown key"),
+        (["frozen_lake", "--set", "depth=3"], "unknown field"),
         (["sokoban", "--set", "boxes=4", "--set", "rows=5"], "parameters.boxes: 4 do not fit"),
         (["frozen_lake", "--seed", "-1"], "Give 0 or more"),
     ],

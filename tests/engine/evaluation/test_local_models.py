@@ -102,7 +102,7 @@ def test_a_checkpoint_is_named_by_its_own_directory_or_its_models(trained: Path,
 
 
 @pytest.mark.slow
-def test_a_damaged_checkpoint_is_passed_over_and_refused_when_named(
+def test_a_damaged_checkpoint_is_skipped_and_refused_when_named(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
@@ -124,7 +124,7 @@ def test_an_evaluation_repeats_itself() -> None:
     assert all(result.seconds > 0 for result in once.results)
 
 
-def test_the_first_of_many_samples_is_what_one_sample_is() -> None:
+def test_the_first_of_several_samples_equals_a_single_sample() -> None:
     one, many = play(), play(samples=2)
     assert timeless(many.results)[:6] == timeless(one.results)
     assert [result.sample for result in many.results] == [0] * 6 + [1] * 6
@@ -132,20 +132,20 @@ def test_the_first_of_many_samples_is_what_one_sample_is() -> None:
     assert tokens[0] != tokens[1]  # they are drawn anew
 
 
-def test_greedy_samples_of_a_sure_environment_are_alike() -> None:
+def test_greedy_samples_of_a_deterministic_environment_are_equal() -> None:
     lake = lake_config().environments[0].model_copy(update={"parameters": {"success_rate": 1.0}})
     results = timeless(play(environments=[lake], samples=2, temperatures=[0.0]).results)
     assert results[:6] == [dataclasses.replace(result, sample=0) for result in results[6:]]
     assert {result.temperature for result in results} == {0.0}
 
 
-def test_several_temperatures_are_summed_up_apart() -> None:
+def test_several_temperatures_are_summarised_separately() -> None:
     outcome = play(temperatures=[0.0, 1.0])
     assert [summary.temperature for summary in outcome.summaries] == [0.0, 1.0]
     assert [summary.episodes for summary in outcome.summaries] == [6, 6]
 
 
-def test_the_models_own_context_limit_holds_and_is_told(small: Path) -> None:
+def test_the_models_own_context_limit_applies_and_is_noted(small: Path) -> None:
     config = lake_config(max_context_tokens=4096)  # the small model has 512 positions
     model = LocalModel(config, str(small))
     assert model.context_tokens == 512
@@ -207,7 +207,7 @@ def test_a_directory_without_a_model_is_refused(
         (["--environment", "Pond"], "Its tags are: FrozenLake"),
     ],
 )
-def test_what_cannot_be_played_is_refused_before_a_model_loads(
+def test_an_invalid_plan_is_refused_before_a_model_loads(
     arguments: list[str], said: str, lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(lake), "--model", "./none", *arguments]) in (1, 2)
@@ -223,6 +223,6 @@ def test_a_budget_that_solves_no_problem_is_refused_instead_of_scored_0(
     assert "cannot be solved within its budget" in capsys.readouterr().err
 
 
-def test_a_directory_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_is_not_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path)]) == 2
     assert "is not a run directory" in capsys.readouterr().err

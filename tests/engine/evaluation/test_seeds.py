@@ -34,7 +34,7 @@ def test_a_file_keeps_its_order_and_may_explain_itself(tmp_path: Path) -> None:
         ("# nothing\n", "has no seeds"),
     ],
 )
-def test_a_file_with_something_else_in_it_is_refused_by_line(text: str, said: str, tmp_path: Path) -> None:
+def test_a_file_with_an_invalid_line_is_refused_with_its_number(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=said):
@@ -54,7 +54,7 @@ def test_ranges_of_nothing_or_too_much_are_refused(text: str) -> None:
         read_seeds(text)
 
 
-def test_seeds_that_training_may_have_used_are_told() -> None:
+def test_seeds_that_training_may_have_used_are_counted() -> None:
     seeds = [999_999_999, 1_000_000_000]
     assert trained_on(seeds) == 1
     plan = Plan(environments=[], seeds=seeds, samples=1, temperatures=[1.0])

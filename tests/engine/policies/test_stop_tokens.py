@@ -81,7 +81,7 @@ def test_a_template_without_marks_ends_turns_as_texts() -> None:
     assert context.text(list(context.following("next", response=said))).startswith("\nuser: next\n")
 
 
-def test_a_models_own_stops_are_left_out_of_its_words() -> None:
+def test_a_models_stop_tokens_are_left_out_of_its_text() -> None:
     [digit] = words().encode("7", add_special_tokens=False)
     context = ContextManager(words(), think=True, stops=[digit])
     assert context.response_text([*context.encode("go up"), digit]) == "<think>go up"

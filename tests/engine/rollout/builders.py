@@ -1,4 +1,4 @@
-"""Rollouts of the small model that has learned to talk, and samplers that say what they are told."""
+"""Rollouts of the small model that has learned the response format, and samplers with scripted responses."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_every_window_of_the_configuration_is_tested() -> None:
     assert {context for context, _ in WINDOWS} == set(KNOWN)
 
 
-def test_a_response_that_was_not_understood_is_told_so_where_that_costs_nothing() -> None:
+def test_the_prompt_after_a_malformed_response_says_so() -> None:
     free = lake_config("full", rollout=PAIR, format_penalty=0.0)
     trajectory, _ = say(free, ["so it is", LEFT])
     assert decoded(trajectory.seen(trajectory.turns[1])).count("Not understood.") == 1

@@ -28,7 +28,7 @@ def test_an_offset_and_a_length_find_one_trajectory(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
     write_trajectory_file(path, RECORDS)
     spans = [(offset, length) for offset, length, _ in read_records(path)]
-    assert [read_record(path, *place) for place in spans] == RECORDS
+    assert [read_record(path, *span) for span in spans] == RECORDS
 
 
 def test_the_whole_file_is_one_stream_of_json_lines_to_other_tools(tmp_path: Path) -> None:

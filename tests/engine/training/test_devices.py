@@ -18,7 +18,7 @@ from tests.engine.training.pretend_gpu import Far, OtherDevice, move, pretend_gp
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "packed": {"optimizer": {"packing": True}},
-    "with a starting model": {"loss": {"kl_coefficient": 0.1}},
+    "with a reference model": {"loss": {"kl_coefficient": 0.1}},
     "with a critic": {"algorithm": {"type": "ppo"}},
 }
 

@@ -39,7 +39,7 @@ def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
     return group_record(1, played, keep_groups(config, collate(usable)), config)
 
 
-def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:
+def test_every_group_is_recorded_with_its_problem_its_returns_and_whether_it_was_kept() -> None:
     bandit = [episode(1, member, 0.5, tag="Bandit") for member in range(2)]
     played = [episode(0, 0, 1.0), episode(0, 1, 0.0), *bandit]
     event = filtered(played, type="top_p")

@@ -1,4 +1,4 @@
-"""What a run owes when it is told to leave between a step and the next: it is made good by the next attempt."""
+"""What an interruption between two steps leaves undone is done by the next attempt."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_no_weight_and_no_buffer_differs_by_a_bit(built: Any, what: str) -> None
     assert [found[what] for found in built[1]] == [[], []]
 
 
-def test_a_model_without_safetensors_is_loaded_whole_and_it_is_said_why(built: Any) -> None:
+def test_a_model_without_safetensors_is_loaded_whole_with_a_warning(built: Any) -> None:
     for found in built[1]:
         assert len(found["warnings"]) == 1
         assert found["warnings"][0].endswith("since its weights are not stored as safetensors")
@@ -61,7 +61,7 @@ def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(built: Any
     assert built[1][1]["peaks"]["saving"] < 0.4 * size
 
 
-def test_one_process_goes_on_from_what_two_have_saved(built: Any) -> None:
+def test_one_process_resumes_from_a_checkpoint_of_two(built: Any) -> None:
     saved = built[0] / "whole/step_1"
     assert checkpoint.is_valid(saved)
     assert (saved / "learner.safetensors").is_file()
@@ -74,7 +74,7 @@ def test_one_process_goes_on_from_what_two_have_saved(built: Any) -> None:
         assert float(state["step"]) == 2  # mini-batches of an update
 
 
-def test_what_two_have_saved_is_a_plain_model(built: Any) -> None:
+def test_a_checkpoint_of_two_is_a_plain_model(built: Any) -> None:
     folder = built[0]
     saved, _ = load_model(str(folder / "large/step_1/model"))
     right, _ = load_model(str(folder / "wide"))

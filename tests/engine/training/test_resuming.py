@@ -86,14 +86,14 @@ def test_no_live_setting_is_compared() -> None:
     assert not checkpoint_settings(config).keys() & set(LIVE_FIELDS)
 
 
-def test_a_checkpoint_that_says_less_is_taken_at_its_word(tmp_path: Path) -> None:
+def test_settings_that_a_checkpoint_does_not_have_are_not_compared(tmp_path: Path) -> None:
     now = checkpoint_settings(build_config({"seed": 3}))
     require_same_settings(tmp_path, now)  # the first versions wrote nothing
     (tmp_path / FILE).write_text(json.dumps({"algorithm.type": "grpo", "model.lora.rank": 0}))
     require_same_settings(tmp_path, now)
 
 
-def test_a_fork_is_told_by_what_it_started_from_and_not_by_where_that_lies(tmp_path: Path) -> None:
+def test_a_fork_is_identified_by_the_run_it_started_from_and_not_by_its_path(tmp_path: Path) -> None:
     config = build_config({"model": {"path": "tiny", "start_from": {"run": "parent", "step": 2}}})
     written = tmp_path / FILE
     written.write_text(json.dumps(checkpoint_settings(begun_at(config, Path("/first/start/parent/step_2")))))
