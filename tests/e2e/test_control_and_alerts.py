@@ -88,7 +88,7 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     expect(page.locator("#history")).to_contain_text("refused")
     rate.fill("1e-5")
     rate.press("Enter")
-    expect(status).to_contain_text("hold once the step in progress is done")
+    expect(status).to_contain_text("in force once the step in progress is done")
     expect(rate).to_have_attribute("aria-invalid", "false")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
@@ -135,7 +135,7 @@ def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedR
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").press("Enter")
-    expect(page.locator("#rule-list")).to_contain_text("nothing is raised")
+    expect(page.locator("#rule-list")).to_contain_text("no alerts are raised")
     page.locator("#rule-add").press("Enter")
     name = page.locator("[id='detectors.rules.0.name']")
     expect(name).to_be_focused()
@@ -190,7 +190,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(conflict.locator("li")).to_have_text(["bobs removed", "rule_1 removed", "After critical stop → pause"])
     expect(page.locator("#rule-list .rule")).to_have_count(3)
     page.click("#rules-apply")
-    expect(problem).to_contain_text("Someone else changed the settings")
+    expect(problem).to_contain_text("The settings were changed in the meantime")
     held = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"]
     assert (held["detectors.rules"], held["detectors.critical_action"]) == ([], "pause")
     assert fits(page)

@@ -237,7 +237,7 @@ def test_a_file_that_is_gone_says_which_and_what_to_do(page: Page, longest: Traj
     (longest.run.directory / longest.file).unlink()
     page.goto(place(longest))
     expect(page.locator("#reader-error")).to_contain_text("The trajectory file step_1.jsonl.zst does not exist.")
-    expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
+    expect(page.locator("#reader-error")).to_contain_text("Restore the file to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
 
 

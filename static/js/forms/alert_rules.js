@@ -3,7 +3,7 @@
 import { byId } from "../core/dom.js";
 import { RuleEditor } from "./rule_editor.js";
 
-const field = byId("rules-json", HTMLInputElement);
+const field = byId("rules-json", HTMLTextAreaElement);
 const editor = new RuleEditor(byId("rule-editor"), store);
 
 function store() {
