@@ -22,10 +22,10 @@ import torch
 from torch import Tensor
 
 from engine.config import RunConfig, read_config
-from engine.cpu_threads import wait_politely
+from engine.cpu_threads import limit_thread_spinning
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import LanguageModel, load_model, logits_of, own_stops
+from engine.policies.loading import LanguageModel, load_model, logits_of, stop_token_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--form", choices=["first_turn", "trajectory"], default="first_turn")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each way that count, after one that does not")
     options = parser.parse_args()
-    wait_politely()
+    limit_thread_spinning()
     config = read_config(options.config, [f"diagnostics.form={options.form}"])
     print(json.dumps({"benchmark": "diagnostics_cost", "form": options.form, **measure(config, options.rounds)}))
     return 0
@@ -82,7 +82,7 @@ def rollout(config: RunConfig) -> tuple[LanguageModel, Pairs, float]:
     """A real batch of trajectories, and the thoughts that a run would score on its first step."""
     model, tokenizer = load_model(config.model.path)
     think = config.rollout.think
-    context = ContextManager(tokenizer, think=think, stops=own_stops(model))
+    context = ContextManager(tokenizer, think=think, stops=stop_token_ids(model))
     manager = EnvStateManager(
         config.environments, groups=config.rollout.groups, group_size=config.rollout.group_size, seed=config.seed
     )

@@ -65,9 +65,9 @@ def prompts() -> list[list[int]]:
 
 
 def ours() -> float:
-    from engine.cpu_threads import wait_politely
+    from engine.cpu_threads import limit_thread_spinning
 
-    wait_politely()
+    limit_thread_spinning()
     import torch
 
     from engine.policies.batched_sampler import BatchedSampler

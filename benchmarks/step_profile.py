@@ -20,7 +20,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile
 
 from engine.config import RunConfig, read_config
-from engine.cpu_threads import wait_politely
+from engine.cpu_threads import limit_thread_spinning
 from engine.training.session import train
 from engine.training.step_benchmark import WARM_UP, step_times, without_evaluations
 from engine.training.trainer import PHASE
@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("config", type=Path, nargs="?", default=STARTER)
     parser.add_argument("--steps", type=int, default=4, help="steps that count, after some that warm up")
     options = parser.parse_args()
-    wait_politely()
+    limit_thread_spinning()
     config = read_config(options.config)
     plain = step_times(config, steps=options.steps)
     shares = profiled_shares(config, steps=options.steps)

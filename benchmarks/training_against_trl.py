@@ -149,7 +149,7 @@ class GenerateSampler:
     def release(self, row: int) -> None:
         self.contexts.pop(row, None)
 
-    def advance(self, *, patient: bool = True) -> list[Any]:
+    def advance(self, *, block: bool = True) -> list[Any]:
         import torch
 
         from engine.rollout.types import Response

@@ -152,12 +152,12 @@ class AsynchronousSampler:
         except Exception as error:
             self.responses.put(error)
 
-    def advance(self, *, patient: bool = True) -> list[Any] | None:
+    def advance(self, *, block: bool = True) -> list[Any] | None:
         from engine.rollout.types import Response
 
         if not self.open:
-            return [] if patient else None
-        found = [self.responses.get()] if patient else []
+            return [] if block else None
+        found = [self.responses.get()] if block else []
         while not self.responses.empty():
             found.append(self.responses.get())
         responses = []

@@ -1,4 +1,4 @@
-"""`python -m engine`: train, evaluate, play, check and more. Exit status 0 only when it did what was asked."""
+"""`python -m engine`: train, evaluate, play, check and more. Exit status 0 only on success."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.cpu_threads import wait_politely
+from engine.cpu_threads import limit_thread_spinning
 from engine.errors import ConfigError, StarboardError
 
 USAGE_ERROR = 2
@@ -18,7 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python -m engine {{{','.join(COMMANDS)}}} …", file=sys.stderr)  # noqa: T201
         return 0 if arguments[:1] in (["-h"], ["--help"]) else USAGE_ERROR
-    wait_politely()
+    limit_thread_spinning()
     try:
         return COMMANDS[arguments[0]](arguments[1:])
     except StarboardError as error:
@@ -28,10 +28,12 @@ def main(argv: list[str] | None = None) -> int:
 
 def train_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine train", description="Run StarPO training.")
-    parser.add_argument("config", type=Path, help="a TOML file, or the config.json of a run directory")
-    parser.add_argument("--run-dir", type=Path, required=True, help="where events, trajectories and checkpoints go")
+    parser.add_argument("config", type=Path, help="TOML file, or the config.json of a run directory")
+    parser.add_argument(
+        "--run-dir", type=Path, required=True, help="directory for events, trajectories and checkpoints"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
-    parser.add_argument("--resume", action="store_true", help="go on from the newest good checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the latest valid checkpoint")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     options = parser.parse_args(argv)
 
@@ -64,9 +66,9 @@ def play_main(argv: list[str]) -> int:
 
 
 def bench_main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m engine bench", description="Time training steps and their parts.")
-    parser.add_argument("config", type=Path, help="a TOML file")
-    parser.add_argument("--steps", type=int, default=12, help="steps that count, after a warm-up of 4")
+    parser = argparse.ArgumentParser(prog="python -m engine bench", description="Time training steps and their phases.")
+    parser.add_argument("config", type=Path, help="TOML file")
+    parser.add_argument("--steps", type=int, default=12, help="steps to time, after 4 warm-up steps")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     options = parser.parse_args(argv)
 
@@ -78,10 +80,13 @@ def bench_main(argv: list[str]) -> int:
 
 def probe_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m engine probe", description="Decompose the gradient under a checkpoint; nothing is trained."
+        prog="python -m engine probe",
+        description="Decompose the gradient of a checkpoint by loss term. Nothing is trained.",
     )
-    parser.add_argument("run_dir", type=Path, help="a run directory")
-    parser.add_argument("--checkpoint", metavar="STEP_N", help="a folder of its checkpoints; default: the newest good")
+    parser.add_argument("run_dir", type=Path, help="run directory")
+    parser.add_argument(
+        "--checkpoint", metavar="STEP_N", help="a checkpoint of the run (default: the latest valid one)"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     options = parser.parse_args(argv)
 
@@ -104,10 +109,11 @@ def assess_main(argv: list[str]) -> int:
 
 def what_if_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m engine what-if", description="Fork a recorded trajectory at a turn and roll on from there."
+        prog="python -m engine what-if",
+        description="Fork a recorded trajectory at a turn and continue the rollout from there.",
     )
-    parser.add_argument("request", type=Path, help="a JSON file, as engine.what_if.request describes it")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for its events and its trajectory")
+    parser.add_argument("request", type=Path, help="JSON file with the fields of engine.what_if.request")
+    parser.add_argument("--out", type=Path, required=True, help="directory for its events and its trajectory")
     options = parser.parse_args(argv)
 
     from engine.what_if.command import play_what_if

@@ -1,4 +1,4 @@
-"""How many threads a matrix product takes, and how they wait for each other. Loads no torch."""
+"""The number of CPU threads, and how OpenMP's threads wait for each other. Loads no torch."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 SPINS = 1000  # about a microsecond or two
 
 
-def wait_politely() -> None:
-    """Lets OpenMP's threads sleep after a short spin, unless the user's environment says otherwise. To be called before
-    torch loads, which reads it once.
+def limit_thread_spinning() -> None:
+    """Lets OpenMP's threads sleep after a short spin, unless the user's environment sets a policy.
+    To be called before torch is imported, which reads the setting once.
 
-    By default they spin for milliseconds. That gains nothing measurable here, and when something else wants a core
-    each operation waits for a thread that is not running: two engines on two cores took fifty times longer a step
+    By default they spin for milliseconds. That has no measurable benefit here, and when another process needs a core,
+    each operation waits for a thread that is not running: two engines on two cores took fifty times longer per step
     instead of 1.7 times.
     """
     if "OMP_WAIT_POLICY" not in os.environ:

@@ -1,10 +1,10 @@
-"""Errors that a user can act on. Each message says what was given, what is allowed and what to do."""
+"""Errors that a user can act on. Each message states what was given, what is allowed and what to do."""
 
 from __future__ import annotations
 
 
 class StarboardError(Exception):
-    """Base of every error that a user is told in its own words; `remedy` is one imperative sentence."""
+    """Base of all errors whose message is shown to users; `remedy` is one imperative sentence."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -16,11 +16,11 @@ class StarboardError(Exception):
 
 
 class ConfigError(StarboardError):
-    """A run configuration that cannot be used."""
+    """An invalid run configuration."""
 
 
 class ModelError(StarboardError):
-    """A model directory or id that is missing or not a causal language model."""
+    """A model that is missing, cannot be loaded, or is not a causal language model."""
 
 
 class EnvironmentFault(StarboardError):
@@ -28,7 +28,7 @@ class EnvironmentFault(StarboardError):
 
 
 class RunDirectoryError(StarboardError):
-    """A run directory that is locked, damaged or not a run directory."""
+    """A run directory that is locked, damaged or invalid."""
 
 
 class CheckpointError(StarboardError):
@@ -36,11 +36,11 @@ class CheckpointError(StarboardError):
 
 
 class RetryableFault(StarboardError):
-    """What broke under the run, such as a dead actor, a lost node or a phase that hangs, and not by the user's doing.
+    """A failure of the infrastructure, such as a dead actor, a lost node or a phase that hangs.
 
-    A fresh start from the newest checkpoint may go well, so the run's supervisor tries one.
+    A restart from the latest checkpoint may succeed, so the run's supervisor tries one.
     """
 
 
 class EndpointError(StarboardError):
-    """A chat endpoint that cannot be reached, refuses the key or the model, or is none."""
+    """A chat endpoint that cannot be reached, rejects the key or the model, or is not a chat endpoint."""

@@ -80,7 +80,7 @@ def describe_start(config: RunConfig, start: Path, *, adopted: bool) -> str:
 
 def _made_with_lora(start: Path) -> bool:
     try:
-        return bool(json.loads((start / "made_with.json").read_text()).get("model.lora.rank"))
+        return bool(json.loads((start / "checkpoint_settings.json").read_text()).get("model.lora.rank"))
     except (OSError, ValueError):
         return False
 

@@ -1,7 +1,7 @@
-"""Playing by hand: one episode through the same parser, budgets and penalties as a model's, in a browser or a terminal.
+"""Manual play: one episode with the same parser, budgets and penalties as a model's, in a browser or a terminal.
 
-An episode is its configuration, its seed and the responses so far. Nothing else is kept: the state is found by playing
-the responses again.
+An episode is stored as its configuration, its seed and the responses so far; the state is reconstructed by replaying
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.rollout.prompts import opener
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What a player sees: the state, what is left, and why it is over (empty while it is not)."""
+    """What a player sees: the state, the remaining budget, and why the episode is over (empty while it is not)."""
 
     observation: str
     drawing: dict[str, Any]
@@ -60,9 +60,9 @@ class EpisodeByHand:
         return played
 
     def play(self, response: str) -> dict[str, Any]:
-        """One turn. `response` is what a model would write, its opener included or not; JSON-serialisable outcome."""
+        """One turn with a model's response, with or without its opener. Returns a JSON-serialisable outcome."""
         if self.stop:
-            raise RuntimeError(f"The episode is over ({self.stop}); begin another.")
+            raise RuntimeError(f"The episode is over ({self.stop}); start another.")
         start = opener(think=self.think)
         text = response if response.lstrip().startswith(start) else start + response
         parsed = parse_response(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
@@ -73,7 +73,7 @@ class EpisodeByHand:
         return _plain(outcome)
 
     def play_actions(self, names: list[str]) -> dict[str, Any]:
-        """One turn with the named actions and, where a thought is asked for, an empty one."""
+        """One turn with the named actions, and an empty thought if one is required."""
         return self.play(f"{'</think>' if self.think else ''}<answer>{SEPARATOR.join(names)}</answer>")
 
     def situation(self) -> Situation:
@@ -105,21 +105,21 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
 
 
 def check_env_main(argv: list[str]) -> int:
-    """`python -m engine check-env KIND [--set key=value]`: the contract's breaches, or a pass."""
+    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass."""
     options = _parser("check-env").parse_args(argv)
     config = _environment(options.kind, options.set)
     findings = check_environment(config.kind, config.parameters)
     for finding in findings:
         sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
     if not findings:
-        sys.stdout.write(f"{config.kind} keeps the contract.\n")
+        sys.stdout.write(f"{config.kind} satisfies the contract.\n")
     return 1 if findings else 0
 
 
 def play_main(argv: list[str]) -> int:
-    """`python -m engine play KIND [--seed N] [--set key=value]`: type actions, see what they do."""
+    """`python -m engine play KIND [--seed N] [--set key=value]`: play by typing actions."""
     parser = _parser("play")
-    parser.add_argument("--seed", type=int, default=1, help="which problem; 0 or more")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the problem, 0 or more")
     options = parser.parse_args(argv)
     if options.seed < 0:
         raise ConfigError(f"--seed is {options.seed}.", remedy="Give 0 or more.")
@@ -132,7 +132,7 @@ def play_main(argv: list[str]) -> int:
         sys.stdout.flush()
         line = sys.stdin.readline()
         if not line:
-            sys.stdout.write("\nLeft before the end.\n")
+            sys.stdout.write("\nStopped before the end of the episode.\n")
             return 1
         outcome = game.play_actions([name.strip() for name in line.split(SEPARATOR)])
         sys.stdout.write(f"{outcome['parse']}, reward {outcome['reward']:g}, penalty {outcome['penalty']:g}\n")
@@ -142,8 +142,10 @@ def play_main(argv: list[str]) -> int:
 
 def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m engine {command}")
-    parser.add_argument("kind", help="a kind of the registry, such as frozen_lake")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the kind")
+    parser.add_argument("kind", help="environment kind, such as frozen_lake")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a parameter of the environment"
+    )
     return parser
 
 

@@ -31,8 +31,8 @@ from engine.cluster.memory import learner_memory
 from engine.config import OptimizerConfig, RunConfig
 from engine.policies.model_shape import ModelShape
 from engine.rollout.batching import Batch, last_token_rewards
-from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner
+from engine.training.token_values import tokens_per_forward
 
 RESPONSE = 64  # tokens, after as many that were given
 WARM_UP = 2
@@ -143,7 +143,7 @@ def product_tflops(device: torch.device, dtype: torch.dtype) -> float:
 def estimated_bytes(learner: Learner, shape: ModelShape, *, tokens: int, share: float, half: bool) -> int:
     """What the launch form would say that this learner needs."""
     optimizer, device = learner.config.optimizer, learner.model.device
-    at_once = min(tokens, tokens_per_pass(optimizer, device))
+    at_once = min(tokens, tokens_per_forward(optimizer, device))
     return learner_memory(
         shape,
         tokens=at_once,

@@ -32,7 +32,7 @@ from benchmarks.scaling.phases import PROMPT, PROMPTS, THOUGHT, THOUGHTS
 from benchmarks.scaling.shapes import model_at
 from benchmarks.scaling.steps import Step
 from engine.cluster.ray_backend import RayBackend
-from engine.cluster.voice import Voice
+from engine.cluster.reporting import RunReporter
 from engine.config import RunConfig, build_config
 from engine.diagnostics.cross_scores import Pairs
 from engine.rollout.agent_proxy import AgentProxy
@@ -41,8 +41,8 @@ from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.records import record_of
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.rollout.types import Response, Trajectory
-from engine.training.forward_size import tokens_per_pass
 from engine.training.rollout_metrics import rollout_metrics
+from engine.training.token_values import tokens_per_forward
 
 RESPONSE, GROUP_SIZE = 40, 4
 
@@ -116,7 +116,7 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
     """Of points that differ in what is played alone."""
     first = points[0]
     config = config_of(first, model_at(first.shape, scratch))
-    backend, _ = RayBackend.open(config, None, scratch, Voice(tell=ignored, warn=warned))
+    backend, _ = RayBackend.open(config, None, scratch, RunReporter(status=ignored, warn=warned))
     try:
         for point in points:
             config = config_of(point, config.model.path)
@@ -146,9 +146,9 @@ def one_step(
     trajectories, sampled = clock.time("sampling", lambda: backend.play(specs, temperature=1.0, seeds=[1]))
     batch = clock.time("collation", lambda: gathered(trajectories))
     # the backend leaves scoring out where the sampler computes what the learner does; others need it
-    clock.time("scoring", lambda: backend._of_learners("Scoring", "score", batch))
-    clock.time("learning", lambda: backend.learn(batch, step=1 + repeat, scale=1.0))
-    clock.time("sync", backend.sync)
+    clock.time("scoring", lambda: backend._call_learners("Scoring", "score", batch))
+    clock.time("learning", lambda: backend.update(batch, step=1 + repeat, scale=1.0))
+    clock.time("sync", backend.sync_weights)
     clock.time("diagnostics", lambda: backend.cross_scores(made_up_pairs(repeat)))
     path = scratch / "capture.jsonl.zst"
     clock.time("capture", lambda: captured(path, trajectories, backend))
@@ -161,8 +161,8 @@ class Clock:
     """Seconds by phase, on the clock and of processors."""
 
     def __init__(self, backend: RayBackend, config: RunConfig) -> None:
-        troupe = backend._troupe()
-        pids = [pid for _, pid in troupe.places]
+        pool = backend._pool()
+        pids = [location.pid for location in pool.locations]
         self.roles = {
             "learner": pids[: config.cluster.learners],
             "sampler": pids[config.cluster.learners :],
@@ -228,7 +228,7 @@ class Scripted:
     def release(self, row: int) -> None:
         """It remembers nothing."""
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
+    def advance(self, *, block: bool = True) -> list[Response]:
         asked, self.asked = self.asked, []
         return [
             Response(row=row, ids=[20] * most, logprobs=[-1.0] * most, entropies=[1.0] * most, ended=False)
@@ -243,7 +243,7 @@ def play_without_a_model(backend: RayBackend, config: RunConfig, specs: list[Epi
 
 def step_of(point: Point, config: RunConfig, trajectories: list[Trajectory], batch: Batch, sampled: int) -> Step:
     rows = torch.arange(len(batch))
-    most = tokens_per_pass(config.optimizer, torch.device("cpu"))
+    most = tokens_per_forward(config.optimizer, torch.device("cpu"))
     return Step(
         trajectories=len(trajectories),
         group_size=GROUP_SIZE,

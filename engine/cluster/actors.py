@@ -1,28 +1,32 @@
-"""The actors of one run: made in their bundles, named, ended, and proved to be gone."""
+"""The actors of one run: created in the bundles of its placement group, named, replaced and released."""
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.cluster.connection import import_ray
-from engine.cluster.environment_actor import EnvironmentActor
-from engine.cluster.freeing import Freed, free
+from engine.cluster.environment_actors import EnvironmentActor
 from engine.cluster.learner_actor import LearnerActor
-from engine.cluster.looking import Place
-from engine.cluster.needs import Needs
+from engine.cluster.placement import release
+from engine.cluster.process_snapshots import ActorLocation
+from engine.cluster.reporting import ReleaseReport
+from engine.cluster.resources import Resources
 from engine.cluster.sampler_actor import SamplerActor
 from engine.config import RunConfig
 from engine.cpu_threads import threads_for
 
 GPU_THREADS = 4
-Asked = tuple[str, Any]  # who was asked, and the reference to the answer
+MEANS = frozenset({"perf/gpu_share"})  # of the other GPU metrics the maximum: one full device ends the run
+Call = tuple[str, Any]  # an actor's name, and the reference to the result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """A class of actors: the bundles of its places, and how many calls one of it works on at a time."""
+    """A class of actors: the bundle of each, and how many calls each executes at a time."""
 
     kind: type
     name: str
@@ -32,108 +36,113 @@ class Role:
 
 
 @dataclass(slots=True, kw_only=True)
-class Troupe:
-    """Each role's actors in order; `group` is the placement group that they live in."""
+class ActorPool:
+    """The actors of each role, in order; `group` is their placement group and `transfer` how weights are sent."""
 
     config: RunConfig
-    needs: Needs
+    resources: Resources
     group: Any
     stacks: Path
-    way: str  # how weights get to the samplers
+    transfer: str
     samplers: list[Any] = field(default_factory=list)
     learners: list[Any] = field(default_factory=list)
     environments: list[Any] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
-    hired: int = 0  # names are used once: a dead actor's name is not free at once
+    locations: list[ActorLocation] = field(default_factory=list)  # to take snapshots of actors that hang
+    created: int = 0  # makes names unique: the name of a dead actor is not free at once
 
-    def hire(self) -> None:
-        self.learners = [self._learner(rank) for rank in range(len(self.needs.learners))]
-        self.samplers = [self.sampler(place) for place in range(len(self.needs.samplers))]
-        self.environments = [self.environment(place) for place in range(len(self.needs.environments))]
+    def start(self) -> None:
+        self.learners = [self._learner(rank) for rank in range(len(self.resources.learners))]
+        self.samplers = [self.sampler(index) for index in range(len(self.resources.samplers))]
+        self.environments = [self.environment(index) for index in range(len(self.resources.environments))]
 
-    def sampler(self, place: int) -> Any:
-        rows = -(-self.config.rollout.groups * self.config.rollout.group_size // len(self.needs.samplers))
-        gpus = self.needs.sampler_gpus
-        more = {"rows": rows, "transfer": "" if self.way == "object_store" else self.way}
-        role = Role(kind=SamplerActor, name="sampler", bundles=self.needs.samplers, gpus=gpus)
-        return self._make(role, place, self.config.model_dump_json(), **self._model_on(gpus), **more)
+    def sampler(self, index: int) -> Any:
+        rows = -(-self.config.rollout.groups * self.config.rollout.group_size // len(self.resources.samplers))
+        gpus = self.resources.sampler_gpus
+        options = {"rows": rows, "transfer": "" if self.transfer == "object_store" else self.transfer}
+        role = Role(kind=SamplerActor, name="sampler", bundles=self.resources.samplers, gpus=gpus)
+        return self._create(role, index, self.config.model_dump_json(), **self._devices(gpus), **options)
 
-    def environment(self, place: int) -> Any:
-        """Each thread of it plays another trajectory."""
+    def environment(self, index: int) -> Any:
+        """Each of its threads plays a different trajectory."""
         role = Role(
             kind=EnvironmentActor,
             name="environment",
-            bundles=self.needs.environments,
+            bundles=self.resources.environments,
             threads=max(1, self.config.rollout.environment_workers),
         )
-        return self._make(role, place)
+        return self._create(role, index)
 
-    def replace_sampler(self, place: int) -> Any:
-        """A sampler in place of one that does not answer, which may be alive and hold its devices."""
-        import_ray().kill(self.samplers[place], no_restart=True)
-        self.samplers[place] = self.sampler(place)
-        return self.samplers[place]
+    def replace_sampler(self, index: int) -> Any:
+        """Replaces a sampler that does not respond; it may be alive and hold its devices, so it is killed first."""
+        import_ray().kill(self.samplers[index], no_restart=True)
+        self.samplers[index] = self.sampler(index)
+        return self.samplers[index]
 
-    def replace_environment(self, place: int) -> Any:
-        """An environment actor in place of one that does not answer."""
-        import_ray().kill(self.environments[place], no_restart=True)
-        self.environments[place] = self.environment(place)
-        return self.environments[place]
+    def replace_environment(self, index: int) -> Any:
+        """Replaces an environment actor that does not respond."""
+        import_ray().kill(self.environments[index], no_restart=True)
+        self.environments[index] = self.environment(index)
+        return self.environments[index]
+
+    def release(self) -> ReleaseReport:
+        """Ends all actors and releases their resources."""
+        return release([*self.samplers, *self.learners, *self.environments], self.group)
 
     def _learner(self, rank: int) -> Any:
-        gpus, size = self.needs.learner_gpus, len(self.needs.learners)
-        role = Role(kind=LearnerActor, name="learner", bundles=self.needs.learners, gpus=gpus)
-        return self._make(role, rank, self.config.model_dump_json(), rank, size, **self._model_on(gpus))
+        gpus, size = self.resources.learner_gpus, len(self.resources.learners)
+        role = Role(kind=LearnerActor, name="learner", bundles=self.resources.learners, gpus=gpus)
+        return self._create(role, rank, self.config.model_dump_json(), rank, size, **self._devices(gpus))
 
-    def _make(self, role: Role, place: int, *given: Any, **more: Any) -> Any:
+    def _create(self, role: Role, index: int, *arguments: Any, **options: Any) -> Any:
         ray = import_ray()
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-        self.hired += 1
-        name = f"{role.name}-{place}-{self.hired}"
-        options = ray.remote(role.kind).options(
+        self.created += 1
+        name = f"{role.name}-{index}-{self.created}"
+        actor = ray.remote(role.kind).options(
             name=name,
             num_cpus=1,
             num_gpus=role.gpus,
             max_restarts=0,
             max_concurrency=role.threads,
             scheduling_strategy=PlacementGroupSchedulingStrategy(
-                placement_group=self.group, placement_group_bundle_index=role.bundles[place]
+                placement_group=self.group, placement_group_bundle_index=role.bundles[index]
             ),
         )
-        return options.remote(*given, name=name, stacks=str(self.stacks), **more)
+        return actor.remote(*arguments, name=name, stacks=str(self.stacks), **options)
 
-    def _model_on(self, gpus: float) -> dict[str, Any]:
-        """What who holds a model is told of its devices."""
+    def _devices(self, gpus: float) -> dict[str, Any]:
+        """The device arguments of an actor that holds a model."""
         return {"threads": self._threads(), "gpu": gpus > 0}
 
     def _threads(self) -> int:
-        if self.needs.gpus:
+        if self.resources.gpus:
             return GPU_THREADS
         cores = threads_for(self.config.threads)
-        return max(1, cores // (len(self.needs.samplers) + len(self.needs.learners)))
-
-    def dismiss(self) -> Freed:
-        """Ends all actors and gives back what they held."""
-        return free([*self.samplers, *self.learners, *self.environments], self.group)
-
-    def note(self, places: list[Place]) -> None:
-        """Where actors are, to look at them when they no longer answer."""
-        self.places += places
+        return max(1, cores // (len(self.resources.samplers) + len(self.resources.learners)))
 
 
-def of_samplers(troupe: Troupe, method: str, *given: Any) -> list[Asked]:
+def sampler_calls(pool: ActorPool, method: str, *arguments: Any) -> list[Call]:
     return [
-        (f"sampler {place}", getattr(sampler, method).remote(*given)) for place, sampler in enumerate(troupe.samplers)
+        (f"sampler {index}", getattr(sampler, method).remote(*arguments)) for index, sampler in enumerate(pool.samplers)
     ]
 
 
-def of_learners(troupe: Troupe, method: str, *given: Any) -> list[Asked]:
+def learner_calls(pool: ActorPool, method: str, *arguments: Any, **options: Any) -> list[Call]:
     return [
-        (f"learner {rank}", getattr(learner, method).remote(*given)) for rank, learner in enumerate(troupe.learners)
+        (f"learner {rank}", getattr(learner, method).remote(*arguments, **options))
+        for rank, learner in enumerate(pool.learners)
     ]
 
 
-def of_environments(troupe: Troupe) -> list[Asked]:
-    """Where each is: what one always answers at once, unless it is gone or all its threads are playing."""
-    return [(f"environment actor {place}", actor.place.remote()) for place, actor in enumerate(troupe.environments)]
+def environment_calls(pool: ActorPool) -> list[Call]:
+    """Asks each for its location, which an environment actor returns at once unless it died or all its threads are
+    busy."""
+    return [(f"environment actor {index}", actor.location.remote()) for index, actor in enumerate(pool.environments)]
+
+
+def gpu_metrics_by_role(role: str, actors: Sequence[dict[str, float]]) -> dict[str, float]:
+    """`perf/gpu_share/learner` and so on, over the actors of a role."""
+    names = sorted({name for metrics in actors for name in metrics})
+    values = {name: [metrics[name] for metrics in actors if name in metrics] for name in names}
+    return {f"{name}/{role}": statistics.fmean(of) if name in MEANS else max(of) for name, of in values.items()}

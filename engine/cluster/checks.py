@@ -1,6 +1,6 @@
-"""What a run on a cluster cannot do, told before anything is started: by the form, and again at launch.
+"""Checks that a run can work on a cluster, made before anything starts: by the form, and again at launch.
 
-Only what is certain is refused; what may be too much is a warning. No torch and no Ray.
+Only certain problems refuse a run; a run that may not fit gets a warning. No torch and no Ray.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from engine.cluster.local_gpus import gpus_here
-from engine.cluster.memory import MemoryEstimate, estimate, in_words
-from engine.cluster.needs import needs_of
+from engine.cluster.memory import MemoryEstimate, estimate, format_bytes
+from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed
-from engine.policies.vllm_models import why_vllm_cannot
+from engine.policies.vllm_models import unsupported_by_vllm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Where a cluster is started that nobody named. Bytes of memory: of each GPU that is known, and its own."""
+    """The machine a local cluster starts on. Bytes of memory of each known GPU, and of the machine."""
 
     gpus: tuple[int, ...]
     memory: int
@@ -30,7 +29,8 @@ class Machine:
 
 @dataclass(slots=True, kw_only=True)
 class Findings:
-    """`problems` by dotted field. `memory` is None, with the reason in `unknown`, where the model is not here."""
+    """`problems` by dotted field. `memory` is None, with the reason in `unknown`, if the model is not on this
+    machine."""
 
     problems: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -39,14 +39,14 @@ class Findings:
 
 
 def this_machine() -> Machine | None:
-    """None where `RAY_ADDRESS` names a cluster, whose machines are not known."""
+    """None if `RAY_ADDRESS` names a cluster, whose machines are not known."""
     if os.environ.get("RAY_ADDRESS", "local") not in ("", "local"):
         return None
-    return Machine(gpus=gpus_here(), memory=psutil.virtual_memory().total)
+    return Machine(gpus=local_gpu_memory(), memory=psutil.virtual_memory().total)
 
 
-def look_at(config: RunConfig, machine: Machine | None) -> Findings:
-    """At a run of the ray backend, to be started on `machine`, or on a cluster of which nothing is known."""
+def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
+    """Checks a run with the ray backend on `machine`, or on an unknown cluster."""
     found = Findings()
     gpu = _on_gpus(config, machine)
     _check_weight_transfer(found, config, gpu=gpu)
@@ -69,17 +69,17 @@ def look_at(config: RunConfig, machine: Machine | None) -> Findings:
     return found
 
 
-def refuse_what_cannot_work(config: RunConfig) -> None:
-    """`ConfigError` for the first problem that is certain."""
+def require_feasible(config: RunConfig) -> None:
+    """`ConfigError` for the first problem."""
     machine = this_machine()
-    for name, why in look_at(config, machine).problems.items():
+    for name, why in check_cluster(config, machine).problems.items():
         raise ConfigError(f"{name}: {why}")
     if config.cluster.sampler == "vllm" and (machine is not None or is_installed()):
-        _refuse_a_vllm_that_cannot_load()
+        _require_loadable_vllm()
 
 
-def _refuse_a_vllm_that_cannot_load() -> None:
-    """By this machine's own. Only at launch: the site's form is served by processes that need no vLLM."""
+def _require_loadable_vllm() -> None:
+    """Checks the installation on this machine. Only at launch: processes that serve the form need no vLLM."""
     try:
         check_installation()
     except ModelError as error:
@@ -87,7 +87,7 @@ def _refuse_a_vllm_that_cannot_load() -> None:
 
 
 def _on_gpus(config: RunConfig, machine: Machine | None) -> bool:
-    """A cluster that is named is taken to have GPUs."""
+    """A cluster at an address is assumed to have GPUs."""
     if config.cluster.device == "auto":
         return machine is None or bool(machine.gpus)
     return config.cluster.device == "gpu"
@@ -105,7 +105,7 @@ def _check_work_for_all(found: Findings, config: RunConfig) -> None:
     if samplers > groups:
         found.warnings.append(
             f"A group stays with one sampler, and a step has {groups} group{'s' if groups != 1 else ''} for {samplers} "
-            f"samplers: {samplers - groups} of them will have nothing to play. Use fewer, or raise rollout.groups."
+            f"samplers: {samplers - groups} of them would be idle. Use fewer, or raise rollout.groups."
         )
 
 
@@ -114,22 +114,22 @@ def _check_work_for_environment_actors(found: Findings, config: RunConfig) -> No
     if actors > trajectories:
         found.warnings.append(
             f"A trajectory stays with one environment actor, and a step has {trajectories} for {actors} of them: "
-            f"{actors - trajectories} will have nothing to play. Use fewer, or raise rollout.groups."
+            f"{actors - trajectories} would be idle. Use fewer, or raise rollout.groups."
         )
 
 
 def _check_number_of_gpus(found: Findings, config: RunConfig, machine: Machine) -> None:
-    wanted = needs_of(config.cluster, gpus=True).gpus
-    if wanted > len(machine.gpus):
+    needed = required_resources(config.cluster, gpus=True).gpus
+    if needed > len(machine.gpus):
         found.problems["cluster.samplers"] = (
-            f"Samplers and learners need {_gpus(wanted)} together, and this machine has {len(machine.gpus)}. Lower "
+            f"Samplers and learners need {_gpus(needed)} together, and this machine has {len(machine.gpus)}. Lower "
             "samplers, learners or tensor_parallel, choose the colocated placement, or name a cluster in RAY_ADDRESS."
         )
 
 
 def _check_vllm(found: Findings, config: RunConfig, shape: ModelShape) -> None:
-    """Heads as vLLM splits them: evenly, or each of keys and values on several GPUs (its `ModelConfig` and models)."""
-    if why := why_vllm_cannot(shape.architecture, shape.model_type):
+    """Heads as vLLM splits them: evenly, or each key-value head on several GPUs (see its `ModelConfig` and models)."""
+    if why := unsupported_by_vllm(shape.architecture, shape.model_type):
         found.problems["cluster.sampler"] = f"{why} Use torch, or another model."
     size = config.cluster.tensor_parallel
     if not splits(shape, size):
@@ -141,8 +141,8 @@ def _check_vllm(found: Findings, config: RunConfig, shape: ModelShape) -> None:
 
 
 def splits(shape: ModelShape, size: int) -> bool:
-    """Whether vLLM can have the model on `size` GPUs."""
-    dense = any(shape.intermediate in sizes for sizes in shape.matrices.values())  # of experts it asks something else
+    """Whether vLLM can split the model over `size` GPUs."""
+    dense = any(shape.intermediate in sizes for sizes in shape.matrices.values())  # experts have other constraints
     if shape.heads % size or (dense and shape.intermediate % size):
         return False
     return shape.kv_heads % size == 0 or size % shape.kv_heads == 0
@@ -155,30 +155,30 @@ def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: 
     room = int(share * gpu)
     if sampler.certain > room:
         found.problems["cluster.memory_share" if vllm else "cluster.sampler"] = (
-            f"A sampler needs {in_words(sampler.certain)} for its weights and one context of {memory.context:,} "
-            f"tokens, and has {in_words(room)}, {share:.0%} of a GPU. "
+            f"A sampler needs {format_bytes(sampler.certain)} for its weights and one context of {memory.context:,} "
+            f"tokens, and has {format_bytes(room)}, {share:.0%} of a GPU. "
             + ("Raise memory_share or tensor_parallel, lower" if vllm else "Use vllm with tensor_parallel, lower")
-            + " rollout.max_context_tokens, or take a smaller model."
+            + " rollout.max_context_tokens, or use a smaller model."
         )
     elif sampler.total > room and vllm:
         held = max(0, room - sampler.weights - sampler.work) // max(1, sampler.sequence)
         found.warnings.append(
-            f"A sampler's share of its GPU, {in_words(room)}, holds about {held:,} full contexts at once of "
-            f"{memory.rows:,}; the others wait their turn."
+            f"A sampler's share of its GPU, {format_bytes(room)}, holds about {held:,} full contexts at once of "
+            f"{memory.rows:,}; the others are queued."
         )
     if learner.certain > gpu:
         found.problems["cluster.learners"] = (
-            f"A learner needs at least {in_words(learner.certain)}, and a GPU has {in_words(gpu)}: "
+            f"A learner needs at least {format_bytes(learner.certain)}, and a GPU has {format_bytes(gpu)}: "
             + (
                 "its files cannot be read in parts, so each loads it whole, and those that the loss needs beside it, "
-                "before they are sharded. Save it anew as safetensors, or take a smaller model."
+                "before they are sharded. Save it anew as safetensors, or use a smaller model."
                 if learner.loading == learner.certain
-                else "weights, gradients and the optimiser. Use more learners or LoRA, or take a smaller model."
+                else "weights, gradients and the optimiser. Use more learners or LoRA, or use a smaller model."
             )
         )
     elif learner.total > gpu:
         found.warnings.append(
-            f"A learner may need up to {in_words(learner.total)}, and a GPU has {in_words(gpu)}. Lower "
+            f"A learner may need up to {format_bytes(learner.total)}, and a GPU has {format_bytes(gpu)}. Lower "
             f"optimizer.micro_batch_tokens, which is {memory.tokens:,}, or turn optimizer.gradient_checkpointing on."
         )
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
@@ -189,24 +189,24 @@ def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room
     """What a learner keeps between updates stays on the GPU while the sampler is awake."""
     if room + memory.learner.lasting > gpu:
         found.problems["cluster.memory_share"] = (
-            f"Colocated, a GPU of {in_words(gpu)} has the sampler's {in_words(room)} and the "
-            f"{in_words(memory.learner.lasting)} that a learner keeps between updates. Lower memory_share, use more "
-            "learners or LoRA, or choose the disaggregated placement."
+            f"Colocated, a GPU of {format_bytes(gpu)} must hold the sampler's {format_bytes(room)} and "
+            f"the {format_bytes(memory.learner.lasting)} that a learner keeps between updates. Lower memory_share, use "
+            "more learners or LoRA, or choose the disaggregated placement."
         )
 
 
-def _check_own_memory(found: Findings, memory: MemoryEstimate, there: int) -> None:
+def _check_own_memory(found: Findings, memory: MemoryEstimate, available: int) -> None:
     certain = memory.samplers * memory.sampler.certain + memory.learners * memory.learner.certain
     total = memory.samplers * memory.sampler.total + memory.learners * memory.learner.total + memory.learner.host
-    if certain > there:
+    if certain > available:
         found.problems["cluster.learners"] = (
-            f"All samplers and learners need at least {in_words(certain)} together, and this machine has "
-            f"{in_words(there)}. Use fewer of them, LoRA or a smaller model, or name a cluster in RAY_ADDRESS."
+            f"All samplers and learners need at least {format_bytes(certain)} together, and this machine has "
+            f"{format_bytes(available)}. Use fewer of them, LoRA or a smaller model, or name a cluster in RAY_ADDRESS."
         )
-    elif total > there:
+    elif total > available:
         found.warnings.append(
-            f"All samplers and learners may need up to {in_words(total)} together, and this machine has "
-            f"{in_words(there)}. Lower rollout.max_context_tokens or optimizer.micro_batch_tokens."
+            f"All samplers and learners may need up to {format_bytes(total)} together, and this machine has "
+            f"{format_bytes(available)}. Lower rollout.max_context_tokens or optimizer.micro_batch_tokens."
         )
 
 

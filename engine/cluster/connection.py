@@ -1,4 +1,4 @@
-"""The cluster: `RAY_ADDRESS`'s, or one that is started on this machine and ends with this process."""
+"""The connection to Ray: the cluster at `RAY_ADDRESS`, or one that is started on this machine for this process."""
 
 from __future__ import annotations
 
@@ -8,30 +8,45 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.cluster.faults import ClusterFault, NoCluster, Unanswered
+from engine.errors import ConfigError, RetryableFault
 
-ANSWER_SECONDS = 5.0
-LOOK_SECONDS = 1.0
-REPEAT_SECONDS = 60.0  # whoever watches takes silence for a run that hangs
+if TYPE_CHECKING:
+    from engine.cluster.reporting import RunReporter
+
+CONNECT_SECONDS = 5.0
+POLL_SECONDS = 1.0
+REPEAT_SECONDS = 60.0  # a run without any event for long is taken for one that hangs
 NO_SPARE_WORKERS = {"prestart_worker_first_driver": False}  # Ray would start an idle process for each processor
 START = "Start one with `ray start --head`, or unset RAY_ADDRESS to start one on this machine."
 
 
-def connect(cores: int, *, namespace: str) -> str:
-    """Connects this process; says to what. `NoCluster` when Ray is missing or nothing answers at the address,
-    `ClusterFault` when none starts here.
+class ClusterFault(RetryableFault):
+    """An actor, a node or Ray itself died, or a phase hangs. The run can resume from its last checkpoint."""
 
-    A cluster that is started here counts at least `cores` processors: a small machine may have fewer than there are
-    processes, which then share them.
+
+class ClusterUnavailable(ConfigError):
+    """There is no cluster at the configured address, or not one that the run could use."""
+
+
+class ClusterUnreachable(ClusterUnavailable):
+    """Nothing responds at the address, or Ray cannot join it. A cluster that is starting looks the same."""
+
+
+def connect(cores: int, *, namespace: str) -> str:
+    """Connects this process and returns a description of the cluster. `ClusterUnavailable` when Ray is missing or
+    nothing responds at the address, `ClusterFault` when Ray does not start on this machine.
+
+    A cluster started here counts at least `cores` CPUs: a small machine may have fewer than the run has processes,
+    which then share them.
     """
     address = os.environ.get("RAY_ADDRESS", "")
     if not address:
-        ask_for_a_token()
+        require_token()
     ray = import_ray()
     common: dict[str, Any] = {
         "namespace": namespace,
@@ -49,48 +64,47 @@ def connect(cores: int, *, namespace: str) -> str:
                     _system_config=NO_SPARE_WORKERS,
                     **common,
                 )
-        except Exception as error:  # Ray gives its own processes half a minute, which is little on a busy machine
+        except (
+            Exception
+        ) as error:  # Ray gives its own processes half a minute, which may be too short on a busy machine
             raise ClusterFault(
-                f"Ray did not start on this machine: {first_words(error)}",
-                remedy="Where the machine is busy it may start when it is tried again. Ray's own logs are below "
-                "/tmp/ray, or RAY_TMPDIR.",
+                f"Ray did not start on this machine: {first_line(error)}",
+                remedy="If the machine is busy, try again. Ray's logs are below /tmp/ray, or RAY_TMPDIR.",
             ) from error
         return "a Ray cluster on this machine"
-    check_answers(address)
+    check_reachable(address)
     try:
         with own_signals():
             ray.init(address=address, **common)
     except Exception as error:
-        raise Unanswered(
-            f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_words(error)}", remedy=START
+        raise ClusterUnreachable(
+            f"RAY_ADDRESS is {address!r}, and Ray cannot join it: {first_line(error)}", remedy=START
         ) from error
     return f"the Ray cluster at {address}"
 
 
-def connect_again(
-    cores: int, *, namespace: str, minutes: float, tell: Callable[[str], None], checkpoint: Callable[[], None]
-) -> str:
-    """As `connect`, to a cluster that was there before and may have to be started anew: waits for it up to `minutes`
-    (0: for ever). `tell` hears so, and `checkpoint` raises to leave."""
-    began, told_at = time.monotonic(), float("-inf")
+def reconnect(cores: int, *, namespace: str, minutes: float, reporter: RunReporter) -> str:
+    """`connect` for a cluster that was used before and may be restarting: waits for it up to `minutes` (0: without
+    limit), reports that it waits, and checks for cancellation."""
+    started, reported_at = time.monotonic(), float("-inf")
     while True:
         try:
             return connect(cores, namespace=namespace)
-        except Unanswered as error:
-            if minutes and time.monotonic() - began > 60 * minutes:
-                raise NoCluster(
+        except ClusterUnreachable as error:
+            if time.monotonic() - reported_at > REPEAT_SECONDS:
+                reported_at = time.monotonic()
+                reporter.status(f"waiting for Ray to come back. {error.message}")
+            if minutes and time.monotonic() - started > 60 * minutes:
+                raise ClusterUnavailable(
                     f"{error.message} It did not come back within {minutes:g} minutes.",
                     remedy="Start it again and resume the run, or raise cluster.wait_minutes.",
                 ) from error
-            if time.monotonic() - told_at > REPEAT_SECONDS:
-                told_at = time.monotonic()
-                tell(f"waiting for Ray to come back. {error.message}")
-        checkpoint()
-        time.sleep(LOOK_SECONDS)
+        reporter.check_cancelled()
+        time.sleep(POLL_SECONDS)
 
 
 def disconnect() -> None:
-    """Ends a cluster that was started here. Nothing where there was no connection."""
+    """Ends a cluster that was started here. Does nothing without a connection."""
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
         ray.shutdown()
@@ -98,7 +112,7 @@ def disconnect() -> None:
 
 @contextmanager
 def own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself, which would end the run without a checkpoint."""
+    """Restores this process's signal handlers: Ray's own for SIGTERM would end the run without a checkpoint."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
@@ -107,48 +121,48 @@ def own_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def ask_for_a_token() -> None:
-    """So that nobody else on this machine can give the cluster work. Ray reads it when it is imported."""
+def require_token() -> None:
+    """Sets a token, so that other users of this machine cannot submit work to the cluster. Ray reads it at import."""
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 def import_ray() -> Any:
-    # once shut down, any late question would start another cluster; Ray reads this when it is imported
+    # without this a call after the shutdown would start another cluster; Ray reads it at import
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
     try:
         import ray
     except ImportError:
-        raise NoCluster(
+        raise ClusterUnavailable(
             "The ray backend needs Ray, which is not installed.",
             remedy="Install requirements/cluster.txt, or set backend to local.",
         ) from None
     return ray
 
 
-def check_answers(address: str) -> None:
-    """Ray itself would try for a minute before it says that nobody is there."""
+def check_reachable(address: str) -> None:
+    """Fails fast: Ray itself would retry for a minute."""
     host, separator, port = address.rpartition(":")
     if address in ("auto", "local"):
         return
     if not separator or not port.isdigit() or "/" in host:
-        raise NoCluster(
-            f"RAY_ADDRESS is {address!r}, which is no address of a cluster.",
+        raise ClusterUnavailable(
+            f"RAY_ADDRESS is {address!r}, which is not the address of a cluster.",
             remedy="Give host:port of the head node, such as 10.0.0.1:6379, or auto.",
         )
     check_token(address, host.strip("[]"))
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:
-        raise Unanswered(
-            f"RAY_ADDRESS is {address!r}, and nothing answers there: {error.strerror or error}.", remedy=START
+        raise ClusterUnreachable(
+            f"RAY_ADDRESS is {address!r}, and nothing responds there: {error.strerror or error}.", remedy=START
         ) from None
 
 
 def check_token(address: str, host: str) -> None:
-    """Over a network only with one: whoever reaches a Ray that asks for none runs programs on its machines."""
+    """Requires a token over a network: anyone who can reach a Ray without one can run programs on its machines."""
     if not is_loopback(host) and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
-        raise NoCluster(
+        raise ClusterUnavailable(
             f"RAY_ADDRESS is {address!r}, which is reached over a network, and RAY_AUTH_MODE is not token.",
             remedy="Start Ray on all of its machines with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or a file that "
             "RAY_AUTH_TOKEN_PATH names, and set the same for the run.",
@@ -162,6 +176,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def first_words(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]

@@ -1,8 +1,8 @@
-"""What one sampler and one learner need of a device's memory, worked out before anything is loaded.
+"""The memory that one sampler and one learner need on a device, calculated before anything is loaded.
 
-Weights, gradients and the optimiser's state are exact for a model whose safetensors are here. Activations follow from
-what autograd keeps of a gated decoder (`activation_bytes`); they and vLLM's working memory are estimates. No torch and
-no Ray: the launch form asks.
+Weights, gradients and the optimiser's state are exact for a model whose safetensors are on this machine. Activations
+follow from what autograd saves of a gated decoder (`activation_bytes`); they and vLLM's working memory are estimates.
+No torch and no Ray: the launch form uses it.
 
 Not counted: the CUDA context and libraries (about half a GiB of each process), CUDA graphs, fragmentation, and
 attention that keeps its scores, as PyTorch does in float32 on a GPU where queries outnumber keys.
@@ -20,18 +20,18 @@ from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 FLOAT, HALF = 4, 2  # bytes
 MOMENTS = 2  # of AdamW
-VLLM_ROWS = 256  # that one vLLM sampler decodes at once
-VLLM_BATCH = 2048  # tokens of one of vLLM's forward passes, by its default
+VLLM_ROWS = 256  # decoded at once by one vLLM sampler
+VLLM_BATCH = 2048  # tokens of one forward pass, vLLM's default
 CPU_BLOCK = 32  # tokens of a block of vLLM's cache on a CPU
-CACHE_COLUMNS = 128  # by which our own sampler's cache grows
+CACHE_COLUMNS = 128  # by which the cache of our own sampler grows
 PREFILL_TOKENS = 16384
-WHEN_SHARDED = "to save and to hand on what is sharded"
+WHEN_SHARDED = "to save the sharded model and to send its weights"
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnerMemory:
-    """Bytes on the device of one learner, but for `host`: of the machine's own memory that the first one takes."""
+    """Bytes on the device of one learner, except `host`: main memory on the machine of the first learner."""
 
     weights: int
     gradients: int
@@ -46,17 +46,17 @@ class LearnerMemory:
 
     @property
     def lasting(self) -> int:
-        """Held from the first update on, between updates as well."""
+        """Held from the first update on, also between updates."""
         return self.weights + self.moments + self.reference + self.critic
 
     @property
     def certain(self) -> int:
-        """Less than this is too little, however small the micro-batch is."""
+        """The least that works, however small the micro-batch is."""
         return max(self.lasting + self.gradients, self.loading)
 
     @property
     def total(self) -> int:
-        """At the moment that needs most: on the way back, while the optimiser steps, or while it loads."""
+        """The peak: in the backward pass, in the optimiser's step, or while loading."""
         return max(self.lasting + self.gradients + max(self.activations + self.gathered, self.stepping), self.loading)
 
     def parts(self) -> list[tuple[str, int]]:
@@ -64,10 +64,10 @@ class LearnerMemory:
             ("weights", self.weights),
             ("gradients", self.gradients),
             ("AdamW's two moments", self.moments),
-            ("the model it began with", self.reference),
+            ("the reference model", self.reference),
             ("the critic", self.critic),
             ("activations", self.activations),
-            ("weights that it borrows", self.gathered),
+            ("gathered weights", self.gathered),
         ]
         return [(name, size) for name, size in named if size]
 
@@ -83,7 +83,7 @@ class SamplerMemory:
 
     @property
     def certain(self) -> int:
-        """Less than this is too little, however few rows there are."""
+        """The least that works, however few rows there are."""
         return self.weights + self.sequence
 
     @property
@@ -96,7 +96,7 @@ class SamplerMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEstimate:
-    """Of a run. `tokens` go through a learner at once, `rows` trajectories of `context` tokens through a sampler."""
+    """For a run. `tokens` go through a learner at once, `rows` trajectories of `context` tokens through a sampler."""
 
     sampler: SamplerMemory
     learner: LearnerMemory
@@ -108,19 +108,21 @@ class MemoryEstimate:
     gpu: bool
 
     def sentences(self) -> list[str]:
-        place = "of a GPU" if self.gpu else "of memory"
+        where = "of a GPU" if self.gpu else "of memory"
         cache = f"for {self.rows:,} trajectories of {self.context:,} tokens"
         sampler = _listed(self.sampler.parts()).replace("cache", f"cache {cache}", 1)
         found = [
-            f"{_each(self.samplers, 'sampler')} needs about {in_words(self.sampler.total)} {place}: {sampler}.",
-            f"{_each(self.learners, 'learner')} needs at most about {in_words(self.learner.total)} {place}, with "
+            f"{_each(self.samplers, 'sampler')} needs about {format_bytes(self.sampler.total)} {where}: {sampler}.",
+            f"{_each(self.learners, 'learner')} needs at most about {format_bytes(self.learner.total)} {where}, with "
             f"{self.tokens:,} tokens at once: {_listed(self.learner.parts())}.",
         ]
         if self.learner.loading == self.learner.total:
-            found.append("That is while it loads: its files cannot be read in parts, so each has it whole first.")
+            found.append(
+                "That is while loading: the model's files cannot be read in parts, so each learner loads all of it."
+            )
         if self.learner.host:
             whose, when = ("Its", "for the whole model") if self.learners == 1 else ("The first one's", WHEN_SHARDED)
-            found.append(f"{whose} machine needs {in_words(self.learner.host)} more, {when}.")
+            found.append(f"{whose} machine needs {format_bytes(self.learner.host)} more, {when}.")
         return found
 
 
@@ -156,7 +158,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,
         gpu=gpu,
-        hands_on=_by_object_store(config, gpu=gpu),
+        sends_weights=_by_object_store(config, gpu=gpu),
     )
     return MemoryEstimate(
         sampler=sampler,
@@ -173,13 +175,13 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
 def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:
     try:
         return config.cluster.weight_transfer_method(gpus=gpu) == "object_store"
-    except ValueError:  # a way that cannot be, which the checks tell
+    except ValueError:  # an impossible choice, which the checks report
         return True
 
 
 def sampled_share(config: RunConfig, context: int) -> float:
-    """Which share of a micro-batch's tokens was sampled, at most: responses as long as they may be in a context that is
-    full, and a half where that is less, since trajectories are often shorter than the context."""
+    """The largest share of a micro-batch's tokens that is sampled: that of the longest responses in a full context, but
+    at least a half, since trajectories are often shorter than the context."""
     longest = max(environment.max_turns * environment.max_response_tokens for environment in config.environments)
     return min(1.0, max(0.5, longest / context))
 
@@ -197,24 +199,25 @@ def learner_memory(
     checkpointing: bool = False,
     learners: int = 1,
     gpu: bool = False,
-    hands_on: bool = True,
+    sends_weights: bool = True,
 ) -> LearnerMemory:
-    """One of `learners` that puts `tokens` through the model at once, `sampled` of which have a log-probability.
+    """One of `learners` learners. `tokens` go through the model at once, `sampled` of them with a log-probability.
 
     - Weights, gradients and AdamW's two moments are float32 of the parameters that train, 4 + 4 + 8 bytes each; with
-      LoRA the frozen ones are 4 bytes each and the update trains. FSDP2 gives each learner an even part of every
+      LoRA the frozen ones are 4 bytes each and the adapter trains. FSDP2 gives each learner an even part of every
       weight's first axis, rounded up (`fully_shard` of PyTorch's documentation); an embedding that is also the head
       stays whole, as `engine.training.sharding` has it.
-    - A reference is a second model without gradients; under LoRA it is the policy without its update, for nothing.
-    - A critic is the body again with its moments, and a head. It is updated before the policy, so that the two have no
+    - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
+      nothing.
+    - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
-    - Borrowed are, while a layer computes, its whole weights and gradients and the next layer's, and the embedding's.
+    - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
     - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
-      loads before it shards: the whole policy, and the whole reference or critic beside it.
-    - In the machine's memory lie, with one learner and a GPU, the model while it loads. With several the first has one
-      file's worth of what they save; where Ray's object store hands the weights on (`hands_on`) all of them, once more
-      in the store; and a whole model to save from where the files cannot be read in parts.
+      loads before it shards: the whole policy, and the whole reference or critic too.
+    - Main memory holds, with one learner and a GPU, the model while it loads. With several learners the first holds one
+      file's worth of what they save; all weights, and once more in Ray's object store, where that sends them
+      (`sends_weights`); and a whole model to save from where the files cannot be read in parts.
     """
     base = dict(shape.weights)
     added = _adapters(shape, lora_rank, lora_targets)
@@ -240,7 +243,7 @@ def learner_memory(
     largest = FLOAT * max(map(prod, base.values()), default=0)
     whole_ones = max(everything if reference and not lora_rank else 0, own_reference + copied if critic else 0)
     saved = min(max(everything, gathered_state), FILE_BYTES + largest)
-    mold = 0 if shape.in_parts else everything
+    export_model = 0 if shape.in_parts else everything
     return LearnerMemory(
         weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
@@ -248,10 +251,10 @@ def learner_memory(
         reference=own_reference,
         critic=of_critic + critic_moments if critic else 0,
         activations=activation_bytes(shape, tokens=tokens, sampled=sampled, half=half, checkpointing=checkpointing),
-        gathered=_borrowed(shape) if learners > 1 else 0,
+        gathered=_gathered(shape) if learners > 1 else 0,
         stepping=part(trained) if gpu else 0,
         loading=of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones,
-        host=(everything if gpu else 0) if learners == 1 else mold + max(saved, 2 * everything * hands_on),
+        host=(everything if gpu else 0) if learners == 1 else export_model + max(saved, 2 * everything * sends_weights),
     )
 
 
@@ -264,23 +267,23 @@ def activation_bytes(
     checkpointing: bool = False,
     trained: bool = True,
 ) -> int:
-    """What one micro-batch keeps for the way back, at most, of a gated decoder such as Qwen2 or Llama.
+    """What autograd saves of one micro-batch for the backward pass, at most, in a gated decoder such as Qwen2 or Llama.
 
-    With D hidden, I inner, q queries' and k keys' numbers in all heads, autograd keeps of each token and layer
+    With hidden size D, inner size I, and query and key sizes q and k over all heads, it saves for each token and layer
 
     - of both norms the input and the normalised input: 4 D float32,
     - the inputs of the linear layers: in float32 one D for queries, keys and values and one for gate and up; in
       bfloat16 `autocast` makes a copy for each of the five,
-    - queries and the attention's answer, keys and values: 2 q + 2 k,
+    - queries and the attention's output, keys and values: 2 q + 2 k,
     - gate, its activation, up and their product: 4 I,
     - the attention's and both norms' scales, (heads + 2) float32,
 
-    which for float32 is what PyTorch 2.13 keeps, to the byte. Attention keeps no scores (FlashAttention,
+    which for float32 is what PyTorch 2.13 saves, to the byte. Attention saves no scores (FlashAttention,
     arXiv 2205.14135). Recomputing activations leaves D float32 of each token and layer, and all of one layer (Chen et
-    al., arXiv 1604.06174). The head and the loss keep log-probabilities and probabilities of all V tokens of the
-    vocabulary for each sampled token, and work on three more of that size on the way back: 5 V float32. In bfloat16
-    autograd also keeps a copy of each matrix, half its size and whole however many learners there are; where
-    activations are computed again, of one layer at a time.
+    al., arXiv 1604.06174). The head and the loss save log-probabilities and probabilities of all V tokens of the
+    vocabulary for each sampled token, and need three more tensors of that size in the backward pass: 5 V float32. In
+    bfloat16 autograd also saves a copy of each matrix, half its size and not sharded; with recomputed activations, of
+    one layer at a time.
     """
     size = HALF if half else FLOAT
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
@@ -302,9 +305,9 @@ def vllm_memory(
     """One vLLM sampler, on each of its `tensor_parallel` GPUs.
 
     Weights are split evenly. Keys and values of a token are 2 x layers x heads x head size numbers (Kwon et al.,
-    arXiv 2309.06180); heads are split too, but no GPU has less than one. The cache listed is one that holds all `rows`
-    at once; a smaller one works, with some of them waiting. Working memory is that of one forward pass and of three
-    tables of rows x vocabulary float32; vLLM measures its own when it starts.
+    arXiv 2309.06180); heads are split too, with at least one on each GPU. The cache is sized for all `rows` at
+    once; a smaller one works, with some of them queued. Working memory is that of one forward pass and of three
+    tensors of rows x vocabulary in float32; vLLM measures its own when it starts.
     """
     size = HALF if half else FLOAT
     kv_heads = max(1, shape.kv_heads // tensor_parallel)
@@ -321,8 +324,8 @@ def vllm_memory(
 
 
 def torch_memory(shape: ModelShape, *, context: int, rows: int) -> SamplerMemory:
-    """Our own sampler, in float32: a cache of all `rows`, widened by 128 tokens at a time, and for each row the logits,
-    log-probabilities and probabilities of the vocabulary and their running sum in double precision."""
+    """Our own sampler, in float32: a cache for all `rows`, extended by 128 tokens at a time, and for each row the
+    logits, log-probabilities and probabilities of the vocabulary and their cumulative sum in double precision."""
     token = 2 * shape.layers * shape.kv_heads * shape.head_size * FLOAT
     columns = -(-context // CACHE_COLUMNS) * CACHE_COLUMNS
     wide = 6 * shape.hidden + 4 * shape.intermediate
@@ -335,26 +338,26 @@ def torch_memory(shape: ModelShape, *, context: int, rows: int) -> SamplerMemory
 
 
 def shard(size: Sizes, learners: int) -> int:
-    """Numbers that one of `learners` has of a weight, at most: its first axis is split."""
+    """The most numbers of a weight that one of `learners` holds: the first axis is split."""
     first, *rest = size or (1,)
     return -(-first // learners) * prod(rest)
 
 
-def _borrowed(shape: ModelShape) -> int:
+def _gathered(shape: ModelShape) -> int:
     root = 0 if shape.tied else _count(shape.embedding.values())
     head = _count(size for name, size in shape.weights.items() if name not in shape.body)
     return FLOAT * (root + max(4 * shape.largest_layer, 2 * head))
 
 
 def _adapters(shape: ModelShape, rank: int, targets: str) -> dict[str, Sizes]:
-    """The two matrices of LoRA for each linear layer `(out, in)` that has an update: `(rank, in)`, `(out, rank)`."""
+    """The two matrices of LoRA for each adapted linear layer `(out, in)`: `(rank, in)`, `(out, rank)`."""
     if not rank:
         return {}
-    wanted = None if targets == "all-linear" else set(targets.replace(" ", "").split(","))
+    targeted = None if targets == "all-linear" else set(targets.replace(" ", "").split(","))
     found: dict[str, Sizes] = {}
     for name, (out, into) in shape.matrices.items():
         layer = name.removesuffix(".weight")
-        if wanted is None or layer.rpartition(".")[2] in wanted:
+        if targeted is None or layer.rpartition(".")[2] in targeted:
             found |= {f"{layer}.lora_A": (rank, into), f"{layer}.lora_B": (out, rank)}
     return found
 
@@ -363,7 +366,7 @@ def _count(sizes: Iterable[Sizes]) -> int:
     return sum(prod(size) for size in sizes)
 
 
-def in_words(size: float) -> str:
+def format_bytes(size: float) -> str:
     """Bytes in the unit that leaves one to four digits: `713 bytes`, `12.4 GiB`."""
     for unit in UNITS:
         if size < 1024 or unit == UNITS[-1]:
@@ -373,7 +376,7 @@ def in_words(size: float) -> str:
 
 
 def _listed(parts: list[tuple[str, int]]) -> str:
-    return ", ".join(f"{name} {in_words(size)}" for name, size in parts)
+    return ", ".join(f"{name} {format_bytes(size)}" for name, size in parts)
 
 
 def _each(count: int, what: str) -> str:

@@ -1,4 +1,4 @@
-"""A run on a Ray cluster: samplers, learners and environments are actors. This process drives them, with no model."""
+"""A run on a Ray cluster: samplers, learners and environments are actors. This process drives them and has no model."""
 
 from __future__ import annotations
 
@@ -12,39 +12,45 @@ from typing import Any
 
 from torch import Tensor
 
-from engine.cluster.actor_crew import Stages
-from engine.cluster.actors import Asked, Troupe, of_environments, of_learners, of_samplers
-from engine.cluster.connection import connect, connect_again, disconnect, import_ray
-from engine.cluster.earlier import worked_on_gpus
-from engine.cluster.environment_actor import Rollout
-from engine.cluster.evidence import evidence
-from engine.cluster.faults import ClusterFault
-from engine.cluster.gpu_use import by_role
-from engine.cluster.needs import needs_of
-from engine.cluster.placement import reserve, unless_lost
-from engine.cluster.shards import shards_of
-from engine.cluster.voice import Voice
-from engine.cluster.waiting import ActorDied, PhaseHangs, results
-from engine.cluster.weight_transfer import WAYS, WeightTransfer
+from engine.cluster.actors import (
+    ActorPool,
+    Call,
+    environment_calls,
+    gpu_metrics_by_role,
+    learner_calls,
+    sampler_calls,
+)
+from engine.cluster.connection import ClusterFault, connect, disconnect, import_ray, reconnect
+from engine.cluster.environment_actors import ActorAssignment, RolloutId
+from engine.cluster.hang_report import hang_report
+from engine.cluster.placement import check_placement, reserve, used_gpus_before
+from engine.cluster.reporting import RunReporter
+from engine.cluster.resources import required_resources
+from engine.cluster.waiting import ActorDied, PhaseTimeout, results
+from engine.cluster.weight_transfer import (
+    TRANSFERS,
+    WeightTransfer,
+    compare_checksums,
+    logprob_gap,
+    probe_text_ids,
+    require_small_gap,
+)
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs
-from engine.errors import ConfigError, ModelError
+from engine.errors import ConfigError
 from engine.policies.loading import load_tokenizer
-from engine.policies.weight_sums import agree
 from engine.rollout.batching import Batch, collate
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.env_state_manager import EpisodeSpec, partition_by_group
 from engine.rollout.types import Trajectory
-from engine.training.backend import Metrics, never
+from engine.training.backend import Metrics, never_cancelled
 from engine.training.checkpoint import Progress
 
-# A run may leave within these; an update that was begun, a save or a sync is done to its end.
-LEAVABLE = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
-REPLACEMENTS = 3  # times that what was lost of one rollout is played again
-PROBE_TOKENS, FIXED_TOKENS = 64, 24
-PROBE = "Where sampler and learner hold the same weights, they find the same words to be as likely."
-OTHER_WAY = "Use cluster.weight_transfer object_store, or cluster.sampler torch, for this model, and report it."
-TIMES = {  # what a phase's seconds are told as
+# A run may be cancelled within these; an update, a checkpoint or a weight sync that has started is completed.
+CANCELLABLE_PHASES = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
+REPLACEMENTS = 3  # times that the lost part of one rollout is played again
+PROBE_TOKENS = 64
+PHASE_METRICS = {
     "Rollout": "time/rollout",
     "Scoring": "time/score",
     "Diagnostics": "time/diagnostics",
@@ -52,26 +58,28 @@ TIMES = {  # what a phase's seconds are told as
     "Weight sync": "time/sync",
     "Checkpoint": "time/checkpoint",
 }
-PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # what sampler and learner may differ by, by the token
+PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # the largest difference between sampler and learner on a token
 
 
 class RayBackend:
-    def __init__(self, config: RunConfig, directory: Path, voice: Voice) -> None:
-        self.config, self.directory, self.voice = config, directory, voice
+    def __init__(self, config: RunConfig, directory: Path, reporter: RunReporter) -> None:
+        self.config, self.directory, self.reporter = config, directory, reporter
         self.context = ContextManager(load_tokenizer(config.model.path), think=config.rollout.think)
-        self.troupe: Troupe | None = None
+        self.pool: ActorPool | None = None
         self.metrics: Metrics = {}
         self.transfer: WeightTransfer | None = None
-        self.fixed = fixed_probe(self.context, config.rollout.max_context_tokens)
+        self.probe_text = probe_text_ids(self.context, config.rollout.max_context_tokens)
         self.probe: list[list[int]] = []
         self.asleep = False
         self.rollouts = count()
         self.closed = False
 
     @classmethod
-    def open(cls, config: RunConfig, found: Path | None, directory: Path, voice: Voice) -> tuple[RayBackend, Progress]:
-        """Connects, waits for what the run needs, and loads it, from the checkpoint `found` where there is one."""
-        backend = cls(config, directory, voice)
+    def open(
+        cls, config: RunConfig, found: Path | None, directory: Path, reporter: RunReporter
+    ) -> tuple[RayBackend, Progress]:
+        """Connects, waits for resources, and loads the model, from the checkpoint `found` if there is one."""
+        backend = cls(config, directory, reporter)
         try:
             return backend, backend._open(found)
         except BaseException:
@@ -81,40 +89,44 @@ class RayBackend:
     def _open(self, found: Path | None) -> Progress:
         cluster = self.config.cluster
         again = found is not None or int(os.environ.get("STARBOARD_ATTEMPT", "1")) > 1
-        self.voice.tell("connecting to Ray")
+        self.reporter.status("connecting to Ray")
         where = self._connect(again=again)
         gpus = cluster.device == "gpu" or (cluster.device == "auto" and self._has_gpus(again=again))
-        needs = needs_of(cluster, gpus=gpus)
-        way = self._weight_transfer_method(gpus)
-        self.voice.tell(f"waiting for {where}")
-        group = reserve(needs, minutes=cluster.wait_minutes, tell=self.voice.tell, checkpoint=self.voice.checkpoint)
-        self.troupe = Troupe(config=self.config, needs=needs, group=group, stacks=self.directory / "stacks", way=way)
-        self.transfer = WAYS[way](self.troupe, self._synced)
-        self.voice.tell("starting samplers and learners")
-        self.troupe.hire()
-        troupe = self.troupe
-        self._note_places([*of_learners(troupe, "place"), *of_samplers(troupe, "place"), *of_environments(troupe)])
-        meeting = self._of_learners("Start", "address")[0]
-        opening = of_learners(troupe, "open", meeting, str(found or ""), cluster.phase_minutes)
-        told = self._asked("Start", [*opening, *of_samplers(troupe, "open")])[0]
-        for note in told["notes"]:
-            self.voice.tell(note)
-        self.device, self.parameters = told["device"], told["parameters"]
-        self.trainable_parameters = told["trainable_parameters"]
-        self.sync()
-        progress: Progress = told["progress"]
+        resources = required_resources(cluster, gpus=gpus)
+        transfer = self._weight_transfer_method(gpus)
+        self.reporter.status(f"waiting for {where}")
+        group = reserve(resources, minutes=cluster.wait_minutes, reporter=self.reporter)
+        pool = self.pool = ActorPool(
+            config=self.config, resources=resources, group=group, stacks=self.directory / "stacks", transfer=transfer
+        )
+        self.transfer = TRANSFERS[transfer](pool, self._wait_for_sync)
+        self.reporter.status("starting samplers and learners")
+        pool.start()
+        self._record_locations(
+            [*learner_calls(pool, "location"), *sampler_calls(pool, "location"), *environment_calls(pool)]
+        )
+        address = self._call_learners("Start", "rendezvous_address")[0]
+        opening = learner_calls(pool, "open", address, str(found or ""), cluster.phase_minutes)
+        opened = self._wait("Start", [*opening, *sampler_calls(pool, "open")])[0]
+        for note in opened["notes"]:
+            self.reporter.status(note)
+        self.device, self.parameters = opened["device"], opened["parameters"]
+        self.trainable_parameters = opened["trainable_parameters"]
+        self.sync_weights()
+        progress: Progress = opened["progress"]
         return progress
 
     def _connect(self, *, again: bool) -> str:
-        cores, namespace = needs_of(self.config.cluster, gpus=False).cpus, f"starboard-{os.getpid()}-{time.time_ns()}"
+        cores = required_resources(self.config.cluster, gpus=False).cpus
+        namespace = f"starboard-{os.getpid()}-{time.time_ns()}"
         if not again:
             return connect(cores, namespace=namespace)
-        minutes, voice = self.config.cluster.wait_minutes, self.voice
-        return connect_again(cores, namespace=namespace, minutes=minutes, tell=voice.tell, checkpoint=voice.checkpoint)
+        minutes = self.config.cluster.wait_minutes
+        return reconnect(cores, namespace=namespace, minutes=minutes, reporter=self.reporter)
 
     def _has_gpus(self, *, again: bool) -> bool:
-        """Those of a cluster elsewhere may come back later than its head."""
-        late = again and bool(os.environ.get("RAY_ADDRESS")) and worked_on_gpus(self.directory / "events.jsonl")
+        """The GPU machines of a remote cluster may come back later than its head."""
+        late = again and bool(os.environ.get("RAY_ADDRESS")) and used_gpus_before(self.directory / "events.jsonl")
         return late or bool(import_ray().cluster_resources().get("GPU", 0))
 
     def _weight_transfer_method(self, gpus: bool) -> str:
@@ -129,57 +141,61 @@ class RayBackend:
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
-        """Each sampler has whole groups. One that dies is replaced, and plays its share again from the start. With an
-        environment actor go the trajectories that it was playing; a share of which none is left is played again too."""
-        troupe = self._troupe()
+        """Each sampler plays whole groups. One that dies is replaced, and its partition is played again from the start.
+        When an environment actor dies, the trajectories it was playing are lost; a partition that lost all of them is
+        played again too."""
+        pool = self._pool()
         self._wake()
-        shards = shards_of(specs, len(troupe.samplers))
-        found: list[Any] = [None] * len(shards)
-        waiting = list(range(len(shards)))
-        self._see_to_environments(checkpoint)
+        partitions = partition_by_group(specs, len(pool.samplers))
+        found: list[Any] = [None] * len(partitions)
+        waiting = list(range(len(partitions)))
+        self._replace_dead_environments(check_cancelled)
         lost = 0
         for attempt in range(1 + REPLACEMENTS):
-            asked = [
-                troupe.samplers[place].play.remote(
-                    shards[place],
+            references = [
+                pool.samplers[index].play.remote(
+                    partitions[index],
                     temperature=temperature,
-                    seeds=[*seeds, place] if place else seeds,
-                    stages=self._stages(place, shards),
+                    seeds=[*seeds, index] if index else seeds,
+                    assignment=self._assign_environments(index, partitions),
                 )
-                for place in waiting
+                for index in waiting
             ]
             died = []
-            for place, reference in zip(waiting, asked, strict=True):
+            for index, reference in zip(waiting, references, strict=True):
                 try:
-                    found[place] = self._results("Rollout", [reference], [f"sampler {place}"], checkpoint)[0]
+                    found[index] = self._results("Rollout", [reference], [f"sampler {index}"], check_cancelled)[0]
                 except ActorDied as death:
-                    checkpoint()  # in a run that is over it was ended with the others
-                    died.append(place)
-                    self._replace(place, death)
-            gone = self._see_to_environments(checkpoint)
-            lost += gone
-            emptied = [place for place in waiting if gone and place not in died and found[place][2] is not None]
+                    check_cancelled()  # at the end of a run it was ended with the other actors
+                    died.append(index)
+                    self._replace_sampler(index, death)
+            replaced = self._replace_dead_environments(check_cancelled)
+            lost += replaced
+            emptied = [index for index in waiting if replaced and index not in died and found[index][2] is not None]
             if not died and (not emptied or attempt == REPLACEMENTS):
-                self._note_gpus("sampler", troupe.samplers)
-                return self._together(found, lost=lost)
+                self._record_gpu_metrics("sampler", pool.samplers)
+                return self._combine(found, lost=lost)
             waiting = [*died, *emptied]
         raise ClusterFault(
-            f"Samplers died in one rollout {REPLACEMENTS + 1} times running.",
-            remedy="Look at their machines' memory; lower cluster.memory_share or rollout.groups.",
+            f"Samplers died {REPLACEMENTS + 1} times in a row in one rollout.",
+            remedy="Check the memory of their machines; lower cluster.memory_share or rollout.groups.",
         )
 
-    def _stages(self, place: int, shards: list[list[EpisodeSpec]]) -> Stages | None:
-        """Trajectories are spread evenly over the environment actors, whichever sampler they are of."""
-        actors, rollout = self._troupe().environments, Rollout(sampler=place, number=next(self.rollouts))
-        return Stages(actors=actors, rollout=rollout, first=sum(map(len, shards[:place]))) if actors else None
+    def _assign_environments(self, index: int, partitions: list[list[EpisodeSpec]]) -> ActorAssignment | None:
+        """Distributes trajectories evenly over the environment actors, whichever sampler they belong to."""
+        actors, rollout = self._pool().environments, RolloutId(sampler=index, number=next(self.rollouts))
+        first = sum(map(len, partitions[:index]))
+        return ActorAssignment(actors=actors, rollout=rollout, first=first) if actors else None
 
-    def _together(self, found: list[Any], *, lost: int) -> tuple[list[Trajectory], int]:
-        """`lost` environment actors died meanwhile."""
+    def _combine(self, found: list[Any], *, lost: int) -> tuple[list[Trajectory], int]:
+        """The trajectories of all partitions; `lost` environment actors died during the rollout."""
         refusals = [refusal for _, _, refusal in found]
         if all(refusals) and lost:
-            raise ClusterFault(f"Nothing of a rollout is left, in which {lost} environment actors died. {refusals[0]}")
+            raise ClusterFault(
+                f"No trajectory of a rollout is left: {lost} environment actors died during it. {refusals[0]}"
+            )
         if all(refusals):
             raise refusals[0]
         trajectories = [trajectory for played, _, _ in found for trajectory in played]
@@ -187,214 +203,190 @@ class RayBackend:
             self.probe = [trajectory.ids[:PROBE_TOKENS] for trajectory in trajectories[:2] if len(trajectory.ids) > 1]
         return trajectories, sum(sampled for _, sampled, _ in found)
 
-    def _replace(self, place: int, death: ActorDied) -> None:
-        troupe = self._troupe()
-        self.voice.warn(f"{death.message} Another takes its place and plays its share again.")
-        self._count("cluster/replaced_samplers")
-        self._hire_again(f"sampler {place}", troupe.replace_sampler, place)
-        self._asked("Start", [(f"sampler {place}", troupe.samplers[place].open.remote())])
-        self._weight_transfer().revive(place)
+    def _replace_sampler(self, index: int, death: ActorDied) -> None:
+        pool = self._pool()
+        self.reporter.warn(f"{death.message} A new sampler replaces it and plays its trajectories again.")
+        self._increment("cluster/replaced_samplers")
+        self._create_again(f"sampler {index}", pool.replace_sampler, index)
+        self._wait("Start", [(f"sampler {index}", pool.samplers[index].open.remote())])
+        self._weight_transfer().restore(index)
 
-    def _see_to_environments(self, checkpoint: Callable[[], None]) -> int:
-        """Puts others in place of the environment actors that are gone; how many those were."""
-        troupe, gone = self._troupe(), 0
-        for place, (name, reference) in enumerate(of_environments(troupe)):
+    def _replace_dead_environments(self, check_cancelled: Callable[[], None]) -> int:
+        """Replaces the environment actors that died; returns how many."""
+        pool, replaced = self._pool(), 0
+        for index, (name, reference) in enumerate(environment_calls(pool)):
             try:
-                self._results("Rollout", [reference], [name], checkpoint)
+                self._results("Rollout", [reference], [name], check_cancelled)
             except ActorDied as death:
-                checkpoint()
-                gone += 1
+                check_cancelled()
+                replaced += 1
                 metric = "cluster/replaced_environments"
-                self.voice.warn(f"{death.message} Another takes its place; what it was playing is lost.", metric=metric)
-                self._count(metric)
-                self._hire_again(name, troupe.replace_environment, place)
-        return gone
+                message = f"{death.message} A new one replaces it; the trajectories it was playing are lost."
+                self.reporter.warn(message, metric=metric)
+                self._increment(metric)
+                self._create_again(name, pool.replace_environment, index)
+        return replaced
 
-    def _count(self, metric: str) -> None:
+    def _increment(self, metric: str) -> None:
         self.metrics[metric] = self.metrics.get(metric, 0.0) + 1
 
-    def _hire_again(self, name: str, replace: Callable[[int], Any], place: int) -> None:
-        look = unless_lost(self._troupe().group, self.voice.checkpoint)
+    def _create_again(self, name: str, replace: Callable[[int], Any], index: int) -> None:
+        check = check_placement(self._pool().group, self.reporter.check_cancelled)
         for attempt in range(REPLACEMENTS):
             try:
-                self._note_places([(name, replace(place).place.remote())], look)
+                self._record_locations([(name, replace(index).location.remote())], check)
                 return
-            except ActorDied:  # sent to its machine again, since Ray had not seen yet that this is gone
+            except ActorDied:  # placed on its lost machine again, since Ray had not noticed the loss yet
                 if attempt == REPLACEMENTS - 1:
                     raise
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
-        """In place: entropies, which vLLM does not tell, and log-probabilities, which it computes otherwise, and which
-        are of an older policy where rollouts are ahead."""
+        """Sets, in place, entropies, which vLLM does not report, and log-probabilities, which it computes differently,
+        and which are of an older policy where rollouts run ahead."""
         if self.config.cluster.sampler == "torch" and not self.config.cluster.overlap:
             return
-        self._let_sleep()
-        known = [trajectory for trajectory in trajectories if trajectory.response_tokens]
-        if not known:
+        self._put_to_sleep()
+        scored = [trajectory for trajectory in trajectories if trajectory.response_tokens]
+        if not scored:
             return
-        began = time.monotonic()
-        logprobs, entropies = self._of_learners("Scoring", "score", collate(known))[0]
-        for row, trajectory in enumerate(known):
+        started = time.monotonic()
+        logprobs, entropies = self._call_learners("Scoring", "score", collate(scored))[0]
+        for row, trajectory in enumerate(scored):
             length = len(trajectory.ids)
             trajectory.learner_logprobs = logprobs[row, :length].tolist()
             trajectory.entropies = entropies[row, :length].tolist()
             trajectory.knows_entropies = True
-        self.metrics["time/score"] = time.monotonic() - began
+        self.metrics["time/score"] = time.monotonic() - started
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
-        found: Tensor = self._of_learners("Diagnostics", "cross_scores", pairs)[0]
+        found: Tensor = self._call_learners("Diagnostics", "cross_scores", pairs)[0]
         return found
 
     def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
-        found: Metrics = self._of_learners("Diagnostics", "gradients", batch, scale=scale)[0]
+        found: Metrics = self._call_learners("Diagnostics", "gradients", batch, scale=scale)[0]
         return found
 
-    def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        self._let_sleep()
-        advantages, metrics = self._of_learners("Update", "learn", batch, step=step, scale=scale)[0]
+    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
+        self._put_to_sleep()
+        advantages, metrics = self._call_learners("Update", "update", batch, step=step, scale=scale)[0]
         return advantages, metrics
 
-    def change(self, config: RunConfig) -> None:
+    def set_config(self, config: RunConfig) -> None:
         self.config = config
-        self._of_learners("Settings", "change", config.model_dump_json())
+        self._call_learners("Settings", "set_config", config.model_dump_json())
 
-    def adopt(self, learned: Path) -> None:
-        self._of_learners("Start", "adopt", str(learned))
+    def warm_start(self, checkpoint: Path) -> None:
+        self._call_learners("Start", "warm_start", str(checkpoint))
 
-    def sync(self) -> None:
-        """Gives the samplers the learner's weights, past this process, and asks both what they find of some tokens."""
-        began = time.monotonic()
+    def sync_weights(self) -> None:
+        """Sends the learner's weights to the samplers, not through this process, and compares both ends."""
+        started = time.monotonic()
         self._wake()
         self._weight_transfer().send()
-        self._compare()
-        self._prove([*self.fixed, *self.probe])
-        self.metrics["time/sync"] = self.metrics.get("time/sync", 0.0) + time.monotonic() - began
+        self._compare_checksums()
+        self._compare_logprobs([*self.probe_text, *self.probe])
+        self.metrics["time/sync"] = self.metrics.get("time/sync", 0.0) + time.monotonic() - started
 
-    def _let_sleep(self) -> None:
+    def _put_to_sleep(self) -> None:
         """Colocated samplers give their memory to the learners they share devices with."""
         if self.config.cluster.placement == "colocated" and not self.asleep:
-            self._of_samplers("Going to sleep", "sleep")
+            self._call_samplers("Going to sleep", "sleep")
             self.asleep = True
 
     def _wake(self) -> None:
         if self.asleep:
-            self._of_learners("Waking up", "rest")
-            self._of_samplers("Waking up", "wake")
+            self._call_learners("Waking up", "free_cached_memory")
+            self._call_samplers("Waking up", "wake")
             self.asleep = False
 
-    def _compare(self) -> None:
-        """Every bit that was sent with every bit that is held, where a sampler has them as they came."""
-        sent = self._of_learners("Weight sync", "sent")[0]
-        same = [agree(sent, held) for held in self._of_samplers("Weight sync", "held")]
-        self.metrics["cluster/compared_samplers"] = float(sum(found is not None for found in same))
-        if False in same:
-            raise ModelError(
-                f"After a weight sync sampler {same.index(False)} does not hold the learner's weights: their checksums "
-                "differ.",
-                remedy=OTHER_WAY,
-            )
+    def _compare_checksums(self) -> None:
+        sent = self._call_learners("Weight sync", "sent_checksums")[0]
+        compared = compare_checksums(sent, self._call_samplers("Weight sync", "checksums"))
+        self.metrics["cluster/compared_samplers"] = float(compared)
 
-    def _prove(self, probe: list[list[int]]) -> None:
-        wanted = self._of_learners("Weight sync", "probe", probe)[0]
-        gap = max(
-            abs(theirs - ours)
-            for found in self._of_samplers("Weight sync", "score", probe)
-            for row, right in zip(found, wanted, strict=True)
-            for theirs, ours in zip(row, right, strict=True)
-        )
+    def _compare_logprobs(self, probe: list[list[int]]) -> None:
+        learner = self._call_learners("Weight sync", "probe_logprobs", probe)[0]
+        gap = logprob_gap(learner, self._call_samplers("Weight sync", "score", probe))
         self.metrics["cluster/probe_gap"] = gap
         half = self.config.optimizer.precision == "bfloat16" or self.device == "cuda"
-        most = PROBE_NATS["bfloat16" if half else "float32"]
-        if not gap <= most:
-            raise ModelError(
-                f"After a weight sync a sampler finds other log-probabilities than the learner: {gap:.3g} nats apart "
-                f"on some token, where at most {most} comes of rounding. It does not hold the learner's weights.",
-                remedy=OTHER_WAY,
-            )
-
-    def _synced(self, asked: Sequence[Asked]) -> list[Any]:
-        return self._asked("Weight sync", asked)
+        require_small_gap(gap, PROBE_NATS["bfloat16" if half else "float32"])
 
     def save(self, directory: Path, progress: Progress) -> Path:
-        return Path(self._of_learners("Checkpoint", "save", str(directory), progress)[0])
+        return Path(self._call_learners("Checkpoint", "save", str(directory), progress)[0])
 
     def take_metrics(self) -> Metrics:
-        self._note_gpus("learner", self._troupe().learners)
+        self._record_gpu_metrics("learner", self._pool().learners)
         taken, self.metrics = self.metrics, {}
         return taken
 
     def close(self) -> None:
-        """Ends the actors and tells what Ray says of that; a warning where it is no proof. Who still waits for one
-        leaves."""
+        """Ends the actors and reports what Ray shows of them, with a warning unless it confirms the release. Calls that
+        are still waiting for an actor are cancelled."""
         self.closed = True
-        if self.troupe is not None:
-            freed = self.troupe.dismiss()
-            self.voice.freed(freed)
-            if not freed.proven:
-                self.voice.warn(freed.in_words(), metric="cluster/left_actors", value=float(len(freed.left)))
+        if self.pool is not None:
+            report = self.pool.release()
+            self.reporter.released(report)
+            if not report.confirmed:
+                self.reporter.warn(report.describe(), metric="cluster/left_actors", value=float(len(report.left)))
         disconnect()
 
-    def _troupe(self) -> Troupe:
-        if self.troupe is None:
+    def _pool(self) -> ActorPool:
+        if self.pool is None:
             raise ValueError("The backend is not open.")
-        return self.troupe
+        return self.pool
 
     def _weight_transfer(self) -> WeightTransfer:
         if self.transfer is None:
             raise ValueError("The backend is not open.")
         return self.transfer
 
-    def _note_places(self, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> None:
-        self._troupe().note(self._asked("Start", asked, checkpoint))
+    def _record_locations(self, calls: Sequence[Call], check_cancelled: Callable[[], None] | None = None) -> None:
+        self._pool().locations += self._wait("Start", calls, check_cancelled)
 
-    def _asked(self, what: str, asked: Sequence[Asked], checkpoint: Callable[[], None] | None = None) -> list[Any]:
-        return self._results(what, [reference for _, reference in asked], [name for name, _ in asked], checkpoint)
-
-    def _note_gpus(self, role: str, actors: list[Any]) -> None:
-        """Asked between calls, when they are idle: who is in the middle of one would keep the run waiting."""
+    def _record_gpu_metrics(self, role: str, actors: list[Any]) -> None:
+        """Between other calls, when the actors are idle: a busy one would delay the run."""
         if self.device != "cuda":
             return
-        names = [f"{role} {place}" for place in range(len(actors))]
-        with suppress(ActorDied):  # the next call that needs it tells
-            self.metrics |= by_role(role, self._results("GPU use", [actor.gpus.remote() for actor in actors], names))
+        names = [f"{role} {index}" for index in range(len(actors))]
+        with suppress(ActorDied):  # the next call to it raises
+            used = self._results("GPU use", [actor.gpu_metrics.remote() for actor in actors], names)
+            self.metrics |= gpu_metrics_by_role(role, used)
 
-    def _of_samplers(self, what: str, method: str, *given: Any) -> list[Any]:
-        samplers = self._troupe().samplers
-        asked = [getattr(sampler, method).remote(*given) for sampler in samplers]
-        return self._results(what, asked, [f"sampler {place}" for place in range(len(samplers))])
+    def _call_samplers(self, phase: str, method: str, *arguments: Any) -> list[Any]:
+        return self._wait(phase, sampler_calls(self._pool(), method, *arguments))
 
-    def _of_learners(self, what: str, method: str, *given: Any, **named: Any) -> list[Any]:
-        """The same call to all of them; what is large travels once."""
+    def _call_learners(self, phase: str, method: str, *arguments: Any, **options: Any) -> list[Any]:
+        """The same call to all learners; a batch is stored once for all."""
         ray = import_ray()
-        learners = self._troupe().learners
-        shared = [ray.put(one) if isinstance(one, Batch) else one for one in given]
-        asked = [getattr(learner, method).remote(*shared, **named) for learner in learners]
-        return self._results(what, asked, [f"learner {place}" for place in range(len(learners))])
+        shared = [ray.put(one) if isinstance(one, Batch) else one for one in arguments]
+        return self._wait(phase, learner_calls(self._pool(), method, *shared, **options))
+
+    def _wait_for_sync(self, calls: Sequence[Call]) -> list[Any]:
+        return self._wait("Weight sync", calls)
+
+    def _wait(self, phase: str, calls: Sequence[Call], check_cancelled: Callable[[], None] | None = None) -> list[Any]:
+        return self._results(phase, [reference for _, reference in calls], [name for name, _ in calls], check_cancelled)
 
     def _results(
-        self, what: str, references: list[Any], names: list[str], checkpoint: Callable[[], None] | None = None
+        self, phase: str, references: list[Any], names: list[str], check_cancelled: Callable[[], None] | None = None
     ) -> list[Any]:
-        usual = checkpoint or (self.voice.checkpoint if what in LEAVABLE else never)
+        default = self.reporter.check_cancelled if phase in CANCELLABLE_PHASES else never_cancelled
 
-        def leave_if_closed() -> None:
+        def check() -> None:
             if self.closed:
-                raise ClusterFault(f"{what} was broken off: the run has given back what it held.")
-            usual()
+                raise ClusterFault(f"The phase {phase.lower()} was cancelled: the run has released its actors.")
+            (check_cancelled or default)()
 
         try:
             return results(
                 references,
-                what=what,
+                phase=phase,
                 minutes=self.config.cluster.phase_minutes,
-                checkpoint=leave_if_closed,
+                check_cancelled=check,
                 names=names,
             )
-        except PhaseHangs as hang:
-            known = evidence(self._troupe().places, self.directory)
-            self.voice.warn(f"{hang.message} {known}", metric=TIMES.get(what, "time/step"), value=hang.seconds)
+        except PhaseTimeout as timeout:
+            report = hang_report(self._pool().locations, self.directory)
+            metric = PHASE_METRICS.get(phase, "time/step")
+            self.reporter.warn(f"{timeout.message} {report}", metric=metric, value=timeout.seconds)
             raise
-
-
-def fixed_probe(context: ContextManager, limit: int) -> list[list[int]]:
-    """Tokens to compare by when nothing was played yet, within a context of `limit`."""
-    return [list(context.encode(PROBE))[: min(FIXED_TOKENS, limit - 1)]]

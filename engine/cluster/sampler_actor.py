@@ -1,6 +1,6 @@
-"""One sampler: a model in vLLM (or our own sampler), and its share of the trajectories.
+"""One sampler: a model in vLLM or in our own sampler, and its partition of the trajectories.
 
-Their environments are played beside it, or by environment actors where the run has them.
+Environments run in the sampler's process, or in environment actors if the run has them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import Tensor
 
-from engine.cluster.actor_crew import Actors, Stages
-from engine.cluster.actor_device import device, use_threads
-from engine.cluster.actor_setup import place, set_up
-from engine.cluster.gpu_use import gpu_use
-from engine.cluster.looking import Place
+from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
+from engine.cluster.environment_actors import ActorAssignment, RemoteEnvironments
+from engine.cluster.process_snapshots import ActorLocation
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, own_stops_of
-from engine.policies.weight_sums import WeightSum, held_sums
+from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, stop_token_ids_of
+from engine.policies.weight_checksums import WeightChecksum, model_checksums
 from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from engine.policies.vllm_engine import VllmEngine
 
 
-class Host(Protocol):
+class SamplingBackend(Protocol):
     """A model that samples."""
 
     context_tokens: int
@@ -40,12 +38,12 @@ class Host(Protocol):
 
     def load(self, weights: Mapping[str, Tensor]) -> None: ...
 
-    def held(self) -> dict[str, WeightSum]: ...
+    def checksums(self) -> dict[str, WeightChecksum]: ...
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]: ...
 
 
-class TorchHost:
+class TorchSampling:
     def __init__(self, config: RunConfig) -> None:
         self.model, _ = load_model(config.model.path, device=device())
         compute_in(self.model, config.optimizer.precision)
@@ -57,17 +55,17 @@ class TorchHost:
         return BatchedSampler(self.model, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        # a head that is its embedding comes once
+        # a head tied to the embedding comes once
         self.model.load_state_dict(dict(weights), strict=not self.model.config.tie_word_embeddings)
 
-    def held(self) -> dict[str, WeightSum]:
-        return held_sums(self.model.parameters())
+    def checksums(self) -> dict[str, WeightChecksum]:
+        return model_checksums(self.model.parameters())
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return [sequence_logprobs(self.model, ids) for ids in sequences]
 
 
-class VllmHost:
+class VllmSampling:
     def __init__(self, config: RunConfig, rows: int, transfer: str) -> None:
         from engine.policies.vllm_engine import VllmEngine
 
@@ -92,15 +90,15 @@ class VllmHost:
     def load(self, weights: Mapping[str, Tensor]) -> None:
         self.engine.load_weights(weights.items())
 
-    def held(self) -> dict[str, WeightSum]:
-        return self.engine.held_sums()
+    def checksums(self) -> dict[str, WeightChecksum]:
+        return self.engine.checksums()
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
         return self.engine.score(sequences)
 
 
 class SamplerActor:
-    host: Host
+    backend: SamplingBackend
 
     def __init__(
         self, config: str, *, name: str, stacks: str, threads: int, gpu: bool, rows: int, transfer: str
@@ -111,45 +109,53 @@ class SamplerActor:
         self.rows, self.transfer = rows, transfer
 
     def open(self) -> None:
-        """Loads the model. Not when the actor is made: of what fails there Ray tells only that the actor is gone."""
+        """Loads the model. Not in the constructor: of an error there Ray reports only that the actor died."""
         path = self.config.model.path
-        self.host = (
-            TorchHost(self.config)
+        self.backend = (
+            TorchSampling(self.config)
             if self.config.cluster.sampler == "torch"
-            else VllmHost(self.config, self.rows, self.transfer)
+            else VllmSampling(self.config, self.rows, self.transfer)
         )
-        think, stops = self.config.rollout.think, own_stops_of(path)
+        think, stops = self.config.rollout.think, stop_token_ids_of(path)
         self.context = ContextManager(load_tokenizer(path), think=think, stops=stops)
-        self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.host.context_tokens)
+        self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.backend.context_tokens)
 
-    def place(self) -> Place:
-        return place()
+    def location(self) -> ActorLocation:
+        return location()
 
-    def gpus(self) -> dict[str, float]:
-        """What it used of its GPU since it was asked before."""
-        return gpu_use()
+    def gpu_metrics(self) -> dict[str, float]:
+        """Its use of its GPU since the last call."""
+        return gpu_metrics()
 
     def play(
-        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int], stages: Stages | None = None
+        self,
+        specs: list[EpisodeSpec],
+        *,
+        temperature: float,
+        seeds: list[int],
+        assignment: ActorAssignment | None = None,
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
-        """Trajectories, sampled tokens, and why none of them is of use, if none is."""
-        sampler: Any = self.host.sampler(len(specs), stops=self.context.stop_ids, temperature=temperature, seeds=seeds)
+        """Trajectories, the number of sampled tokens, and an error if no trajectory is usable."""
+        sampler: Any = self.backend.sampler(
+            len(specs), stops=self.context.stop_ids, temperature=temperature, seeds=seeds
+        )
+        environments = RemoteEnvironments(assignment) if assignment is not None else None
         players = self.proxy.players(specs)
-        refusal = self.proxy.play_out(sampler, players, crew=Actors(stages) if stages is not None else None)
+        refusal = self.proxy.play_out(sampler, players, environments=environments)
         return [player.trajectory for player in players], sampler.sampled_tokens, refusal
 
     def load(self, weights: Mapping[str, Tensor]) -> float:
-        """Takes the learner's weights; returns the seconds that it took."""
-        began = time.monotonic()
-        self.host.load(weights)
-        return time.monotonic() - began
+        """Loads the learner's weights; returns the seconds it took."""
+        started = time.monotonic()
+        self.backend.load(weights)
+        return time.monotonic() - started
 
-    def held(self) -> dict[str, WeightSum]:
-        """Checksums of its weights, to be compared with what was sent; see `agree`."""
-        return self.host.held()
+    def checksums(self) -> dict[str, WeightChecksum]:
+        """Of its weights, to be compared with those that were sent (see `weight_sums.agree`)."""
+        return self.backend.checksums()
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
-        return self.host.score(sequences)
+        return self.backend.score(sequences)
 
     def join_transfer(self, link: dict[str, Any]) -> None:
         self._vllm().join_transfer(link)
@@ -160,24 +166,24 @@ class SamplerActor:
     def start_update(self) -> None:
         self._vllm().start_update()
 
-    def take_update(self, part: dict[str, Any]) -> None:
-        self._vllm().take_update(part)
+    def receive_update(self, part: dict[str, Any]) -> None:
+        self._vllm().receive_update(part)
 
     def finish_update(self) -> None:
         self._vllm().finish_update()
 
     def _vllm(self) -> VllmEngine:
-        if not isinstance(self.host, VllmHost):
+        if not isinstance(self.backend, VllmSampling):
             raise TypeError("Only vLLM has a weight transfer of its own.")
-        return self.host.engine
+        return self.backend.engine
 
     def sleep(self) -> None:
-        """Gives its GPU to whoever shares it."""
-        engine = getattr(self.host, "engine", None)
+        """Frees its GPU for the learner that shares it."""
+        engine = getattr(self.backend, "engine", None)
         if engine is not None and engine.can_sleep:
             engine.sleep()
 
     def wake(self) -> None:
-        engine = getattr(self.host, "engine", None)
+        engine = getattr(self.backend, "engine", None)
         if engine is not None and engine.can_sleep:
             engine.wake()

@@ -1,4 +1,4 @@
-"""Waits for actors: leaves when asked, tells death from an error of the work itself, and does not wait for ever."""
+"""Waits for actors: until they finish, the run is cancelled, one dies, or a phase takes too long."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.cluster.connection import first_words, import_ray
-from engine.cluster.faults import ClusterFault
+from engine.cluster.connection import ClusterFault, first_line, import_ray
 from engine.errors import StarboardError
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 
 
 class ActorDied(ClusterFault):
-    """`place` is which of the references it was that nobody answers any more."""
+    """`index` is that of the reference whose actor no longer responds."""
 
-    def __init__(self, message: str, *, remedy: str = "", place: int = 0) -> None:
+    def __init__(self, message: str, *, remedy: str = "", index: int = 0) -> None:
         super().__init__(message, remedy=remedy)
-        self.place = place
+        self.index = index
 
 
-class PhaseHangs(ClusterFault):
-    """Nothing came in the `seconds` that a phase may take."""
+class PhaseTimeout(ClusterFault):
+    """No result within the `seconds` that a phase may take."""
 
     def __init__(self, message: str, *, remedy: str = "", seconds: float) -> None:
         super().__init__(message, remedy=remedy)
@@ -32,31 +31,31 @@ class PhaseHangs(ClusterFault):
 def results(
     references: Sequence[Any],
     *,
-    what: str,
+    phase: str,
     minutes: float,
-    checkpoint: Callable[[], None],
+    check_cancelled: Callable[[], None],
     names: Sequence[str],
 ) -> list[Any]:
-    """What they come to, in order. `checkpoint` is called four times a second and raises to leave.
+    """The results of `references`, in order. `check_cancelled` is called four times a second and raises to cancel.
 
-    `ActorDied` names who is gone; what the work itself raised comes out as it was, or as a `ClusterFault` that quotes
-    it; `PhaseHangs` after `minutes`.
+    `ActorDied` names the actor that is gone. An error of the work itself is raised as it was, or as a `ClusterFault`
+    that quotes it. `PhaseTimeout` after `minutes`.
     """
     ray = import_ray()
-    open_places = {reference: place for place, reference in enumerate(references)}
+    pending = {reference: index for index, reference in enumerate(references)}
     found: list[Any] = [None] * len(references)
     deadline = time.monotonic() + 60 * minutes
-    while open_places:
-        done, _ = ray.wait(list(open_places), num_returns=1, timeout=LOOK_SECONDS)
+    while pending:
+        done, _ = ray.wait(list(pending), num_returns=1, timeout=POLL_SECONDS)
         for reference in done:
-            place = open_places.pop(reference)
-            found[place] = answer_of(reference, what=what, name=names[place], place=place)
+            index = pending.pop(reference)
+            found[index] = result_of(reference, phase=phase, name=names[index], index=index)
         if not done:
-            checkpoint()
+            check_cancelled()
             if time.monotonic() > deadline:
-                late = ", ".join(names[place] for place in open_places.values())
-                raise PhaseHangs(
-                    f"{what} took longer than {minutes:g} minutes; {late} did not answer.",
+                late = ", ".join(names[index] for index in pending.values())
+                raise PhaseTimeout(
+                    f"{phase} took longer than {minutes:g} minutes; {late} did not respond.",
                     remedy="The stacks of all processes are in the run's folder `stacks`. If the work is just long, "
                     "raise cluster.phase_minutes.",
                     seconds=60 * minutes,
@@ -64,8 +63,8 @@ def results(
     return found
 
 
-def answer_of(reference: Any, *, what: str, name: str, place: int) -> Any:
-    """One that is there; raises as `results` does."""
+def result_of(reference: Any, *, phase: str, name: str, index: int) -> Any:
+    """A result that is ready; raises as `results` does."""
     ray = import_ray()
     try:
         return ray.get(reference)
@@ -74,11 +73,11 @@ def answer_of(reference: Any, *, what: str, name: str, place: int) -> Any:
         if isinstance(cause, StarboardError):
             raise cause from None
         raise ClusterFault(
-            f"{what} failed in {name}: {first_words(cause)}", remedy="The traceback is in the engine's log."
+            f"{phase} failed in {name}: {first_line(cause)}", remedy="The traceback is in the engine's log."
         ) from error
     except ray.exceptions.RayError as error:
         raise ActorDied(
-            f"{name} is gone while the run was in {what.lower()}: {first_words(error)}",
+            f"{name} died during the phase {phase.lower()}: {first_line(error)}",
             remedy="Its machine may have run out of memory or left the cluster.",
-            place=place,
+            index=index,
         ) from error

@@ -164,6 +164,17 @@ def _check_metric(name: str) -> None:
         raise ValueError(f"metric: there is no metric {name!r}. Use a name of the glossary, such as rollout/success.")
 
 
+def limit_of(rule: RuleConfig, reference: float) -> float | None:
+    """The limit on the metric's own axis, given what the rule compares with; None for kinds that have none."""
+    if rule.kind in ("below", "above"):
+        return rule.limit
+    if rule.kind == "gains":
+        return reference + rule.limit
+    if rule.kind in ("z_score", "no_signal", "agreement"):
+        return None
+    return reference * rule.limit
+
+
 def check_together(rules: Sequence[RuleConfig]) -> None:
     """`ValueError` for repeated names, and for agreements on rules that do not exist or are agreements."""
     names = [rule.name for rule in rules]

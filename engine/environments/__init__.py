@@ -1,4 +1,4 @@
-"""The environments that ship, by kind. Importing this package loads no environment and no torch."""
+"""The built-in environments, by kind. Importing this package loads no environment and no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The two-armed bandit: one arm pays a little for sure, the other pays well sometimes. Names hint at which is which."""
+"""A two-armed bandit: one arm pays a small reward for sure, the other a larger one sometimes. Their names are a
+hint."""
 
 from __future__ import annotations
 
@@ -70,10 +71,10 @@ class Bandit(Environment):
         self.pulled: int | None = None
         self.reward = 0.0
         self.over = True
-        self._chance = np.random.default_rng(0)
+        self._rng = np.random.default_rng(0)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        """`seed` decides names and their order; `options["chance_seed"]` only whether the risky arm pays."""
+        """`seed` determines names and their order; `options["chance_seed"]` only whether the risky arm pays."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
@@ -86,13 +87,13 @@ class Bandit(Environment):
         self.arms = [safe, safe]
         self.arms[self.risky] = risky
         self.pulled, self.reward, self.over = None, 0.0, False
-        self._chance = np.random.default_rng([int((options or {}).get("chance_seed", seed)), 3])
+        self._rng = np.random.default_rng([int((options or {}).get("chance_seed", seed)), 3])
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         self.pulled = self.checked(action, over=self.over)
         self.over = True
-        pays = self._chance.random() < self.config.risky_probability
+        pays = self._rng.random() < self.config.risky_probability
         won = self.config.risky_reward if pays else 0.0
         self.reward = won if self.pulled == self.risky else self.config.safe_reward
         info: Info = {"action_is_valid": True, "action_is_effective": True, "success": self.pulled == self._best()}
@@ -102,7 +103,7 @@ class Bandit(Environment):
         return list(self.arms)
 
     def describe(self) -> str:
-        """Says what the safe arm pays, and of the gamble only whether it can pay more, so that the name must tell."""
+        """States what the safe arm pays, and of the other only whether it can pay more, so that the name is needed."""
         safe, risky, chance = self.config.safe_reward, self.config.risky_reward, self.config.risky_probability
         if chance in (0, 1):
             other = f"The other always pays {risky * chance:g}."

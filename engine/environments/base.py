@@ -1,7 +1,7 @@
-"""What every environment is: a `gymnasium.Env` whose observation is the text the model reads.
+"""The base class of environments: a `gymnasium.Env` whose observation is the text the model reads.
 
-An environment owns its rules, its words and its drawing. It knows nothing of prompts, budgets,
-penalties, tokens or groups: those belong to `engine.rollout`.
+An environment owns its rules, its text and its drawing. It knows nothing of prompts, budgets, penalties, tokens or
+groups: those belong to `engine.rollout`.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ Info = dict[str, Any]
 
 
 class EnvironmentParameters(BaseModel):
-    """Base of each kind's parameters: closed and frozen, every field with a `description`."""
+    """Base of each kind's parameters: no extra fields, immutable, every field with a `description`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def discrete(count: int) -> gymnasium.Space[int]:
-    """The ids 0 to `count - 1`; gymnasium types its own space by numpy's integers."""
+    """The ids 0 to `count - 1`; gymnasium types its own space with numpy's integers."""
     return cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(count))
 
 
 class Environment(gymnasium.Env[str, int]):
     """One episode of a text environment.
 
-    `reset(seed=...)` decides the problem and its first observation, so the members of a group, who share
-    a seed, share a prompt. `reset(seed=..., options={"chance_seed": n})` decides luck alone: slips and
-    chance rewards, which must differ between members. Left out, it is the seed. Two instances with the
-    same parameters, seed and chance seed give, for the same actions, the same everything.
+    `reset(seed=...)` determines the problem and its first observation, so the members of a group, who share a seed,
+    share a prompt. `reset(seed=..., options={"chance_seed": n})` seeds only random outcomes, such as slips and random
+    rewards, which must differ between members; it defaults to the seed. Two instances with the same parameters, seed
+    and chance seed behave identically for the same actions.
 
-    `step` takes the id of an action (its place in `action_names()`); after the end, or before the first
-    reset, it raises `RuntimeError`, and for an id that is none `ValueError`. Its info always carries
-    `action_is_valid`, `action_is_effective` (did anything change) and `success`, all bool.
+    `step` takes the id of an action (its index in `action_names()`). After the end of the episode, or before the first
+    reset, it raises `RuntimeError`; for an invalid id `ValueError`. Its info always has `action_is_valid`,
+    `action_is_effective` (whether anything changed) and `success`, all bool.
     """
 
     kind: ClassVar[str]
@@ -58,15 +58,15 @@ class Environment(gymnasium.Env[str, int]):
 
     @abstractmethod
     def describe(self) -> str:
-        """Symbols and actions as they really are with these parameters: the legend of the system prompt."""
+        """The legend for the system prompt: symbols and actions with these parameters."""
 
     @abstractmethod
     def render(self) -> str:
-        """The observation of the present state, as `reset` and `step` return it."""
+        """The observation of the current state, as returned by `reset` and `step`."""
 
     @abstractmethod
     def drawing(self) -> Drawing:
-        """The present state as JSON for the viewer.
+        """The current state as JSON for the viewer.
 
         Grids: `{"type": "grid", "rows": R, "columns": C, "cells": [[name, ...], ...], "agent": [row, column],
         "agent_state": "ok" | "in_hole" | "on_goal" | "on_target"}` with cell names `floor wall hole goal start
@@ -76,16 +76,16 @@ class Environment(gymnasium.Env[str, int]):
 
     @abstractmethod
     def solution(self) -> list[int] | None:
-        """A shortest list of action ids from here to success when nothing slips, or None if there is none."""
+        """A shortest list of action ids from the current state to success if nothing slips; None if there is none."""
 
     def observe(self) -> str:
         return self.render()
 
     def checked(self, action: int, *, over: bool) -> int:
-        """`action` as an int, for `step` to call first; raises when it is no action or the episode is over."""
+        """Validates `action`; to be called first in `step`. Raises for an invalid action, or if the episode is over."""
         if over:
-            raise RuntimeError("No episode is going on; call reset before step.")
+            raise RuntimeError("No episode is in progress; call reset before step.")
         if not self.action_space.contains(action):
             names = ", ".join(f"{index} {name}" for index, name in enumerate(self.action_names()))
-            raise ValueError(f"{action!r} is no action of {self.kind}; the actions are {names}.")
+            raise ValueError(f"{action!r} is not an action of {self.kind}; the actions are {names}.")
         return int(action)

@@ -1,4 +1,4 @@
-"""The contract of `Environment`, checked by playing: what a broken environment does wrong, in words."""
+"""Checks the contract of `Environment` by playing, and describes each violation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # what the response grammar needs for itself
+FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # used by the response format
 STEPS = 30
-LUCKS = range(5)
+CHANCE_SEEDS = range(5)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One broken rule; `rule` names it, `detail` says what was seen."""
+    """A violated rule; `rule` names it, `detail` describes the observation."""
 
     rule: str
     detail: str
@@ -31,7 +31,7 @@ class Finding:
 def check_environment(
     kind: str, parameters: dict[str, Any] | None = None, seeds: Iterable[int] = range(10)
 ) -> list[Finding]:
-    """The first breach of each rule found over `seeds`; an empty list is a pass."""
+    """The first violation of each rule over `seeds`; an empty list is a pass."""
     found: dict[str, Finding] = {}
     for seed in seeds:
         first, second = (make_environment(kind, **(parameters or {})) for _ in range(2))
@@ -40,22 +40,23 @@ def check_environment(
     return list(found.values())
 
 
-Breach = tuple[str, str]
+Violation = tuple[str, str]
 
 
-def _check_seed(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
-    """Every breach of one seed. An exception ends the seed and is a breach itself."""
+def _check_seed(first: Environment, second: Environment, seed: int) -> Iterator[Violation]:
+    """All violations for one seed. An exception ends the seed and is a violation itself."""
     before = _global_randomness()
     try:
-        yield from _check_refusal("step-before-reset", first, 0, RuntimeError)
+        yield from _check_raises("step-before-reset", first, 0, RuntimeError)
         yield from _check_resets(first, second, seed)
         yield from _check_actions(first, seed)
         yield from _check_solution(first, seed)
         yield from _check_episode(first, second, seed)
-    except Exception as error:  # an environment may raise anything, and that is what is looked for
+    except Exception as error:  # an environment may raise anything
         yield "raises", f"{type(error).__name__}: {error}"
     if _global_randomness() != before:
-        yield "global-randomness", "the global generator of random or numpy was used; keep one of your own"
+        yield "global-randomness", "the global generator of random or numpy was used; use a generator of the "
+        "environment's own"
 
 
 def _global_randomness() -> tuple[Any, list[int]]:
@@ -63,23 +64,24 @@ def _global_randomness() -> tuple[Any, list[int]]:
     return random.getstate(), [*numpy_state[1].tolist(), numpy_state[2]]
 
 
-def _check_resets(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
+def _check_resets(first: Environment, second: Environment, seed: int) -> Iterator[Violation]:
     observation, info = first.reset(seed=seed)
     if not isinstance(info, dict):
         yield "reset-info", f"reset returned {info!r} as info; it must be a dict"
     other, _ = second.reset(seed=seed)
     if observation != other or first.drawing() != second.drawing():
-        yield "reset-deterministic", f"two instances began with {observation!r} and {other!r}"
-    for luck in LUCKS:
-        lucky, _ = second.reset(seed=seed, options={"chance_seed": luck})
-        if lucky != observation:
-            yield "luck-changes-problem", f"chance_seed {luck} began with {lucky!r} instead of {observation!r}"
+        yield "reset-deterministic", f"two instances started with {observation!r} and {other!r}"
+    for chance_seed in CHANCE_SEEDS:
+        other_start, _ = second.reset(seed=seed, options={"chance_seed": chance_seed})
+        if other_start != observation:
+            yield "chance-changes-problem", f"chance_seed {chance_seed} started with {other_start!r} instead of "
+            "{observation!r}"
     if not first.describe().strip():
         yield "description", "describe() is empty"
     yield from _check_state(first, observation)
 
 
-def _check_state(environment: Environment, observation: str) -> Iterator[Breach]:
+def _check_state(environment: Environment, observation: str) -> Iterator[Violation]:
     if not observation or not environment.observation_space.contains(observation):
         yield "observation", f"{observation!r} is not in the observation space {environment.observation_space}"
     if observation != environment.render():
@@ -89,7 +91,7 @@ def _check_state(environment: Environment, observation: str) -> Iterator[Breach]
         yield "drawing", problem
 
 
-def _check_actions(environment: Environment, seed: int) -> Iterator[Breach]:
+def _check_actions(environment: Environment, seed: int) -> Iterator[Violation]:
     """Names are usable in an answer, and each id is accepted in the first state."""
     environment.reset(seed=seed)
     names = environment.action_names()
@@ -105,10 +107,10 @@ def _check_actions(environment: Environment, seed: int) -> Iterator[Breach]:
         environment.reset(seed=seed)
         yield from _check_step(environment.step(action))
     environment.reset(seed=seed)
-    yield from _check_refusal("unknown-action", environment, len(names), ValueError)
+    yield from _check_raises("unknown-action", environment, len(names), ValueError)
 
 
-def _check_refusal(rule: str, environment: Environment, action: int, error: type[Exception]) -> Iterator[Breach]:
+def _check_raises(rule: str, environment: Environment, action: int, error: type[Exception]) -> Iterator[Violation]:
     """`step(action)` must raise `error` and nothing else."""
     try:
         environment.step(action)
@@ -117,10 +119,10 @@ def _check_refusal(rule: str, environment: Environment, action: int, error: type
     except Exception as other:
         yield rule, f"step({action}) must raise {error.__name__}, not {type(other).__name__}: {other}"
     else:
-        yield rule, f"step({action}) must raise {error.__name__}, and it raised nothing"
+        yield rule, f"step({action}) must raise {error.__name__}, but raised nothing"
 
 
-def _check_step(result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Iterator[Breach]:
+def _check_step(result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Iterator[Violation]:
     _, reward, terminated, truncated, info = result
     if not isinstance(reward, float) or not math.isfinite(reward):
         yield "reward", f"{reward!r} is not a finite float"
@@ -131,8 +133,8 @@ def _check_step(result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> Iterator[B
             yield "info-keys", f"info[{key!r}] is {info.get(key)!r}; it must be a bool"
 
 
-def _check_solution(environment: Environment, seed: int) -> Iterator[Breach]:
-    """There is a solution, asking for it changes nothing, and playing it succeeds unless luck spoils it."""
+def _check_solution(environment: Environment, seed: int) -> Iterator[Violation]:
+    """There is a solution, querying it changes nothing, and playing it succeeds unless chance prevents it."""
     environment.reset(seed=seed)
     before = environment.render(), environment.drawing()
     solution = environment.solution()
@@ -141,17 +143,17 @@ def _check_solution(environment: Environment, seed: int) -> Iterator[Breach]:
     if solution is None:
         yield "solvable", "the first state has no solution"
         return
-    outcomes = [_play(environment, solution, seed, luck) for luck in LUCKS]
-    by_luck = any(seen != outcomes[0][0] for seen, _ in outcomes)
-    if not by_luck and not outcomes[0][1]:
+    outcomes = [_play(environment, solution, seed, chance_seed) for chance_seed in CHANCE_SEEDS]
+    by_chance = any(seen != outcomes[0][0] for seen, _ in outcomes)
+    if not by_chance and not outcomes[0][1]:
         yield "solution", f"playing solution(), {solution}, does not succeed"
 
 
-def _play(environment: Environment, actions: list[int], seed: int, luck: int) -> tuple[list[Any], bool]:
-    """What is seen when `actions` are played, and whether the last one played was a success."""
+def _play(environment: Environment, actions: list[int], seed: int, chance_seed: int) -> tuple[list[Any], bool]:
+    """The observations and rewards of `actions`, and whether the last one was a success."""
     seen: list[Any] = []
     success = False
-    environment.reset(seed=seed, options={"chance_seed": luck})
+    environment.reset(seed=seed, options={"chance_seed": chance_seed})
     for action in actions:
         observation, reward, terminated, truncated, info = environment.step(action)
         seen.append((observation, reward))
@@ -161,18 +163,18 @@ def _play(environment: Environment, actions: list[int], seed: int, luck: int) ->
     return seen, success
 
 
-def _check_episode(first: Environment, second: Environment, seed: int) -> Iterator[Breach]:
-    """The same random actions in two instances that have played before; then a step too many."""
+def _check_episode(first: Environment, second: Environment, seed: int) -> Iterator[Violation]:
+    """Plays the same random actions in two used instances; then one step after the end."""
     first.reset(seed=seed)
     second.reset(seed=seed)
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(STEPS):
-        action = int(chance.integers(len(first.action_names())))
-        mine, theirs = first.step(action), second.step(action)
-        if mine != theirs or first.drawing() != second.drawing():
-            yield "step-deterministic", f"two instances gave {mine!r} and {theirs!r}"
-        yield from _check_step(mine)
-        yield from _check_state(first, mine[0])
-        if mine[2] or mine[3]:
-            yield from _check_refusal("step-after-end", first, action, RuntimeError)
+        action = int(rng.integers(len(first.action_names())))
+        one, other = first.step(action), second.step(action)
+        if one != other or first.drawing() != second.drawing():
+            yield "step-deterministic", f"two instances gave {one!r} and {other!r}"
+        yield from _check_step(one)
+        yield from _check_state(first, one[0])
+        if one[2] or one[3]:
+            yield from _check_raises("step-after-end", first, action, RuntimeError)
             return

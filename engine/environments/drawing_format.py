@@ -1,4 +1,4 @@
-"""The format of `Environment.drawing()`, checked: what a viewer may rely on. It draws nothing."""
+"""Validates the format of `Environment.drawing()`, on which the viewer relies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ AGENT_STATES = frozenset({"ok", "in_hole", "on_goal", "on_target"})
 
 
 def drawing_problem(drawing: Any) -> str:
-    """What is wrong with `drawing`, in words; empty when nothing is."""
+    """Describes what is wrong with `drawing`; empty if nothing is."""
     if not isinstance(drawing, dict):
-        return f"it is a {type(drawing).__name__} and no dict"
+        return f"it is a {type(drawing).__name__}, not a dict"
     try:
         json.dumps(drawing, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -27,13 +27,13 @@ def drawing_problem(drawing: Any) -> str:
 def _grid_problem(drawing: dict[str, Any]) -> str:
     missing = {"rows", "columns", "cells", "agent", "agent_state"} - set(drawing)
     if missing:
-        return f"the grid lacks {', '.join(sorted(missing))}"
+        return f"the grid has no {', '.join(sorted(missing))}"
     rows, columns, cells = drawing["rows"], drawing["columns"], drawing["cells"]
     if len(cells) != rows or any(len(row) != columns for row in cells):
         return f"cells are not {rows} rows of {columns}"
-    strange = sorted({cell for row in cells for cell in row} - CELLS)
-    if strange:
-        return f"there is no cell {strange[0]!r}; the cells are {', '.join(sorted(CELLS))}"
+    unknown = sorted({cell for row in cells for cell in row} - CELLS)
+    if unknown:
+        return f"there is no cell {unknown[0]!r}; the cells are {', '.join(sorted(CELLS))}"
     if drawing["agent_state"] not in AGENT_STATES:
         return f"there is no agent_state {drawing['agent_state']!r}; use one of {', '.join(sorted(AGENT_STATES))}"
     row, column = drawing["agent"]

@@ -1,4 +1,4 @@
-"""Can the problems be solved within the action budget at all? Asked before a run is launched."""
+"""Whether an environment's problems can be solved within the action budget. Checked before a run is launched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARN_BELOW = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feasibility:
-    """Of `problems` tried, the share with a solution within the budget; lengths are of shortest solutions."""
+    """Of `problems` sampled problems, the share solvable within the budget, and lengths of shortest solutions."""
 
     problems: int
     solvable_share: float
@@ -30,13 +30,13 @@ class Feasibility:
         return self.solvable_share == 0
 
     @property
-    def doubtful(self) -> bool:
+    def unlikely(self) -> bool:
         return self.solvable_share < WARN_BELOW
 
     def explain(self) -> str:
         share = f"{self.solvable_share:.0%} of {self.problems} problems can be solved in {_count(self.budget)}"
         if not self.longest:
-            return f"{share}; no solution was found at all."
+            return f"{share}; no solution was found for any."
         return f"{share}; shortest solutions take {self.median_length:g} (median) to {self.longest} (longest) actions."
 
 
@@ -45,21 +45,21 @@ def _count(actions: int) -> str:
 
 
 def action_budget(config: EnvironmentConfig) -> int:
-    """Actions that a trajectory can make: bounded by its total and by its turns."""
+    """The actions available to a trajectory, limited in total and by its turns."""
     return min(config.max_actions, config.max_turns * config.max_actions_per_turn)
 
 
 def feasibility(
     kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
 ) -> Feasibility:
-    """Measures solution lengths on `seeds` (one at least), slips left out of account."""
+    """Measures solution lengths on `seeds` (at least one), without slips."""
     environment = make_environment(kind, **parameters)
-    tried = list(seeds)
-    solutions = [_solution(environment, seed) for seed in tried]
+    sampled = list(seeds)
+    solutions = [_solution(environment, seed) for seed in sampled]
     lengths = [len(solution) for solution in solutions if solution is not None]
     return Feasibility(
-        problems=len(tried),
-        solvable_share=sum(length <= max_actions for length in lengths) / len(tried),
+        problems=len(sampled),
+        solvable_share=sum(length <= max_actions for length in lengths) / len(sampled),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
         budget=max_actions,
@@ -71,8 +71,8 @@ def _solution(environment: Environment, seed: int) -> list[int] | None:
     return environment.solution()
 
 
-def refuse_impossible(config: RunConfig) -> None:
-    """`ConfigError` for an environment none of whose problems can be solved within its budget."""
+def require_solvable(config: RunConfig) -> None:
+    """`ConfigError` if none of an environment's problems can be solved within its budget."""
     for environment in config.environments:
         found = feasibility(environment.kind, environment.parameters, action_budget(environment))
         if found.impossible:

@@ -16,12 +16,12 @@ from engine.environments.base import Drawing, Environment, EnvironmentParameters
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
-    Place,
+    Position,
     compose,
     coordinate_note,
     draw,
     legend,
-    list_places,
+    list_positions,
     resolve_symbols,
 )
 
@@ -35,7 +35,7 @@ WORDS = {
     "player_on_goal": "player on goal",
 }
 ACTIONS = ["Left", "Down", "Right", "Up"]  # gymnasium's ids 0 to 3
-MOVES: tuple[Place, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
+MOVES: tuple[Position, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
 
 
 class FrozenLakeParameters(EnvironmentParameters):
@@ -82,7 +82,7 @@ class FrozenLake(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        """`seed` decides the lake; `options["chance_seed"]` (the seed, if left out) decides only how it slips."""
+        """`seed` determines the lake; `options["chance_seed"]` (default: the seed) only how it slips."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
@@ -106,7 +106,7 @@ class FrozenLake(Environment):
         return self.render(), float(reward), terminated, False, info
 
     @property
-    def agent(self) -> Place:
+    def agent(self) -> Position:
         row, column = divmod(int(self._playing.s), self.config.size)
         return row, column
 
@@ -129,12 +129,12 @@ class FrozenLake(Environment):
 
     def render(self) -> str:
         rows = [[self._symbol((r, c)) for c in range(self.config.size)] for r in range(self.config.size)]
-        places = {
+        positions = {
             "Player": [self.agent],
             "Goal": self._all("G"),
             "Holes": self._all("H"),
         }
-        return compose(self.config.format, draw(rows), list_places(places))
+        return compose(self.config.format, draw(rows), list_positions(positions))
 
     def drawing(self) -> Drawing:
         names = {"S": "floor", "F": "floor", "H": "hole", "G": "goal"}
@@ -149,68 +149,68 @@ class FrozenLake(Environment):
         }
 
     def solution(self) -> list[int] | None:
-        """Breadth-first over ice, from where the player stands."""
+        """Breadth-first search over ice from the player's position."""
         start = self.agent
-        queue: deque[tuple[Place, list[int]]] = deque([(start, [])])
+        queue: deque[tuple[Position, list[int]]] = deque([(start, [])])
         seen = {start}
         if self._tile(start) == "H":
             return None
         while queue:
-            place, path = queue.popleft()
-            if self._tile(place) == "G":
+            position, path = queue.popleft()
+            if self._tile(position) == "G":
                 return path
             for action, (down, right) in enumerate(MOVES):
-                following = (place[0] + down, place[1] + right)
-                if following not in seen and self._inside(following) and self._tile(following) != "H":
-                    seen.add(following)
-                    queue.append((following, [*path, action]))
+                neighbour = (position[0] + down, position[1] + right)
+                if neighbour not in seen and self._inside(neighbour) and self._tile(neighbour) != "H":
+                    seen.add(neighbour)
+                    queue.append((neighbour, [*path, action]))
         return None
 
-    def _symbol(self, place: Place) -> str:
-        tile = self._tile(place)
-        if place == self.agent:
+    def _symbol(self, position: Position) -> str:
+        tile = self._tile(position)
+        if position == self.agent:
             return self.symbols[{"H": "player_in_hole", "G": "player_on_goal"}.get(tile, "player")]
         return self.symbols[{"H": "hole", "G": "goal"}.get(tile, "ice")]
 
-    def _tile(self, place: Place) -> str:
-        return self.lake[place[0]][place[1]]
+    def _tile(self, position: Position) -> str:
+        return self.lake[position[0]][position[1]]
 
-    def _inside(self, place: Place) -> bool:
-        return 0 <= place[0] < self.config.size and 0 <= place[1] < self.config.size
+    def _inside(self, position: Position) -> bool:
+        return 0 <= position[0] < self.config.size and 0 <= position[1] < self.config.size
 
-    def _all(self, tile: str) -> list[Place]:
+    def _all(self, tile: str) -> list[Position]:
         return [(r, c) for r, row in enumerate(self.lake) for c, found in enumerate(row) if found == tile]
 
 
 @lru_cache(maxsize=512)
 def _game(lake: tuple[str, ...], success_rate: float) -> FrozenLakeEnv:
-    """A game to copy. Its table of transitions is dear to build and never changes, so a group's members share it."""
+    """A game to copy. Its transition table is expensive to build and never changes, so copies share it."""
     return FrozenLakeEnv(desc=list(lake), is_slippery=success_rate < 1, success_rate=success_rate)
 
 
 @lru_cache(maxsize=4096)
 def make_lake(seed: int, size: int, frozen_probability: float) -> tuple[str, ...]:
-    """Rows of S, F, H and G: start and goal uniform and distinct, drawn again until a path joins them."""
-    chance = np.random.default_rng([seed, size])
+    """Rows of S, F, H and G: start and goal uniform and distinct, drawn until a path connects them."""
+    rng = np.random.default_rng([seed, size])
     while True:
-        ice = chance.random((size, size)) < frozen_probability
-        start, goal = (divmod(int(tile), size) for tile in chance.choice(size * size, size=2, replace=False))
+        ice = rng.random((size, size)) < frozen_probability
+        start, goal = (divmod(int(tile), size) for tile in rng.choice(size * size, size=2, replace=False))
         tiles = [["F" if frozen else "H" for frozen in row] for row in ice]
         tiles[start[0]][start[1]], tiles[goal[0]][goal[1]] = "S", "G"
-        if _joined(tiles, start):
+        if _connected(tiles, start):
             return tuple("".join(row) for row in tiles)
 
 
-def _joined(tiles: list[list[str]], start: Place) -> bool:
+def _connected(tiles: list[list[str]], start: Position) -> bool:
     frontier, seen = [start], {start}
     while frontier:
         row, column = frontier.pop()
         if tiles[row][column] == "G":
             return True
         for down, right in MOVES:
-            place = (row + down, column + right)
-            inside = 0 <= place[0] < len(tiles) and 0 <= place[1] < len(tiles)
-            if inside and place not in seen and tiles[place[0]][place[1]] != "H":
-                seen.add(place)
-                frontier.append(place)
+            position = (row + down, column + right)
+            inside = 0 <= position[0] < len(tiles) and 0 <= position[1] < len(tiles)
+            if inside and position not in seen and tiles[position[0]][position[1]] != "H":
+                seen.add(position)
+                frontier.append(position)
     return False

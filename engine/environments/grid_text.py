@@ -1,20 +1,20 @@
-"""Grids as text: rows of symbols, or coordinate lists, or both. Symbols can be replaced, and the legend says which."""
+"""Grids as text: rows of symbols, coordinate lists, or both. Symbols can be configured; the legend explains them."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 GridFormat = Literal["grid", "coordinates", "grid_and_coordinates"]
-Place = tuple[int, int]
+Position = tuple[int, int]
 
-# every character that a grid observation may contain, for gymnasium's Text space
+# all characters that a grid observation may contain, for gymnasium's Text space
 CHARSET = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n\t_#.,:;()[]{}|/\\+-*=<>?!@$%^&~`'\"√"
 )
 
 
 def resolve_symbols(defaults: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
-    """`defaults` with `overrides`; `ValueError` for an unknown name, a symbol of two characters, or one used twice."""
+    """`defaults` with `overrides`; `ValueError` for an unknown name, an invalid symbol, or one used twice."""
     unknown = set(overrides) - set(defaults)
     if unknown:
         raise ValueError(f"symbols: no symbol is called {sorted(unknown)[0]!r}; the names are {', '.join(defaults)}.")
@@ -38,12 +38,12 @@ def draw(rows: list[list[str]]) -> str:
     return "\n".join(" ".join(row) for row in rows)
 
 
-def list_places(things: dict[str, list[Place]]) -> str:
-    """One line a thing: `Holes: (0, 3) (2, 1)`; things that are nowhere are left out."""
+def list_positions(objects: dict[str, list[Position]]) -> str:
+    """One line per kind of object: `Holes: (0, 3) (2, 1)`; kinds without objects are left out."""
     return "\n".join(
-        f"{name}: " + " ".join(f"({row}, {column})" for row, column in places)
-        for name, places in things.items()
-        if places
+        f"{name}: " + " ".join(f"({row}, {column})" for row, column in positions)
+        for name, positions in objects.items()
+        if positions
     )
 
 
@@ -52,7 +52,7 @@ def compose(form: GridFormat, grid: str, coordinates: str) -> str:
 
 
 def coordinate_note(form: GridFormat, rows: int, columns: int) -> str:
-    """What coordinates mean, with the true size; empty for a plain grid."""
+    """Explains coordinates, with the size of the grid; empty for a plain grid."""
     if form == "grid":
         return ""
     return f"Places are (row, column) from (0, 0) at the top left to ({rows - 1}, {columns - 1})."

@@ -1,7 +1,7 @@
-"""Optimal play of a recorded problem: the shortest way from its first state, and how far each later state was from it.
+"""Optimal play of a recorded problem: the shortest solution, and the distance to success of each recorded state.
 
-Slips are left out of account: problems are played again in an environment in which nothing slips. What does not go as
-it was recorded is unknown, never guessed. No torch.
+Problems are replayed in an environment without slips. After a step that differs from the recording the distance is
+unknown. No torch.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engine.config import EnvironmentConfig
 from engine.environments.base import Drawing, Environment
 from engine.environments.registry import make_environment
 
-# parameters with which a kind leaves nothing to chance, where its own do not
-STILL: dict[str, dict[str, Any]] = {"frozen_lake": {"success_rate": 1.0}}
-LOST = -1  # no way leads to success from there
+# parameters that make a kind deterministic
+DETERMINISTIC: dict[str, dict[str, Any]] = {"frozen_lake": {"success_rate": 1.0}}
+UNSOLVABLE = -1  # success cannot be reached from the state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,8 @@ class OptimalPlay:
 
 
 def optimal_play(config: EnvironmentConfig, seed: int, initial: Drawing | None) -> OptimalPlay | None:
-    """A shortest solution of the problem of `seed`; None where there is none, or where `initial` is another state."""
-    environment = _still(config)
+    """A shortest solution of the problem of `seed`; None if there is none, or if `initial` is a different state."""
+    environment = _deterministic(config)
     environment.reset(seed=seed)
     solution = environment.solution() if environment.drawing() == initial else None
     if not solution:
@@ -50,12 +50,12 @@ def actions_to_go(
     *,
     seconds: float = 1.0,
 ) -> list[int | None]:
-    """Fewest actions to success before the first turn and after each: `LOST` where there are none, None where unknown.
+    """The fewest actions to success before the first turn and after each turn: `UNSOLVABLE`, or None if unknown.
 
-    Of each turn the actions that were done and the states they led to. Unknown is what comes after a slip, and what
-    would take longer than `seconds` to search.
+    `turns` has the actions of each turn and the states they led to. It is unknown after a slip, and when the search
+    takes longer than `seconds`.
     """
-    environment = _still(config)
+    environment = _deterministic(config)
     environment.reset(seed=seed)
     deadline = time.monotonic() + seconds
     found: list[int | None] = [_to_go(environment)]
@@ -65,24 +65,24 @@ def actions_to_go(
     return found
 
 
-def _still(config: EnvironmentConfig) -> Environment:
-    return make_environment(config.kind, **{**config.parameters, **STILL.get(config.kind, {})})
+def _deterministic(config: EnvironmentConfig) -> Environment:
+    return make_environment(config.kind, **{**config.parameters, **DETERMINISTIC.get(config.kind, {})})
 
 
 def _to_go(environment: Environment) -> int:
     solution = environment.solution()
-    return LOST if solution is None else len(solution)
+    return UNSOLVABLE if solution is None else len(solution)
 
 
 def _replayed(environment: Environment, turn: Sequence[tuple[str, Drawing | None]]) -> bool:
-    """Does the turn; whether it went as it was recorded."""
+    """Replays a turn; returns whether it matches the recording."""
     for name, drawing in turn:
         names = environment.action_names()
         if name not in names:
             return False
         try:
             environment.step(names.index(name))
-        except RuntimeError:  # the episode is over here, and was not there
+        except RuntimeError:  # the episode is over here, but was not in the recording
             return False
         if environment.drawing() != drawing:
             return False

@@ -1,6 +1,6 @@
-"""Scripted players: what chance and foresight reach, to compare a model with.
+"""Scripted players, random and optimal, as baselines for a model.
 
-A player decides a whole turn at once, as a model does, and sees no slip before its turn is over.
+A player chooses all actions of a turn at once, as a model does, so it sees slips only after the turn.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from engine.environments.base import Environment
 from engine.environments.registry import make_environment
 from engine.errors import ConfigError
 
-# the names of the next actions, as many as the turn allows at most
+# returns the names of the next actions, at most as many as the turn allows
 Player = Callable[[Environment, int, np.random.Generator], list[str]]
 
 
-def play_randomly(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
+def play_randomly(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
     names = environment.action_names()
-    return [names[int(chance.integers(len(names)))] for _ in range(most)]
+    return [names[int(rng.integers(len(names)))] for _ in range(most)]
 
 
-def play_optimally(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
-    """The beginning of a shortest solution; random actions where there is none."""
+def play_optimally(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
+    """The next actions of a shortest solution; random ones if there is none."""
     names = environment.action_names()
     solution = environment.solution()
-    return [names[action] for action in solution[:most]] if solution else play_randomly(environment, most, chance)
+    return [names[action] for action in solution[:most]] if solution else play_randomly(environment, most, rng)
 
 
 def mixed(random_share: float) -> Player:
-    """A player of the shortest solution that replaces each action, with this probability, by a random one."""
+    """Plays a shortest solution, but replaces each action with this probability by a random one."""
     if not 0 <= random_share <= 1:
         raise ConfigError(f"random_share is {random_share:g}.", remedy="Give a share from 0 to 1.")
 
-    def play(environment: Environment, most: int, chance: np.random.Generator) -> list[str]:
-        best = play_optimally(environment, most, chance)
-        noise = play_randomly(environment, len(best), chance)
-        return [other if chance.random() < random_share else name for name, other in zip(best, noise, strict=True)]
+    def play(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
+        best = play_optimally(environment, most, rng)
+        noise = play_randomly(environment, len(best), rng)
+        return [other if rng.random() < random_share else name for name, other in zip(best, noise, strict=True)]
 
     return play
 
@@ -71,9 +71,9 @@ class Baseline:
 def baseline(config: EnvironmentConfig, player: str, *, episodes: int = 100, first_seed: int = 0) -> Baseline:
     """Success and mean return of a scripted player within the configuration's budgets of turns and actions."""
     play = player_named(player)
-    chance = np.random.default_rng([first_seed, episodes])
+    rng = np.random.default_rng([first_seed, episodes])
     environment = make_environment(config.kind, **config.parameters)
-    results = [_episode(environment, config, play, first_seed + index, chance) for index in range(episodes)]
+    results = [_episode(environment, config, play, first_seed + index, rng) for index in range(episodes)]
     return Baseline(
         player=player,
         episodes=episodes,
@@ -83,13 +83,13 @@ def baseline(config: EnvironmentConfig, player: str, *, episodes: int = 100, fir
 
 
 def _episode(
-    environment: Environment, config: EnvironmentConfig, play: Player, seed: int, chance: np.random.Generator
+    environment: Environment, config: EnvironmentConfig, play: Player, seed: int, rng: np.random.Generator
 ) -> tuple[bool, float]:
     environment.reset(seed=seed)
     total, actions = 0.0, 0
     for _ in range(config.max_turns):
         most = min(config.max_actions_per_turn, config.max_actions - actions)
-        for name in play(environment, most, chance):
+        for name in play(environment, most, rng):
             _, reward, terminated, truncated, info = environment.step(environment.action_names().index(name))
             total += float(reward)
             actions += 1

@@ -1,4 +1,4 @@
-"""Kind to class: the one table a new environment is added to."""
+"""The registry of environments: kind to class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENVIRONMENTS: dict[str, str] = {
 
 
 def environment_class(kind: str) -> type[Environment]:
-    """The class registered for `kind`; a `ConfigError` names the kinds there are."""
+    """The class registered for `kind`; `ConfigError` with the available kinds if there is none."""
     try:
         module_name, class_name = ENVIRONMENTS[kind].split(":")
     except KeyError:
@@ -30,6 +30,6 @@ def environment_class(kind: str) -> type[Environment]:
 
 
 def make_environment(kind: str, **config: Any) -> Environment:
-    """An environment of `kind`; `config` is checked by the kind's own pydantic class."""
+    """An environment of `kind`; `config` is validated by the kind's own pydantic class."""
     cls = environment_class(kind)
     return cls(cls.Config(**config))

@@ -11,15 +11,15 @@ from engine.environments.base import Drawing, Environment, EnvironmentParameters
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
-    Place,
+    Position,
     compose,
     coordinate_note,
     draw,
     legend,
-    list_places,
+    list_positions,
     resolve_symbols,
 )
-from engine.environments.sokoban_level import MOVES, Level, make_level, push, solve, why_impossible
+from engine.environments.sokoban_level import MOVES, Level, level_problem, make_level, push, solve
 
 SYMBOLS = {
     "wall": "#",
@@ -60,7 +60,7 @@ class SokobanParameters(EnvironmentParameters):
     @model_validator(mode="after")
     def _check(self) -> SokobanParameters:
         resolve_symbols(SYMBOLS, self.symbols)
-        problem = why_impossible(self.rows, self.columns, self.boxes, self.depth)
+        problem = level_problem(self.rows, self.columns, self.boxes, self.depth)
         if problem:
             raise ValueError(problem)
         return self
@@ -86,14 +86,14 @@ class Sokoban(Environment):
         self.action_space = discrete(len(ACTIONS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.level: Level | None = None
-        self.player: Place = (0, 0)
-        self.boxes: frozenset[Place] = frozenset()
-        self.plan: tuple[int, ...] | None = None  # what is left of a known shortest solution
+        self.player: Position = (0, 0)
+        self.boxes: frozenset[Position] = frozenset()
+        self.plan: tuple[int, ...] | None = None  # the remaining part of a known shortest solution
         self.steps = 0
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        """`seed` decides the level. Nothing in Sokoban is left to luck."""
+        """`seed` determines the level. Sokoban is deterministic."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
@@ -130,7 +130,7 @@ class Sokoban(Environment):
 
     def render(self) -> str:
         rows = [[self.symbols[self._name((r, c))] for c in range(self.config.columns)] for r in range(self.config.rows)]
-        return compose(self.config.format, draw(rows), list_places(self._places()))
+        return compose(self.config.format, draw(rows), list_positions(self._positions()))
 
     def drawing(self) -> Drawing:
         level = self._level
@@ -145,7 +145,8 @@ class Sokoban(Environment):
         }
 
     def solution(self) -> list[int] | None:
-        """A rest of the known solution is itself shortest; after any other move the search begins anew."""
+        """The remaining part of a shortest solution is itself shortest; after any other move the search starts
+        again."""
         if self.plan is None:
             self.plan = solve(self._level, self.player, self.boxes)
         return None if self.plan is None else list(self.plan)
@@ -156,21 +157,21 @@ class Sokoban(Environment):
             raise RuntimeError("There is no level yet; call reset first.")
         return self.level
 
-    def _name(self, place: Place) -> str:
-        if place == self.player:
-            return "player_on_target" if place in self._level.targets else "player"
-        return self._cell(place)
+    def _name(self, position: Position) -> str:
+        if position == self.player:
+            return "player_on_target" if position in self._level.targets else "player"
+        return self._cell(position)
 
-    def _cell(self, place: Place) -> str:
+    def _cell(self, position: Position) -> str:
         level = self._level
-        if place not in level.floor:
+        if position not in level.floor:
             return "wall"
-        if place in self.boxes:
-            return "box_on_target" if place in level.targets else "box"
-        return "target" if place in level.targets else "floor"
+        if position in self.boxes:
+            return "box_on_target" if position in level.targets else "box"
+        return "target" if position in level.targets else "floor"
 
-    def _places(self) -> dict[str, list[Place]]:
-        """Coordinates of everything but floor; walls too, since without a drawing nothing else tells where they are."""
+    def _positions(self) -> dict[str, list[Position]]:
+        """Coordinates of everything but floor, including inner walls, which nothing else in the text shows."""
         level = self._level
         inside = [(r, c) for r in range(1, self.config.rows - 1) for c in range(1, self.config.columns - 1)]
         return {
@@ -178,5 +179,5 @@ class Sokoban(Environment):
             "Boxes": sorted(self.boxes - level.targets),
             "Boxes on target": sorted(self.boxes & level.targets),
             "Targets": sorted(level.targets - self.boxes),
-            "Inner walls": [place for place in inside if place not in level.floor],
+            "Inner walls": [position for position in inside if position not in level.floor],
         }

@@ -1,6 +1,6 @@
 """Sokoban levels and their solutions: rooms carved by a random walk, boxes pulled away from their targets.
 
-Playing backwards from the solved room, breadth first, makes every level solvable and tells how far it is from solved.
+A breadth-first search backwards from the solved room makes every level solvable and yields its distance.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ import numpy as np
 
 from engine.errors import ConfigError
 
-Place = tuple[int, int]
-Boxes = frozenset[Place]
-State = tuple[Place, Boxes]
-MOVES: tuple[Place, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))  # Up Down Left Right
+Position = tuple[int, int]
+Boxes = frozenset[Position]
+State = tuple[Position, Boxes]
+MOVES: tuple[Position, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))  # Up Down Left Right
 MAX_STATES = 20_000
 MAX_ROOMS = 20_000
-FLOOR_PER_BOX = 4  # inner places that a room needs for each box, for levels to be found in reasonable time
+FLOOR_PER_BOX = 4  # inner cells per box, so that levels are found in reasonable time
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A room: where one can walk, the targets, the first state, and a shortest solution of it where one is known."""
+    """A room: its floor, targets, first state, and a shortest solution if one is known."""
 
     rows: int
     columns: int
-    floor: frozenset[Place]
+    floor: frozenset[Position]
     targets: Boxes
-    player: Place
+    player: Position
     boxes: Boxes
     solution: tuple[int, ...] | None = field(default=None, compare=False)
 
 
-def why_impossible(rows: int, columns: int, boxes: int, depth: int) -> str:
-    """The parameter that allows no levels, and why; empty when they can be made."""
+def level_problem(rows: int, columns: int, boxes: int, depth: int) -> str:
+    """Which parameter makes levels impossible, and why; empty if there are levels."""
     inside = (rows - 2) * (columns - 2)
     if boxes * FLOOR_PER_BOX > inside:
         most = inside // FLOOR_PER_BOX
@@ -48,10 +48,10 @@ def why_impossible(rows: int, columns: int, boxes: int, depth: int) -> str:
 
 @lru_cache(maxsize=4096)
 def make_level(seed: int, rows: int, columns: int, boxes: int, depth: int) -> Level:
-    """The level of `seed`: rooms are drawn until one has a state that is unsolved after at most `depth` moves back."""
-    chance = np.random.default_rng([seed, rows, columns, boxes, depth])
+    """The level of `seed`: draws rooms until one has an unsolved state within `depth` backward moves."""
+    rng = np.random.default_rng([seed, rows, columns, boxes, depth])
     for _ in range(MAX_ROOMS):
-        level = _draw_level(chance, rows, columns, boxes, depth)
+        level = _draw_level(rng, rows, columns, boxes, depth)
         if level is not None:
             return level
     raise ConfigError(
@@ -60,23 +60,23 @@ def make_level(seed: int, rows: int, columns: int, boxes: int, depth: int) -> Le
     )
 
 
-def _draw_level(chance: np.random.Generator, rows: int, columns: int, boxes: int, depth: int) -> Level | None:
-    floor = _carve(chance, rows, columns)
+def _draw_level(rng: np.random.Generator, rows: int, columns: int, boxes: int, depth: int) -> Level | None:
+    floor = _carve(rng, rows, columns)
     if len(floor) < 2 * boxes + 3:
         return None
-    places = sorted(floor)
-    chosen = [places[i] for i in chance.permutation(len(places))[: boxes + 1]]
+    positions = sorted(floor)
+    chosen = [positions[i] for i in rng.permutation(len(positions))[: boxes + 1]]
     targets, player = frozenset(chosen[:boxes]), chosen[boxes]
     distances = _distances_back(floor, targets, player, depth)
     starts = _unsolved_states(distances, targets)
     if not starts:
         return None
-    start = starts[int(chance.integers(len(starts)))]
+    start = starts[int(rng.integers(len(starts)))]
     return Level(rows, columns, floor, targets, *start, solution=_descend(floor, start, distances))
 
 
 @lru_cache(maxsize=16384)
-def solve(level: Level, player: Place, boxes: Boxes) -> tuple[int, ...] | None:
+def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | None:
     """A shortest list of moves that puts every box on a target; None if none is found in 20,000 states."""
     if level.solution is not None and (player, boxes) == (level.player, level.boxes):
         return level.solution
@@ -87,15 +87,15 @@ def solve(level: Level, player: Place, boxes: Boxes) -> tuple[int, ...] | None:
         if state[1] == level.targets:
             return path
         for action, move in enumerate(MOVES):
-            following = push(level.floor, state, move)
-            if following is not None and following not in seen:
-                seen.add(following)
-                queue.append((following, (*path, action)))
+            next_state = push(level.floor, state, move)
+            if next_state is not None and next_state not in seen:
+                seen.add(next_state)
+                queue.append((next_state, (*path, action)))
     return None
 
 
-def push(floor: frozenset[Place], state: State, move: Place) -> State | None:
-    """The state after a step in the direction `move`, pushing a box if one is there; None when nothing moves."""
+def push(floor: frozenset[Position], state: State, move: Position) -> State | None:
+    """The state after a step in the direction `move`, pushing a box if there is one; None if nothing moves."""
     player, boxes = state
     ahead = _plus(player, move)
     if ahead not in floor:
@@ -108,8 +108,8 @@ def push(floor: frozenset[Place], state: State, move: Place) -> State | None:
     return ahead, (boxes - {ahead}) | {beyond}
 
 
-def _distances_back(floor: frozenset[Place], targets: Boxes, player: Place, depth: int) -> dict[State, int]:
-    """How many moves each state is from solved, for the states at most `depth` moves back; nearest first."""
+def _distances_back(floor: frozenset[Position], targets: Boxes, player: Position, depth: int) -> dict[State, int]:
+    """The distance of each state from solved, for states at most `depth` moves back; nearest first."""
     distances: dict[State, int] = {(start, targets): 0 for start in _around(floor, targets, player)}
     queue = deque(distances)
     while queue and len(distances) < MAX_STATES:
@@ -124,31 +124,31 @@ def _distances_back(floor: frozenset[Place], targets: Boxes, player: Place, dept
 
 
 def _unsolved_states(distances: dict[State, int], targets: Boxes) -> list[State]:
-    """States with every box off its target; of these the farther half of the way, so that levels are not trivial."""
+    """States with every box off its target, at least half as far as the farthest, so that levels are not trivial."""
     found = [(moves, state) for state, moves in distances.items() if not state[1] & targets]
     farthest = max((moves for moves, _ in found), default=0)
     return [state for moves, state in found if 2 * moves >= farthest]
 
 
-def _descend(floor: frozenset[Place], state: State, distances: dict[State, int]) -> tuple[int, ...]:
-    """A shortest solution: at each state the first action that comes one move nearer to solved."""
+def _descend(floor: frozenset[Position], state: State, distances: dict[State, int]) -> tuple[int, ...]:
+    """A shortest solution: in each state the first action that reduces the distance."""
     path: list[int] = []
     while distances[state]:
         nearer = distances[state] - 1
-        followings = ((action, push(floor, state, move)) for action, move in enumerate(MOVES))
-        action, state = next((a, s) for a, s in followings if s is not None and distances.get(s) == nearer)
+        candidates = ((action, push(floor, state, move)) for action, move in enumerate(MOVES))
+        action, state = next((a, s) for a, s in candidates if s is not None and distances.get(s) == nearer)
         path.append(action)
     return tuple(path)
 
 
-def _around(floor: frozenset[Place], targets: Boxes, player: Place) -> list[Place]:
-    """Where the last push can have left the player: beside a target, on free floor."""
-    beside = {_plus(target, move) for target in targets for move in MOVES}
-    return sorted(place for place in beside | {player} if place in floor and place not in targets)
+def _around(floor: frozenset[Position], targets: Boxes, player: Position) -> list[Position]:
+    """Where the player can be after the last push: next to a target, on free floor."""
+    adjacent = {_plus(target, move) for target in targets for move in MOVES}
+    return sorted(position for position in adjacent | {player} if position in floor and position not in targets)
 
 
-def _back(floor: frozenset[Place], state: State) -> Iterator[State]:
-    """The states from which one forward move leads to `state`: stepping back, with or without pulling a box along."""
+def _back(floor: frozenset[Position], state: State) -> Iterator[State]:
+    """The states from which one move leads to `state`: a step back, with or without pulling a box."""
     player, boxes = state
     for move in MOVES:
         behind = _plus(player, (-move[0], -move[1]))
@@ -160,25 +160,25 @@ def _back(floor: frozenset[Place], state: State) -> Iterator[State]:
             yield behind, (boxes - {ahead}) | {player}
 
 
-def _carve(chance: np.random.Generator, rows: int, columns: int) -> frozenset[Place]:
+def _carve(rng: np.random.Generator, rows: int, columns: int) -> frozenset[Position]:
     """A connected room inside the border: a walk that turns a third of the time and widens as it goes."""
-    place = (int(chance.integers(1, rows - 1)), int(chance.integers(1, columns - 1)))
-    move = MOVES[int(chance.integers(4))]
-    floor: set[Place] = {place}
+    position = (int(rng.integers(1, rows - 1)), int(rng.integers(1, columns - 1)))
+    move = MOVES[int(rng.integers(4))]
+    floor: set[Position] = {position}
     for _ in range(int(1.5 * (rows + columns))):
-        if chance.random() < 0.35:
-            move = MOVES[int(chance.integers(4))]
-        ahead = _plus(place, move)
+        if rng.random() < 0.35:
+            move = MOVES[int(rng.integers(4))]
+        ahead = _plus(position, move)
         if not (1 <= ahead[0] < rows - 1 and 1 <= ahead[1] < columns - 1):
-            move = MOVES[int(chance.integers(4))]
+            move = MOVES[int(rng.integers(4))]
             continue
-        place = ahead
-        floor.add(place)
-        side = _plus(place, (move[1], move[0]))
-        if 1 <= side[0] < rows - 1 and 1 <= side[1] < columns - 1 and chance.random() < 0.5:
+        position = ahead
+        floor.add(position)
+        side = _plus(position, (move[1], move[0]))
+        if 1 <= side[0] < rows - 1 and 1 <= side[1] < columns - 1 and rng.random() < 0.5:
             floor.add(side)
     return frozenset(floor)
 
 
-def _plus(place: Place, move: Place) -> Place:
-    return place[0] + move[0], place[1] + move[1]
+def _plus(position: Position, move: Position) -> Position:
+    return position[0] + move[0], position[1] + move[1]

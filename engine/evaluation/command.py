@@ -1,4 +1,4 @@
-"""`python -m engine evaluate`: reads what is asked for, checks all of it, plays it, and says what came of it."""
+"""`python -m engine evaluate`: parses and checks the request, plays it, and reports the results."""
 
 from __future__ import annotations
 
@@ -8,53 +8,69 @@ import sys
 from pathlib import Path
 
 from engine.config import EnvironmentConfig, RunConfig, read_config
-from engine.environments.feasibility import refuse_impossible
+from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, ConfigError
 from engine.evaluation import output
-from engine.evaluation.contestants import Contestant, EndpointModel, LocalModel
 from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
 from engine.evaluation.seeds import read_seeds, seed_range
 
-DESCRIPTION = (
-    """Play held-out problems with a checkpoint, a local model or an endpoint, and say how often it succeeds."""
-)
+DESCRIPTION = """Play held-out problems with a checkpoint, a local model or an endpoint, and report its success rate."""
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m engine evaluate", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
-    add("source", type=Path, help="a run directory, whose newest checkpoint is taken, or a configuration (TOML, JSON)")
-    add("--model", help="a checkpoint, a Hugging Face directory, or `tiny`; with --endpoint the name it goes by there")
+    add(
+        "source",
+        type=Path,
+        help="a run directory, whose latest checkpoint is evaluated, or a configuration (TOML, JSON)",
+    )
+    add("--model", help="a checkpoint, a Hugging Face directory, or `tiny`; with --endpoint the model's name there")
     add("--endpoint", metavar="URL", help="an OpenAI-compatible server, such as http://127.0.0.1:8000/v1")
-    add("--key-env", metavar="NAME", help="the environment variable that holds the endpoint's key")
-    add("--environment", action="append", default=[], metavar="TAG", help="only this one; may be repeated")
+    add("--key-env", metavar="NAME", help="environment variable with the endpoint's API key")
+    add(
+        "--environment",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="evaluate only this environment; may be repeated",
+    )
     seeds = parser.add_mutually_exclusive_group()
-    seeds.add_argument("--seeds", metavar="FILE|FIRST:COUNT", help="problems: a file with one seed a line, or a range")
-    seeds.add_argument("--episodes", type=int, help="how many held-out problems, from evaluation.first_seed on")
-    add("--samples", type=int, default=1, metavar="K", help="episodes for each problem; more give pass@k")
-    add("--temperature", type=float, nargs="+", metavar="T", help="of sampling; 0 is greedy; several are all played")
-    add("--out", type=Path, metavar="DIR", help="where results.jsonl, results.parquet and summary.json go")
-    add("--concurrency", type=int, default=8, help="requests to the endpoint at once")
-    add("--timeout", type=float, default=120.0, help="seconds that one request may take")
-    add("--retries", type=int, default=6, help="further attempts for a request that fails in passing")
+    seeds.add_argument(
+        "--seeds", metavar="FILE|FIRST:COUNT", help="problem seeds: a file with one seed per line, or a range"
+    )
+    seeds.add_argument("--episodes", type=int, help="number of held-out problems, starting at evaluation.first_seed")
+    add("--samples", type=int, default=1, metavar="K", help="episodes per problem; 2 or more give pass@k")
+    add(
+        "--temperature",
+        type=float,
+        nargs="+",
+        metavar="T",
+        help="sampling temperatures; 0 is greedy; each one is evaluated",
+    )
+    add("--out", type=Path, metavar="DIR", help="directory for results.jsonl, results.parquet and summary.json")
+    add("--concurrency", type=int, default=8, help="concurrent requests to the endpoint")
+    add("--timeout", type=float, default=120.0, help="timeout of one request in seconds")
+    add("--retries", type=int, default=6, help="retries of a request after a transient failure")
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     return parser
 
 
 def evaluate_main(argv: list[str]) -> int:
-    """Exit status 0 only when every episode that was asked for has a score."""
+    """Exit status 0 only if every requested episode has a score."""
     options = parser().parse_args(argv)
-    config, newest = read_source(options.source, options.set)
+    config, run_directory = read_source(options.source, options.set)
     plan = plan_of(config, options)
     for environment in plan.environments:
-        refuse_impossible(config.model_copy(update={"environments": [environment]}))
+        require_solvable(config.model_copy(update={"environments": [environment]}))
     if options.out is not None:
         output.prepare_directory(options.out)
-    contestant = contestant_of(config, options, newest)
+    model_under_test = evaluated_model_of(config, options, run_directory)
     try:
-        outcome = evaluate(config, contestant, plan)
+        outcome = evaluate(config, model_under_test, plan)
     finally:
-        contestant.close()
+        model_under_test.close()
     if options.out is not None:
         output.write(outcome, config, options.out)
     sys.stdout.write(output.table(outcome) + "\n")
@@ -68,23 +84,25 @@ def evaluate_main(argv: list[str]) -> int:
 
 
 def read_source(path: Path, overrides: list[str]) -> tuple[RunConfig, str | None]:
-    """The configuration, and the newest good checkpoint's model if `path` is a run directory."""
+    """The configuration, and `path` itself if it is a run directory."""
     if not path.is_dir():
         return read_config(path, overrides), None
     if not (path / "config.json").is_file():
-        raise ConfigError(f"{path} is no run directory: it has no config.json.", remedy="Give one, or a TOML file.")
+        raise ConfigError(
+            f"{path} is not a run directory: it has no config.json.", remedy="Give a run directory, or a TOML file."
+        )
     return read_config(path / "config.json", overrides), str(path)
 
 
 def plan_of(config: RunConfig, options: argparse.Namespace) -> Plan:
     if options.samples < 1:
-        raise ConfigError(f"--samples {options.samples}: nothing would be played.", remedy="Give 1 or more.")
+        raise ConfigError(f"--samples is {options.samples}.", remedy="Give 1 or more.")
     if options.episodes is not None and options.episodes < 1:
-        raise ConfigError(f"--episodes {options.episodes}: nothing would be played.", remedy="Give 1 or more.")
+        raise ConfigError(f"--episodes is {options.episodes}.", remedy="Give 1 or more.")
     count = options.episodes or config.evaluation.final_episodes
     temperatures: list[float] = options.temperature or [config.evaluation.temperature]
     if wrong := [t for t in temperatures if not (math.isfinite(t) and 0 <= t <= 5)]:
-        raise ConfigError(f"--temperature {wrong[0]}: this cannot be sampled at.", remedy="Give 0 (greedy) to 5.")
+        raise ConfigError(f"--temperature is {wrong[0]}.", remedy="Give 0 (greedy) to 5.")
     return Plan(
         environments=chosen(config, options.environment),
         seeds=read_seeds(options.seeds) if options.seeds else seed_range(config.evaluation.first_seed, count),
@@ -103,17 +121,17 @@ def chosen(config: RunConfig, tags: list[str]) -> list[EnvironmentConfig]:
     return [by_tag[tag] for tag in dict.fromkeys(tags)] or config.environments
 
 
-def contestant_of(config: RunConfig, options: argparse.Namespace, run_directory: str | None) -> Contestant:
+def evaluated_model_of(config: RunConfig, options: argparse.Namespace, run_directory: str | None) -> EvaluatedModel:
     if options.endpoint is None:
         if options.key_env is not None:
-            raise ConfigError("--key-env is for an endpoint, and none is named.", remedy="Give --endpoint URL.")
+            raise ConfigError("--key-env is only for an endpoint.", remedy="Give --endpoint URL.")
         return LocalModel(config, local_path(config, options.model, run_directory))
     if not options.model:
         raise ConfigError("--endpoint needs the model's name.", remedy="Give --model NAME, as the endpoint lists it.")
     if options.concurrency < 1 or options.retries < 0 or not (math.isfinite(options.timeout) and options.timeout > 0):
         raise ConfigError(
-            "--concurrency, --retries or --timeout cannot be used.",
-            remedy="Give 1 or more at once, 0 or more retries, and more than 0 seconds.",
+            "--concurrency, --retries or --timeout is out of range.",
+            remedy="Give a concurrency of 1 or more, 0 or more retries, and a timeout above 0 seconds.",
         )
     from engine.policies.api_key import key_from_environment
     from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
@@ -126,19 +144,19 @@ def contestant_of(config: RunConfig, options: argparse.Namespace, run_directory:
 
 
 def local_path(config: RunConfig, model: str | None, run_directory: str | None) -> str:
-    """The model directory: of a checkpoint its `model`, of a run its newest good checkpoint's."""
-    from engine.training.checkpoint import is_good, newest_good
+    """The model directory: `model` in a checkpoint, or in a run's latest valid checkpoint."""
+    from engine.training.checkpoint import is_valid, latest_valid
 
     if model is None and run_directory is not None:
-        found = newest_good(Path(run_directory) / "checkpoints")
+        found = latest_valid(Path(run_directory) / "checkpoints")
         if found is None:
             raise CheckpointError(
-                f"{run_directory} has no whole checkpoint.", remedy="Train it further, or give another --model."
+                f"{run_directory} has no valid checkpoint.", remedy="Train it further, or give a --model."
             )
         return str(found / "model")
     path = model or config.model.path
     if (Path(path) / "manifest.json").is_file():
-        if not is_good(Path(path)):
-            raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Take another of the run's checkpoints.")
+        if not is_valid(Path(path)):
+            raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Use another checkpoint of the run.")
         return str(Path(path) / "model")
     return path

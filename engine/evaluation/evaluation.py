@@ -1,4 +1,4 @@
-"""An evaluation from plan to outcome: every environment, temperature, sample and seed that was asked for has a row."""
+"""An evaluation from plan to outcome: every requested environment, temperature, sample and seed has a row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import StarboardError
-from engine.evaluation.contestants import Contestant
+from engine.evaluation.models import EvaluatedModel
 from engine.evaluation.results import Result, not_played
 from engine.evaluation.seeds import trained_on
 from engine.evaluation.summary import Summary, summarise
@@ -15,7 +15,7 @@ from engine.rollout.env_state_manager import EnvStateManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to play: each of `seeds` `samples` times in each environment at each temperature."""
+    """What to play: each of `seeds`, `samples` times, in each environment at each temperature."""
 
     environments: list[EnvironmentConfig]
     seeds: list[int]
@@ -25,7 +25,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Rows and tables of a plan. `failure` ended it early; `complete` when everything asked for has a score."""
+    """Rows and summaries of a plan. `failure` ended it early; `complete` if every requested episode has a score."""
 
     plan: Plan
     model: str
@@ -44,8 +44,8 @@ class Outcome:
         return self.failure is None and not self.unscored
 
 
-def evaluate(config: RunConfig, contestant: Contestant, plan: Plan) -> Outcome:
-    """Plays the plan sample by sample, so that the first sample of many is what a single one would have been."""
+def evaluate(config: RunConfig, model_under_test: EvaluatedModel, plan: Plan) -> Outcome:
+    """Plays the plan sample by sample, so that the first of several samples equals a single one."""
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=config.seed)
     results: list[Result] = []
     summaries: list[Summary] = []
@@ -56,23 +56,23 @@ def evaluate(config: RunConfig, contestant: Contestant, plan: Plan) -> Outcome:
             for sample in range(plan.samples):
                 specs = manager.batch_of_seeds(environment, plan.seeds, sample=sample)
                 if failure is None:
-                    played = contestant.play(specs, temperature=temperature)
+                    played = model_under_test.play(specs, temperature=temperature)
                     rows += played.results
                     failure = played.failure
                 else:
                     rows += [
-                        not_played(spec, model=contestant.name, temperature=temperature, error=str(failure))
+                        not_played(spec, model=model_under_test.name, temperature=temperature, error=str(failure))
                         for spec in specs
                     ]
             results += rows
             summaries.append(summarise(rows, samples=plan.samples))
     return Outcome(
         plan=plan,
-        model=contestant.name,
-        address=contestant.address,
+        model=model_under_test.name,
+        address=model_under_test.address,
         results=results,
         summaries=summaries,
-        notes=[*contestant.notes(), *_notes(plan, results)],
+        notes=[*model_under_test.notes(), *_notes(plan, results)],
         failure=failure,
     )
 
@@ -84,10 +84,10 @@ def _notes(plan: Plan, results: list[Result]) -> list[str]:
     if plan.samples > 1 and 0 in plan.temperatures:
         notes.append("At temperature 0 the samples of a prompt differ only by the environment's luck.")
     if full := sum(result.stop == "context_full" for result in results):
-        begun = sum(result.stop == "context_full" and result.scored for result in results)
+        started = sum(result.stop == "context_full" and result.scored for result in results)
         notes.append(
-            f"{full} episodes ended because the context was full: {begun} of them under way, scored as they stood; "
-            f"{full - begun} before the first response, not scored."
+            f"{full} episodes ended because the context was full: {started} of them after the first response, scored; "
+            f"{full - started} before it, not scored."
         )
     if unscored := sum(not result.scored for result in results):
         notes.append(f"{unscored} of {len(results)} episodes have no score and are left out of every rate.")

@@ -1,4 +1,4 @@
-"""Results as files and as a table. `summary.json` is written last: where it is, the other two are whole."""
+"""Results as files and as a table. `summary.json` is written last: if it is there, the other two are complete."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from engine.evaluation.results import Result
 from engine.evaluation.summary import Summary
 
 ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
-VERSION = 1  # of how episodes are played and counted; numbers compare within one
+VERSION = 1  # of how episodes are played and counted; only results of one version compare
 
 ROLLOUT_FIELDS = {"think", "context", "max_context_tokens"}
 
 
 def prepare_directory(path: Path) -> None:
-    """Makes `path`, before anything is played. Results that are there already are not written over."""
+    """Creates `path` before anything is played. Existing results are not overwritten."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"--out {path} cannot be made: {error.strerror}.", remedy="Give another.") from None
+        raise ConfigError(
+            f"--out {path} cannot be created: {error.strerror}.", remedy="Give another directory."
+        ) from None
     if found := [name for name in (ROWS, TABLE, SUMMARY) if (path / name).exists()]:
-        raise ConfigError(f"--out {path} holds {found[0]} already.", remedy="Give another directory, or move it away.")
+        raise ConfigError(f"--out {path} already has {found[0]}.", remedy="Give another directory, or move the file.")
 
 
 def write(outcome: Outcome, config: RunConfig, path: Path) -> None:
@@ -40,7 +42,7 @@ def write(outcome: Outcome, config: RunConfig, path: Path) -> None:
 
 
 def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
-    """Everything that a reader needs to compare these numbers with others."""
+    """Everything needed to compare these results with others."""
     return {
         "evaluator": VERSION,
         "complete": outcome.complete,
@@ -60,7 +62,7 @@ def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
 
 
 def write_parquet(results: list[Result], path: Path) -> None:
-    """One column a field, typed alike whatever the rows hold: a column of nothing but None keeps its type."""
+    """One column per field with a fixed type, also for a column of only None."""
     import pyarrow
     from pyarrow import parquet
 
@@ -101,7 +103,7 @@ COLUMNS: dict[str, Callable[[Summary], str]] = {
 
 
 def table(outcome: Outcome) -> str:
-    """The summaries as text for a terminal, pass@k where there are samples for it, and how to read the intervals."""
+    """The summaries as text for a terminal, with pass@k for several samples, and the methods of the intervals."""
     columns = dict(COLUMNS)
     if outcome.plan.samples > 1:
         for k in outcome.summaries[0].pass_at:

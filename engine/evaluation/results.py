@@ -1,5 +1,5 @@
-"""One row for each episode that was asked for, played or not. An episode that was not played has no score: it is
-counted, and left out of every rate."""
+"""One row for each requested episode, played or not. An episode without a score is counted, and left out of every
+rate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Stop = StopReason | Literal["error", "not_played"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """`tokens` were sampled; `prompt_tokens` were given: once each to a local model, once a request to an endpoint.
+    """`tokens` were sampled; `prompt_tokens` are counted once for a local model, and once per request for an endpoint.
 
-    None stands for what is not known: `success` and `raw_return` of an episode without a score, token counts that an
-    endpoint does not tell. `seconds` run from the first prompt to the end of a local episode, which shares its batch;
-    of an endpoint they are the time its requests took.
+    None means unknown: `success` and `raw_return` of an episode without a score, token counts that an endpoint does not
+    report. `seconds` of a local episode are from its first prompt to its end, in a shared batch; for an endpoint they
+    are the time its requests took.
     """
 
     environment: str
@@ -42,7 +42,7 @@ class Result:
         return self.success is not None
 
     def row(self) -> dict[str, Any]:
-        """As files have it, where the return is called `return`."""
+        """The row for files, where the return is called `return`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"return" if name == "raw_return" else name: value for name, value in values.items()}
 
@@ -59,7 +59,8 @@ def result_of(
     seconds: float,
     error: str = "",
 ) -> Result:
-    """A fault, an error, and a first prompt that is longer than the context say nothing about the model: no score."""
+    """A fault, an error, or a first prompt that exceeds the context gives no score, since it is not the model's
+    failure."""
     unscored = stop in ("fault", "error", "not_played") or (stop == "context_full" and not trajectory.turns)
     return Result(
         environment=spec.environment.tag,

@@ -1,4 +1,4 @@
-"""From rows to the numbers of a table: success over prompts, pass@k, returns, and what was not scored."""
+"""Summarises rows: success over prompts, pass@k, returns, and unscored episodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.statistics.pass_at_k import suite_pass_all_k, suite_pass_at_k
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """One environment at one temperature. Rates are over scored episodes and 0 to 1; None where nothing is known."""
+    """One environment at one temperature. Rates are over scored episodes, from 0 to 1; None if unknown."""
 
     environment: str
     temperature: float
@@ -50,7 +50,7 @@ class Summary:
 
 
 def summarise(results: list[Result], *, samples: int) -> Summary:
-    """`results` of one environment and temperature, at least one. Scores of one seed are one cluster."""
+    """`results` of one environment and temperature, at least one. Results of one seed form a cluster."""
     scored = [result for result in results if result.scored]
     by_seed: dict[int, list[Result]] = {}
     for result in scored:
@@ -74,7 +74,7 @@ def summarise(results: list[Result], *, samples: int) -> Summary:
         high=known.high if known else None,
         interval=METHODS[known.method] if known else "",
         rerun_error=rerun_error(outcomes),
-        # a prompt that is missing altogether would not show in a mean over the others
+        # a mean over the others would hide a prompt without scores
         pass_at={k: suite_pass_at_k(counts, k) if complete else None for k in shown_k(samples)},
         pass_all={k: suite_pass_all_k(counts, k) if complete else None for k in shown_k(samples)},
         mean_return=fmean(result.raw_return or 0.0 for result in scored) if scored else None,

@@ -80,7 +80,7 @@ def _of_verl(data: Fields) -> Rollout:
     first = split_chat(without_padding(prompt or "")) or [{"role": "user", "content": prompt or ""}]
     if first[-1]["role"] == "assistant":  # the opener of the response
         output, first = first[-1]["content"] + output, first[:-1]
-    responses = split_chat(without_padding(output), goes_on="assistant")
+    responses = split_chat(without_padding(output), continued_role="assistant")
     responses = responses or [{"role": "assistant", "content": without_end(without_padding(output))}]
     return _rollout(data, _turns([*first, *responses]), group=_group(data) or (prompt or ""))
 

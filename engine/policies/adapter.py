@@ -1,8 +1,7 @@
-"""LoRA (arXiv 2106.09685): a low-rank update beside each linear layer, which alone is trained.
+"""LoRA (arXiv 2106.09685): a low-rank update of each linear layer, which alone is trained.
 
-The adapter sits inside the model, which stays what it was to everybody else: the sampler and the diagnostics read
-through it. Checkpoints hold the adapter by itself, in peft's format, and beside it the model with the update added
-into its weights, which any program loads without knowing of adapters.
+The adapter is injected into the model, so the sampler and the diagnostics use the model as before. Checkpoints hold the
+adapter on its own, in peft's format, and also the model with the adapter merged, which any program can load.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from engine.policies.loading import LanguageModel
 
 NAME = "default"
 WEIGHTS = "adapter_model.safetensors"
-PREFIX = "base_model.model."  # what peft puts before the names of a model that it wraps
+PREFIX = "base_model.model."  # the prefix of peft's names
 
 
 def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
@@ -37,7 +36,7 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
         linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
         raise ModelError(
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
-            remedy=f"Use all-linear, or names out of {', '.join(sorted(linear))}, separated by commas.",
+            remedy=f"Use all-linear, or names from {', '.join(sorted(linear))}, separated by commas.",
         ) from error
     for name, weight in model.named_parameters():
         if ".lora_A." in name and not weight.is_meta:
@@ -46,16 +45,15 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
     head = model.get_output_embeddings()
     if head in adapted(model).values() and head.weight is model.get_input_embeddings().weight:
         raise ModelError(
-            f"The head of {type(model).__name__} shares its weights with the embedding, so it can have no update.",
-            remedy="Leave it out of model.lora.targets; all-linear does.",
+            f"The head of {type(model).__name__} shares its weights with the embedding, so it cannot have an adapter.",
+            remedy="Remove it from model.lora.targets; all-linear leaves it out.",
         )
 
 
 def fresh_weight(name: str, weight: Tensor) -> Tensor:
-    """What the weight `name` of an adapter begins as: `lora_A` uniform as peft has it, `lora_B` 0.
+    """The initial value of the adapter weight `name`: `lora_A` uniform as in peft, `lora_B` 0.
 
-    It depends on torch's seed and the name alone, so that learners that hold parts of a model begin as one that holds
-    it all.
+    It depends only on torch's seed and the name, so that sharded learners start from the same values as a single one.
     """
     if ".lora_A." not in name:
         return torch.zeros(weight.shape)
@@ -72,7 +70,7 @@ def _peft_config(lora: LoraSection) -> Any:
 
 
 def adapted(model: nn.Module) -> dict[str, Any]:
-    """The layers that carry an update, by name."""
+    """The layers with an adapter, by name."""
     from peft.tuners.lora import LoraLayer
 
     return {name: part for name, part in model.named_modules() if isinstance(part, LoraLayer)}
@@ -80,7 +78,7 @@ def adapted(model: nn.Module) -> dict[str, Any]:
 
 @contextmanager
 def adapter_off(model: nn.Module) -> Iterator[None]:
-    """Within it the model is the one that the adapter was added to."""
+    """Within it the model computes without its adapter."""
     layers = adapted(model).values()
     for layer in layers:
         layer.enable_adapters(False)
@@ -92,7 +90,7 @@ def adapter_off(model: nn.Module) -> Iterator[None]:
 
 
 def merged_state(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of the model without an adapter that computes the same, under that model's names."""
+    """The weights of an equivalent model without an adapter, under that model's names."""
     from peft.tuners.lora import LoraLayer
 
     layers = adapted(model)
@@ -107,8 +105,8 @@ def merged_state(model: nn.Module) -> dict[str, Tensor]:
 
 
 def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) -> Tensor:
-    """A layer's weight with its update added in. `whole` is asked for each weight that this takes, in the same order in
-    every process: shards have to be gathered."""
+    """A layer's weight with the adapter merged. `whole` is called for each weight this needs, in the same order in
+    every process, since shards have to be gathered."""
     weight = whole(layer.get_base_layer().weight)
     own = {name: whole(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
     update: Tensor = functional_call(_Update(layer), {f"layer.{name}": part for name, part in own.items()}, ())
@@ -116,7 +114,7 @@ def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) 
 
 
 class _Update(nn.Module):
-    """peft's own formula for a layer's update, of whatever weights stand in for the layer's."""
+    """peft's own formula for a layer's update, with the weights that are passed in."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
@@ -128,15 +126,15 @@ class _Update(nn.Module):
 
 
 def adapter_state(model: nn.Module, whole: Callable[[Tensor], Tensor] = torch.detach) -> dict[str, Tensor]:
-    """An adapter's own weights by the model's names; `whole` as for `merged_weight`."""
+    """The adapter's weights under the model's names; `whole` as for `merged_weight`."""
     return {name: whole(weight).cpu() for name, weight in model.named_parameters() if ".lora_" in name}
 
 
 def save_adapter(
     model: nn.Module, lora: LoraSection, directory: Path, *, base: str, state: dict[str, Tensor] | None = None
 ) -> None:
-    """Writes it as peft does; `base` is the path or id of the model that it belongs to. `state` is its weights, where
-    the model has shards of them."""
+    """Writes the adapter in peft's format; `base` is the path or id of its model. `state` has its whole weights if the
+    model is sharded."""
     from peft import get_peft_model_state_dict
     from safetensors.torch import save_file
 
@@ -149,18 +147,18 @@ def save_adapter(
 
 
 def load_adapter(model: nn.Module, directory: Path) -> None:
-    """Weights into an adapter that was added before; `ModelError` when it is another one."""
+    """Loads weights into an adapter that was added before; `ModelError` if they do not fit."""
     from peft import set_peft_model_state_dict
     from safetensors.torch import load_file
 
     state = {name.removeprefix(PREFIX): weight for name, weight in load_file(directory / WEIGHTS).items()}
     try:
         found = set_peft_model_state_dict(model, state, adapter_name=NAME)
-        lacking = [name for name in found.missing_keys if "lora_" in name] + list(found.unexpected_keys)
+        missing = [name for name in found.missing_keys if "lora_" in name] + list(found.unexpected_keys)
     except RuntimeError as error:
-        lacking = [str(error).splitlines()[-1].strip()]
-    if lacking:
+        missing = [str(error).splitlines()[-1].strip()]
+    if missing:
         raise ModelError(
-            f"The adapter in {directory} is not one of this model: {lacking[0]}",
-            remedy="Resume with the model and the model.lora that the run began with.",
+            f"The adapter in {directory} does not fit this model: {missing[0]}",
+            remedy="Resume with the model and the model.lora that the run started with.",
         )

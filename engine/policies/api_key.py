@@ -1,4 +1,4 @@
-"""The key of an endpoint: read from the environment, shown to nobody, cut out of whatever comes back."""
+"""The API key of an endpoint: read from the environment, never printed, redacted from responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HIDDEN = "[key]"
 
 
 class ApiKey:
-    """Prints as `ApiKey(hidden)`, pickles not at all, and gives its value to `headers` alone."""
+    """Prints as `ApiKey(hidden)`, refuses to be pickled, and reveals its value only in `headers`."""
 
     __slots__ = ("_value",)
 
@@ -23,7 +23,7 @@ class ApiKey:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def redact(self, text: str) -> str:
-        """`text` without the key: servers put what they were sent into their errors."""
+        """`text` without the key, which servers may repeat in their errors."""
         return text.replace(self._value, HIDDEN) if self._value else text
 
     def __bool__(self) -> bool:
@@ -33,22 +33,23 @@ class ApiKey:
         return "ApiKey(hidden)" if self._value else "ApiKey(none)"
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("A key is not written anywhere.")
+        raise TypeError("An API key must not be pickled.")
 
 
 def key_from_environment(name: str | None) -> ApiKey:
-    """The key in the variable `name`; no key for no name. Errors never repeat `name`: it may be the key by mistake."""
+    """The key in the environment variable `name`, or no key for None. Errors never repeat `name`: it may be the key by
+    mistake."""
     if name is None:
         return ApiKey()
     value = os.environ.get(name, "").strip() if _NAME.fullmatch(name) else ""
     if not value:
         raise ConfigError(
-            "--key-env names no environment variable that holds a key.",
-            remedy="Put the key into a variable, and give the variable's name: --key-env OPENAI_API_KEY.",
+            "--key-env does not name an environment variable that holds a key.",
+            remedy="Set a variable to the key, and pass the variable's name: --key-env OPENAI_API_KEY.",
         )
     if not value.isascii() or not value.isprintable() or " " in value:
         raise ConfigError(
-            "The key that --key-env names has characters that no HTTP header may hold.",
-            remedy="Look for blanks, line breaks or quotation marks around it.",
+            "The key in the variable of --key-env has characters that are not allowed in an HTTP header.",
+            remedy="Check for spaces, line breaks or quotation marks around it.",
         )
     return ApiKey(value)

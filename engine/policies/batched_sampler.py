@@ -1,7 +1,7 @@
 """Samples responses for many trajectories at once with a Hugging Face model and a ragged key-value cache.
 
-Rows wait for nobody: a row that has a response gets its next prompt while others go on decoding. Each row draws from its
-own random stream, so what it samples does not depend on who else is in the batch.
+Rows do not wait for each other: a row that has a response gets its next prompt while others keep decoding. Each row
+draws from its own random stream, so its samples do not depend on the other rows of the batch.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
 from engine.rollout.types import Response
 
-PREFILL_SHARE = 4  # prefill once a quarter of the rows wait for it
+PREFILL_SHARE = 4  # prefill once a quarter of the rows are waiting
 FAR = 1 << 30  # more positions than any model has
 
 
 @dataclass(slots=True)
 class Row:
-    """One trajectory's place in the batch."""
+    """One trajectory in the batch."""
 
     slot: int
     noise: np.random.Generator
     length: int = 0  # tokens in the cache
-    waiting: list[int] = field(default_factory=list)  # to be fed before the next sampled token
+    waiting: list[int] = field(default_factory=list)  # prompt tokens to be prefilled
     decoding: bool = False
     budget: int = 0
     ids: list[int] = field(default_factory=list)
@@ -62,13 +62,13 @@ class BatchedSampler:
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         state = self.rows[row]
-        # the token that ended the last response was sampled but never fed
+        # the last token of the previous response was sampled but is not in the cache yet
         state.waiting = state.ids[-1:] + ids
         state.budget = max_tokens
         state.ids, state.logprobs, state.entropies = [], [], []
 
     def restart(self, row: int) -> None:
-        """Empties the row's context; what its cache holds is overwritten by the next prompt."""
+        """Empties the row's context; the next prompt overwrites its cache."""
         state = self.rows[row]
         state.length, state.ids = 0, []
 
@@ -84,30 +84,30 @@ class BatchedSampler:
         self.row_at.pop()
 
     @torch.inference_mode()
-    def advance(self, *, patient: bool = True) -> list[Response] | None:
+    def advance(self, *, block: bool = True) -> list[Response] | None:
         while True:
             waiting = [row for row in self.row_at if self.rows[row].waiting]
             decoding = sum(self.rows[row].decoding for row in self.row_at)
             if not waiting and not decoding:
-                return [] if patient else None
+                return [] if block else None
             if waiting and (not decoding or len(waiting) * PREFILL_SHARE >= len(self.row_at)):
                 finished = self._prefill(waiting)
             else:
                 finished = self._decode()
-            if finished or not patient:
+            if finished or not block:
                 return finished
 
     def _prefill(self, waiting: list[int]) -> list[Response]:
-        """Feeds prompts. New rows with the same prompt are computed once and copied."""
-        twins: dict[tuple[int, ...], list[int]] = {}
+        """Prefills prompts. New rows with the same prompt are computed once and copied."""
+        duplicates: dict[tuple[int, ...], list[int]] = {}
         for row in waiting:
             state = self.rows[row]
             key = (-1, row) if state.length else tuple(state.waiting)
-            twins.setdefault(key, []).append(row)
+            duplicates.setdefault(key, []).append(row)
         finished: list[Response] = []
         batch: list[list[int]] = []
         widest = 0
-        for same in sorted(twins.values(), key=lambda rows: len(self.rows[rows[0]].waiting)):
+        for same in sorted(duplicates.values(), key=lambda rows: len(self.rows[rows[0]].waiting)):
             widest = max(widest, len(self.rows[same[0]].waiting))
             if batch and widest * (len(batch) + 1) > self.prefill_tokens:
                 finished += self._prefill_batch(batch)
@@ -115,8 +115,8 @@ class BatchedSampler:
             batch.append(same)
         return finished + self._prefill_batch(batch)
 
-    def _prefill_batch(self, twins: list[list[int]]) -> list[Response]:
-        leaders = [self.rows[same[0]] for same in twins]
+    def _prefill_batch(self, duplicates: list[list[int]]) -> list[Response]:
+        leaders = [self.rows[same[0]] for same in duplicates]
         widths = torch.tensor([len(state.waiting) for state in leaders])
         starts = torch.tensor([state.length for state in leaders])
         ids = torch.zeros((len(leaders), int(widths.max())), dtype=torch.long)
@@ -126,13 +126,13 @@ class BatchedSampler:
         hidden = self._forward(ids, starts, slots=slots)
         last = hidden[torch.arange(len(leaders)), (widths - 1).to(hidden.device)]
         logits = logits_of(self.model, last)
-        repeats = torch.tensor([len(same) for same in twins])
+        repeats = torch.tensor([len(same) for same in duplicates])
         sources = slots.repeat_interleave(repeats)
-        rows = [row for same in twins for row in same]
+        rows = [row for same in duplicates for row in same]
         targets = torch.tensor([self.rows[row].slot for row in rows])
-        followers = sources != targets
-        if followers.any():
-            self.cache.copy_rows(sources[followers].to(self.device), targets[followers].to(self.device))
+        copied = sources != targets
+        if copied.any():
+            self.cache.copy_rows(sources[copied].to(self.device), targets[copied].to(self.device))
         for row in rows:
             state = self.rows[row]
             state.length += len(state.waiting)
@@ -140,7 +140,7 @@ class BatchedSampler:
         return self._sample(rows, logits.repeat_interleave(repeats.to(logits.device), dim=0))
 
     def _decode(self) -> list[Response]:
-        """One more token for every decoding row. Rows that wait are carried along; what they write is overwritten."""
+        """One more token for every decoding row. Waiting rows are computed too, and what they write is overwritten."""
         states = [self.rows[row] for row in self.row_at]
         ids = torch.tensor([[state.ids[-1] if state.decoding else 0] for state in states])
         starts = torch.tensor([state.length for state in states])
@@ -157,10 +157,10 @@ class BatchedSampler:
         positions = starts[:, None] + torch.arange(ids.shape[1])  # (N, Q)
         width = int(positions.max()) + 1
         mask = torch.arange(width) <= positions[:, :, None]  # (N, Q, columns)
-        # what pads a short row may lie past the last position that the model has learned
+        # the padding of a short row may exceed the last position of the model
         known = positions.clamp(max=self.last_position).to(self.device)
         positions = positions.to(self.device)
-        self.cache.aim(
+        self.cache.prepare(
             positions=positions, width=width, slots=None if slots is None else slots.to(self.device), active=len(ids)
         )
         output = run_body(

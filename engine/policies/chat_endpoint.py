@@ -1,8 +1,8 @@
-"""One OpenAI-compatible endpoint: asks, waits, retries, and says why when it gives up. Knows no episodes.
+"""A client of one OpenAI-compatible endpoint, with retries. It knows nothing of episodes.
 
-What passes (429, 5xx, time-outs, broken answers, lost connections) is tried again with exponential back-off, full
-jitter and the server's own Retry-After. What does not pass (a refused key, an unknown model, a page that is no chat
-endpoint) is an `EndpointError` at once. Redirects are never followed: the key goes to the address given, nowhere else.
+Transient failures (429, 5xx, timeouts, incomplete responses, lost connections) are retried with exponential backoff,
+full jitter and the server's Retry-After. Permanent ones (a rejected key, an unknown model, a page that is not a chat
+endpoint) are an `EndpointError` at once. Redirects are never followed: the key goes to the configured address only.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from typing import Any, Literal, NoReturn
 import httpx2
 
 from engine.errors import ConfigError, EndpointError
-from engine.policies import chat_answers
+from engine.policies import chat_completions
 from engine.policies.api_key import ApiKey
-from engine.policies.chat_answers import ChatResponse
+from engine.policies.chat_completions import ChatResponse
 from engine.rollout.prompts import Message
 
-PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-REFUSED = frozenset({400, 413, 422})
-LARGEST_ANSWER = 16 * 2**20  # bytes
+TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+REJECTED_STATUS = frozenset({400, 413, 422})
+MAX_BODY_BYTES = 16 * 2**20
 PATH = "/chat/completions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """Where to ask, and how patiently. Times are seconds."""
+    """The address, the model and the retry policy. Times are in seconds."""
 
     url: str
     model: str
     timeout: float = 120.0
     retries: int = 6
-    backoff: float = 0.5  # before the first retry; doubles with each
-    longest_wait: float = 60.0  # a server that asks for more is given up
+    backoff: float = 0.5  # before the first retry; doubled for each further one
+    longest_wait: float = 60.0  # a Retry-After above it fails the request
 
 
-class GivenUp(Exception):
-    """One request that got no response; others may. `kind` becomes the episode's stop."""
+class RequestFailed(Exception):
+    """One request failed; others may succeed. `kind` becomes the episode's stop reason."""
 
     def __init__(self, message: str, *, kind: Literal["error", "context_full"] = "error") -> None:
         super().__init__(message)
         self.kind: Literal["error", "context_full"] = kind
 
 
-class _Passing(Exception):
-    """Worth another try, after `retry_after` seconds if the server named them."""
+class _Transient(Exception):
+    """A failure to retry, after `retry_after` seconds if the server named them."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -61,11 +61,11 @@ class _Passing(Exception):
 
 
 class ChatEndpoint:
-    """Asked from many threads at once."""
+    """Used from many threads at once."""
 
     def __init__(self, settings: EndpointSettings, key: ApiKey, *, concurrency: int = 8) -> None:
         address = checked_address(settings.url)
-        logging.getLogger("httpcore2").setLevel(logging.WARNING)  # its details repeat headers
+        logging.getLogger("httpcore2").setLevel(logging.WARNING)  # its debug logs contain headers
         self.settings, self.key = settings, key
         self.url = str(address)
         self.notes: dict[str, str] = {}
@@ -78,44 +78,45 @@ class ChatEndpoint:
         self._client = httpx2.Client(
             timeout=settings.timeout,
             follow_redirects=False,
-            trust_env=not is_this_machine(address.host),  # no proxy stands between this machine and itself
+            trust_env=not is_this_machine(address.host),  # no proxy for loopback
             limits=httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency),
             headers={"User-Agent": "starboard", "Accept": "application/json"},
         )
         if key and address.scheme == "http" and not is_this_machine(address.host):
-            self.notes["plain"] = "The key travels unencrypted: the endpoint's address begins with http://."
+            self.notes["plain"] = "The key is sent unencrypted: the endpoint's address begins with http://."
 
     def close(self) -> None:
-        """Ends what waits, and soon what asks."""
+        """Ends retries at once, and requests in progress soon."""
         self._closed.set()
         self._client.close()
 
     def complete(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
-        """One response; `GivenUp` when this request gets none, `EndpointError` when none ever will."""
+        """One response. `RequestFailed` if this request gets none, `EndpointError` if no request can succeed."""
         for attempt in range(self.settings.retries + 1):
             try:
-                return self._ask(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
-            except _Passing as problem:
+                return self._request(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
+            except _Transient as problem:
                 reason = str(problem)
                 wait = self._pause(attempt, problem)
             if attempt < self.settings.retries:
                 with self._count:
                     self.retried += 1
                 if self._closed.wait(wait):
-                    raise GivenUp("The evaluation ended before this request had a response.")
-        raise GivenUp(f"No response in {self.settings.retries + 1} attempts. The last one: {reason}")
+                    raise RequestFailed("The evaluation ended before this request had a response.")
+        raise RequestFailed(f"No response in {self.settings.retries + 1} attempts. Last error: {reason}")
 
-    def _pause(self, attempt: int, problem: _Passing) -> float:
-        """Seconds to wait: up to `backoff` x 2^attempt, at random, and never less than the server asks for."""
-        asked = problem.retry_after or 0.0
-        if asked > self.settings.longest_wait:
-            raise GivenUp(
-                f"{problem} It asks to wait {asked:.0f} s; no more than {self.settings.longest_wait:.0f} s are waited."
+    def _pause(self, attempt: int, problem: _Transient) -> float:
+        """Seconds to wait: a random time up to `backoff` x 2^attempt, after the server's Retry-After."""
+        retry_after = problem.retry_after or 0.0
+        if retry_after > self.settings.longest_wait:
+            raise RequestFailed(
+                f"{problem} Its Retry-After is {retry_after:.0f} s; the longest wait is "
+                f"{self.settings.longest_wait:.0f} s."
             )
         ceiling = min(self.settings.backoff * 2**attempt, self.settings.longest_wait)
-        return asked + random.uniform(0, ceiling)
+        return retry_after + random.uniform(0, ceiling)
 
-    def _ask(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
+    def _request(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
         limit_field, sends_seed = self.limit_field, self.sends_seed
         payload: dict[str, Any] = {
             "model": self.settings.model,
@@ -126,8 +127,8 @@ class ChatEndpoint:
         if sends_seed:
             payload["seed"] = seed
         status, headers, body = self._post(payload)
-        if status in REFUSED and self._adapted(chat_answers.read_problem(body), limit_field, sends_seed):
-            return self._ask(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
+        if status in REJECTED_STATUS and self._adapted(chat_completions.read_problem(body), limit_field, sends_seed):
+            return self._request(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
         if status != 200:
             self._refuse(status, headers, body)
         return self._read(headers, body)
@@ -141,45 +142,45 @@ class ChatEndpoint:
                 for part in response.iter_bytes():
                     body += part
                     if time.monotonic() > deadline:
-                        raise _Passing(f"the answer was not whole after {self.settings.timeout:g} s.")
-                    if len(body) > LARGEST_ANSWER:
-                        raise GivenUp(f"The answer is larger than {LARGEST_ANSWER >> 20} MiB.")
+                        raise _Transient(f"the response was incomplete after {self.settings.timeout:g} s.")
+                    if len(body) > MAX_BODY_BYTES:
+                        raise RequestFailed(f"The response is larger than {MAX_BODY_BYTES >> 20} MiB.")
                 return response.status_code, response.headers, bytes(body)
         except httpx2.TimeoutException:
-            raise _Passing(f"no answer within {self.settings.timeout:g} s.") from None
+            raise _Transient(f"no response within {self.settings.timeout:g} s.") from None
         except httpx2.ConnectError as error:
             if self._reached:
-                raise _Passing(self._clean(f"the connection was refused ({error}).")) from None
+                raise _Transient(self._clean(f"the connection was refused ({error}).")) from None
             raise EndpointError(
                 self._clean(f"The endpoint {self.url} cannot be reached: {error}."),
-                remedy="See that it runs, and that --endpoint is its address.",
+                remedy="Check that it is running, and that --endpoint is its address.",
             ) from None
         except httpx2.HTTPError as error:
-            raise _Passing(self._clean(f"the connection broke ({type(error).__name__}: {error}).")) from None
+            raise _Transient(self._clean(f"the connection broke ({type(error).__name__}: {error}).")) from None
         except RuntimeError:
-            if self._closed.is_set():  # closed under way
-                raise GivenUp("The evaluation ended before this request had a response.") from None
+            if self._closed.is_set():  # closed during the request
+                raise RequestFailed("The evaluation ended before this request had a response.") from None
             raise
 
     def _read(self, headers: Mapping[str, str], body: bytes) -> ChatResponse:
         try:
-            data = chat_answers.read_object(body)
-        except chat_answers.NoJson:
+            data = chat_completions.read_object(body)
+        except chat_completions.NotJson:
             if "html" in headers.get("content-type", ""):
-                raise self._no_chat("it answers with a web page") from None
-            raise _Passing("an answer that is not JSON.") from None
+                raise self._not_a_chat_endpoint("it returns a web page") from None
+            raise _Transient("a response that is not JSON.") from None
         if data.get("error"):
-            raise _Passing(f"an error in place of a response: {self._words(body)}")
+            raise _Transient(f"an error: {self._message(body)}")
         try:
-            response = chat_answers.read_response(data)
-        except chat_answers.NoChat as error:
-            raise self._no_chat(f"its answer has {error}") from None
+            response = chat_completions.read_response(data)
+        except chat_completions.NotChatCompletion as error:
+            raise self._not_a_chat_endpoint(f"its response has {error}") from None
         return response
 
     def _refuse(self, status: int, headers: Mapping[str, str], body: bytes) -> NoReturn:
-        """Raises what an answer with this status means."""
-        words = self._words(body)
-        problem = chat_answers.read_problem(body)
+        """Raises the error that this status means."""
+        message = self._message(body)
+        problem = chat_completions.read_problem(body)
         if 300 <= status < 400:
             target = self._clean(_host(headers.get("location", "")))
             raise EndpointError(
@@ -188,69 +189,71 @@ class ChatEndpoint:
             )
         if status in (401, 403):
             raise EndpointError(
-                f"The endpoint {self.url} refused the key (status {status}): {words}",
-                remedy="Name the variable with a valid key by --key-env."
+                f"The endpoint {self.url} rejected the key (status {status}): {message}",
+                remedy="Name the variable with a valid key with --key-env."
                 if self.key
-                else "It wants a key: name the environment variable that holds it by --key-env.",
+                else "It requires a key: name the environment variable that holds it with --key-env.",
             )
         if status == 404:
             raise EndpointError(
-                f"The endpoint {self.url} knows no such address or no model {self.settings.model!r} (404): {words}",
-                remedy="--endpoint is the address before /chat/completions, often ending in /v1; --model one it lists.",
+                f"The endpoint {self.url} does not exist or has no model {self.settings.model!r} (404): {message}",
+                remedy="Give the address before /chat/completions, often ending in /v1, and a --model that it lists.",
             )
         if problem.get("code") == "insufficient_quota":
-            raise EndpointError(f"The endpoint {self.url} says that its quota is used up: {words}", remedy="Add to it.")
-        if status in PASSING:
-            said = "it asks to slow down (429)" if status == 429 else f"status {status}"
-            raise _Passing(f"{said}: {words}", _seconds(headers.get("retry-after")))
-        if status in REFUSED:
-            kind: Literal["error", "context_full"] = "context_full" if chat_answers.says_too_long(problem) else "error"
-            raise GivenUp(f"The endpoint refused the request (status {status}): {words}", kind=kind)
-        raise self._no_chat(f"it answers with status {status}: {words}")
+            raise EndpointError(f"The endpoint {self.url} reports an exhausted quota: {message}", remedy="Increase it.")
+        if status in TRANSIENT_STATUS:
+            reason = "rate limited (429)" if status == 429 else f"status {status}"
+            raise _Transient(f"{reason}: {message}", _seconds(headers.get("retry-after")))
+        if status in REJECTED_STATUS:
+            kind: Literal["error", "context_full"] = (
+                "context_full" if chat_completions.is_context_error(problem) else "error"
+            )
+            raise RequestFailed(f"The endpoint rejected the request (status {status}): {message}", kind=kind)
+        raise self._not_a_chat_endpoint(f"it responds with status {status}: {message}")
 
     def _adapted(self, problem: dict[str, Any], limit_field: str, sends_seed: bool) -> bool:
-        """Whether the request can be put in another way: newer models rename a field, some servers take no seed."""
-        words = problem["message"]
-        if chat_answers.says_too_long(problem):
+        """Whether the request can be adapted: newer models rename a field, some servers accept no seed."""
+        message = problem["message"]
+        if chat_completions.is_context_error(problem):
             return False
-        if limit_field == "max_tokens" and "max_completion_tokens" in words:
+        if limit_field == "max_tokens" and "max_completion_tokens" in message:
             self.limit_field = "max_completion_tokens"
             return True
-        if sends_seed and (problem.get("param") == "seed" or "seed" in words.lower().replace("'", " ").split()):
+        if sends_seed and (problem.get("param") == "seed" or "seed" in message.lower().replace("'", " ").split()):
             self.sends_seed = False
-            self.notes["seed"] = "The endpoint takes no seed: sampled responses differ from one evaluation to the next."
+            self.notes["seed"] = "The endpoint accepts no seed: sampled responses differ between evaluations."
             return True
         return False
 
-    def _no_chat(self, why: str) -> EndpointError:
+    def _not_a_chat_endpoint(self, why: str) -> EndpointError:
         return EndpointError(
-            f"{self.url} is no chat endpoint: {why}.",
+            f"{self.url} is not a chat endpoint: {why}.",
             remedy="Give the address of an OpenAI-compatible server, often ending in /v1.",
         )
 
-    def _words(self, body: bytes) -> str:
-        """The server's own words on one line, without the key and without what would steer a terminal."""
-        clean = self._clean(chat_answers.read_problem(body)["message"])
-        words = " ".join("".join(sign if sign.isprintable() else " " for sign in clean).split())
-        return words[: chat_answers.MESSAGE_LENGTH] or "it gives no reason."
+    def _message(self, body: bytes) -> str:
+        """The server's error message on one line, without the key and without control characters."""
+        clean = self._clean(chat_completions.read_problem(body)["message"])
+        line = " ".join("".join(character if character.isprintable() else " " for character in clean).split())
+        return line[: chat_completions.MESSAGE_LENGTH] or "no reason given"
 
     def _clean(self, text: str) -> str:
         return self.key.redact(text)
 
 
 def checked_address(url: str) -> httpx2.URL:
-    """The address to post to; `ConfigError` for one that is no plain http(s) address. It is not repeated: what is wrong
-    with it may be a password in it."""
+    """The address to post to; `ConfigError` unless it is a plain http(s) address. Errors do not repeat it: it may
+    contain a password."""
     try:
         address = httpx2.URL(url.rstrip("/"))
     except httpx2.InvalidURL:
         address = httpx2.URL("")
     if address.scheme not in ("http", "https") or not address.host:
-        raise ConfigError("--endpoint is no web address.", remedy="Write it like http://127.0.0.1:8000/v1.")
+        raise ConfigError("--endpoint is not an http(s) address.", remedy="Use a form like http://127.0.0.1:8000/v1.")
     if address.userinfo or address.query or address.fragment:
         raise ConfigError(
-            "--endpoint has a name, password, query or fragment in it, and results would show them.",
-            remedy="Give the bare address, and the key by --key-env.",
+            "--endpoint contains a user name, password, query or fragment, which results would show.",
+            remedy="Give the bare address, and the key with --key-env.",
         )
     return address if address.path.endswith(PATH) else address.copy_with(path=address.path.rstrip("/") + PATH)
 
@@ -266,11 +269,11 @@ def _host(location: str) -> str:
     try:
         return httpx2.URL(location).host or "another path"
     except httpx2.InvalidURL:
-        return "an address that is none"
+        return "an invalid address"
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After as seconds from now; it is a number or a date (RFC 9110, 10.2.3)."""
+    """Retry-After in seconds from now; it is a number or a date (RFC 9110, 10.2.3)."""
     if retry_after is None:
         return None
     try:

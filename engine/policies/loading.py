@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path, model_source
 
-LanguageModel = Any  # transformers' models carry no useful types
+LanguageModel = Any  # transformers' models have no useful types
 
 
 def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
-    """Model in evaluation mode and tokenizer. Never runs code that comes with a model."""
+    """The model, in evaluation mode, and its tokenizer. Never runs code from a model's repository."""
     from transformers import AutoModelForCausalLM
 
     tokenizer = load_tokenizer(path)
@@ -45,8 +45,8 @@ def _loading(path: str) -> Iterator[None]:
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a model's id "
-            "that is in the local Hugging Face cache or can be downloaded.",
+            remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a hub id that "
+            "is in the local Hugging Face cache or can be downloaded.",
         ) from error
 
 
@@ -56,30 +56,31 @@ def first_line(error: Exception) -> str:
 
 
 def run_body(body: LanguageModel, **inputs: Any) -> Any:
-    """A forward pass of the model without its head, in the precision that `compute_in` chose."""
+    """A forward pass of the model without its head, in the precision set by `compute_in`."""
     kind = getattr(body, "computes_in", torch.float32)
     if kind == torch.float32:
         return body(**inputs)
-    # each weight is used once, so a cache of their copies would save nothing and hold all of them at once
+    # each weight is used once, so caching the casts would save nothing and hold all of them at once
     with torch.autocast(next(body.parameters()).device.type, dtype=kind, cache_enabled=False):
         return body(**inputs)
 
 
 def compute_in(model: LanguageModel, precision: Literal["auto", "float32", "bfloat16"]) -> torch.dtype:
-    """Decides what the model's body multiplies in: `auto` is bfloat16 on a GPU that has it, float32 elsewhere.
+    """Sets the precision of matrix products in the model's body: `auto` is bfloat16 on a GPU that supports it, else
+    float32.
 
-    Weights, gradients and optimiser stay in float32, and so does the head: log-probabilities of a large vocabulary
-    need the digits. The sampler and the learner both go through it, so that they agree.
+    Weights, gradients and optimiser state stay in float32, and so does the head, since log-probabilities over a large
+    vocabulary need the precision. The sampler and the learner use the same setting, so that they agree.
     """
-    able = device_of(model).type == "cuda" and torch.cuda.is_bf16_supported()
-    chosen = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and able) else torch.float32
+    supported = device_of(model).type == "cuda" and torch.cuda.is_bf16_supported()
+    chosen = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and supported) else torch.float32
     model.base_model.computes_in = chosen
     return chosen
 
 
 def device_of(model: LanguageModel) -> torch.device:
-    """Where its weights are; of a hollow model where they will be."""
-    source = getattr(model.base_model, "filled_from", None)
+    """The device of its weights; for a model on the meta device, the one they will be loaded to."""
+    source = getattr(model.base_model, "weight_source", None)
     found: torch.device = model.device if source is None else source.device
     return found
 
@@ -97,30 +98,30 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
     return logits
 
 
-def own_stops(model: LanguageModel) -> set[int]:
-    """Tokens that end a response by the model's own settings, beside those of tokenizer and template."""
-    return _stops(model.generation_config)
+def stop_token_ids(model: LanguageModel) -> set[int]:
+    """The end-of-sequence tokens in the model's generation config, in addition to those of tokenizer and template."""
+    return _eos_ids(model.generation_config)
 
 
-def own_stops_of(path: str) -> set[int]:
-    """The same without its weights."""
+def stop_token_ids_of(path: str) -> set[int]:
+    """`stop_token_ids` of a model that is not loaded."""
     from transformers import AutoConfig, GenerationConfig
 
     source = model_source(path)
     try:
-        return _stops(GenerationConfig.from_pretrained(source))
+        return _eos_ids(GenerationConfig.from_pretrained(source))
     except OSError:  # a model without generation_config.json
-        return _stops(AutoConfig.from_pretrained(source, trust_remote_code=False))
+        return _eos_ids(AutoConfig.from_pretrained(source, trust_remote_code=False))
 
 
-def _stops(config: Any) -> set[int]:
+def _eos_ids(config: Any) -> set[int]:
     own = config.eos_token_id
     return {own} if isinstance(own, int) else set(own or ())
 
 
 def without_dropout(model: LanguageModel) -> None:
-    """Switches off what a model would drop at random when it learns: a ratio to the policy that sampled, which dropped
-    nothing, would then be noise, and a resumed run another one."""
+    """Disables dropout for training: it would add noise to the ratio to the sampling policy, which has no dropout, and
+    a resumed run would differ."""
     for module in model.modules():
         if isinstance(module, nn.modules.dropout._DropoutNd):
             module.p = 0.0
@@ -129,10 +130,10 @@ def without_dropout(model: LanguageModel) -> None:
                 setattr(module, name, 0.0)
 
 
-def context_limit(model: LanguageModel, wanted: int) -> int:
-    """`wanted` tokens, or as many as the model has positions for where it says so and that is less."""
-    return context_limit_of(model.config, wanted)
+def context_limit(model: LanguageModel, requested: int) -> int:
+    """`requested` tokens, or the model's maximum position embeddings if that is less."""
+    return context_limit_of(model.config, requested)
 
 
-def context_limit_of(config: Any, wanted: int) -> int:
-    return min(wanted, getattr(config, "max_position_embeddings", None) or wanted)
+def context_limit_of(config: Any, requested: int) -> int:
+    return min(requested, getattr(config, "max_position_embeddings", None) or requested)

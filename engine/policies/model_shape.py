@@ -1,6 +1,6 @@
-"""What a model is made of, read off its files alone: sizes from config.json, weights from the safetensors' headers.
+"""The shape of a model, read from its files: sizes from config.json, weights from the headers of the safetensors.
 
-Torch-free and without transformers, so that a form can ask before anything is loaded.
+Without torch and transformers, so that a form can use it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from engine.policies.model_paths import local_folder
 
 Sizes = tuple[int, ...]
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
-LARGEST_CONFIG = 1024**2  # bytes
-LARGEST_HEADER = 64 * 1024**2
-FILE_BYTES = 4 * 1024**3  # of one file that several learners write, and so of what is held while they do
+MAX_CONFIG_BYTES = 1024**2
+MAX_HEADER_BYTES = 64 * 1024**2
+FILE_BYTES = 4 * 1024**3  # of one file written by several learners, and so of the memory it takes
 MOST_LAYERS = 10_000
 HUB_ID = r"[\w.-]{1,96}(/[\w.-]{1,96})?"
 HEADS = frozenset({"lm_head", "embed_out"})
@@ -32,7 +32,7 @@ LAYER = re.compile(r"(^|\.)(layers|h|blocks)\.(\d+)\.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """A decoder. `weights` are the sizes of each by its name; a head that is the embedding is not among them."""
+    """A decoder. `weights` has the sizes of each by name, without a tied head."""
 
     architecture: str
     model_type: str
@@ -44,9 +44,9 @@ class ModelShape:
     intermediate: int
     vocabulary: int
     tied: bool
-    positions: int  # tokens that it has positions for; 0 where it does not say
+    positions: int  # maximum position embeddings; 0 if not configured
     weights: Mapping[str, Sizes]
-    in_parts: bool = True  # whether each of several learners can read its own part of the files, as far as they tell
+    in_parts: bool = True  # whether each of several learners can read only its own part of the files
 
     @property
     def parameters(self) -> int:
@@ -54,7 +54,7 @@ class ModelShape:
 
     @property
     def body(self) -> dict[str, Sizes]:
-        """All weights but those of the head."""
+        """All weights except the head's."""
         return {name: sizes for name, sizes in self.weights.items() if name.partition(".")[0] not in HEADS}
 
     @property
@@ -68,36 +68,36 @@ class ModelShape:
 
     @property
     def largest_layer(self) -> int:
-        """Parameters of the largest of its layers."""
+        """Parameters of the largest layer."""
         found: dict[str, int] = {}
         for name, sizes in self.weights.items():
-            if place := LAYER.search(name):
-                found[place[3]] = found.get(place[3], 0) + prod(sizes)
+            if match := LAYER.search(name):
+                found[match[3]] = found.get(match[3], 0) + prod(sizes)
         return max(found.values(), default=0)
 
 
 def model_shape(path: str) -> ModelShape:
-    """Of `path` as `load_model` takes it, which for a hub id means the local cache alone.
+    """The shape of a model; `path` as for `load_model`, with hub ids looked up in the local cache only.
 
-    `ModelError` where no configuration is on this machine, or one that tells no sizes of a decoder.
+    `ModelError` if its configuration is not on this machine, or has no sizes of a decoder.
     """
     folder = folder_of(path)
     if folder is None:
         raise ModelError(
-            f"{path!r} is not on this machine yet, so its shape is not known.",
+            f"{path!r} is not on this machine yet, so its shape is unknown.",
             remedy="Give a directory, or download the model into the local Hugging Face cache.",
         )
     try:
         return _read(folder, tuple(_stamp(file) for file in (folder / "config.json", *_weights(folder))))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise ModelError(
-            f"The files in {folder} tell no shape of a language model.",
+            f"The files in {folder} do not describe a language model.",
             remedy="Give a directory with the config.json and the safetensors of a decoder.",
         ) from error
 
 
 def folder_of(path: str) -> Path | None:
-    """Where config.json lies, if it is on this machine."""
+    """The directory with config.json, if it is on this machine."""
     if (folder := local_folder(path)) is not None:
         return folder
     if path.startswith((".", "/", "~")) or not re.fullmatch(HUB_ID, path):
@@ -106,17 +106,18 @@ def folder_of(path: str) -> Path | None:
 
     try:
         found = try_to_load_from_cache(path, "config.json")
-    except ValueError:  # no name that a hub could have
+    except ValueError:  # not a valid hub id
         return None
     return Path(found).parent if isinstance(found, str) else None
 
 
 def _weights(folder: Path) -> list[Path]:
-    """The files that hold the model, all of them or none."""
+    """The files with the weights; empty unless all of them are there."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         parts = {
-            folder / Path(part).name for part in json.loads(_start_of(index, LARGEST_HEADER))["weight_map"].values()
+            folder / Path(part).name
+            for part in json.loads(_read_limited(index, MAX_HEADER_BYTES))["weight_map"].values()
         }
         return sorted(parts) if all(part.is_file() for part in parts) else []
     whole = folder / "model.safetensors"
@@ -124,34 +125,34 @@ def _weights(folder: Path) -> list[Path]:
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
-    """Tells a file from what it was before; the clock of files alone may stand still between two writes."""
+    """Identifies the version of a file; its size too, since two writes may have the same modification time."""
     status = file.stat()
     return file.name, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)
 def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
-    told = json.loads(_start_of(folder / "config.json", LARGEST_CONFIG))
+    config = json.loads(_read_limited(folder / "config.json", MAX_CONFIG_BYTES))
     found = {name: sizes for file in _weights(folder) for name, sizes in _header(file)}
-    sizes, tied = _sizes(told), _tied(told)
+    sizes, tied = _sizes(config), _tied(config)
     in_parts = _can_be_read_in_parts(folder, found, tied=bool(tied))
     if not found:
-        found = dict(gated_decoder(sizes, tied=bool(tied), biased=told.get("model_type") == "qwen2"))
+        found = dict(gated_decoder(sizes, tied=bool(tied), biased=config.get("model_type") == "qwen2"))
     head = {name for name in found if name.partition(".")[0] in HEADS}
     tied = not head if tied is None else tied
     weights = {name: size for name, size in found.items() if not (tied and name in head)}
-    return ModelShape(**sizes, **_names(told), tied=tied, weights=weights, in_parts=in_parts)
+    return ModelShape(**sizes, **_names(config), tied=tied, weights=weights, in_parts=in_parts)
 
 
 def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: bool) -> bool:
-    """Files that are not here yet are taken to be safetensors. Experts are put together as they are loaded, and a head
-    that is stored beside its twin has to be compared with it."""
+    """Files that are not on this machine yet are assumed to be safetensors. Experts are merged when they are loaded,
+    and a tied head that is stored separately has to be compared with the embedding."""
     if not found:
         return not any(folder.glob("pytorch_model*.bin"))
     return not any(".experts." in name or (tied and name.partition(".")[0] in HEADS) for name in found)
 
 
-def _start_of(file: Path, most: int) -> bytes:
+def _read_limited(file: Path, most: int) -> bytes:
     with file.open("rb") as opened:
         found = opened.read(most + 1)
     if len(found) > most:
@@ -159,25 +160,25 @@ def _start_of(file: Path, most: int) -> bytes:
     return found
 
 
-def _names(told: dict[str, Any]) -> dict[str, Any]:
-    architectures = told.get("architectures") or [""]
-    return {"architecture": str(architectures[0]), "model_type": str(told.get("model_type", ""))}
+def _names(config: dict[str, Any]) -> dict[str, Any]:
+    architectures = config.get("architectures") or [""]
+    return {"architecture": str(architectures[0]), "model_type": str(config.get("model_type", ""))}
 
 
-def _text(told: dict[str, Any]) -> dict[str, Any]:
-    """A model of pictures and text tells of its text in a part of its own."""
-    text: dict[str, Any] = told.get("text_config") or told
+def _text(config: dict[str, Any]) -> dict[str, Any]:
+    """A multimodal model has the configuration of its language model in a section."""
+    text: dict[str, Any] = config.get("text_config") or config
     return text
 
 
-def _tied(told: dict[str, Any]) -> bool | None:
-    value = told.get("tie_word_embeddings", _text(told).get("tie_word_embeddings"))
+def _tied(config: dict[str, Any]) -> bool | None:
+    value = config.get("tie_word_embeddings", _text(config).get("tie_word_embeddings"))
     return None if value is None else bool(value)
 
 
-def _sizes(told: dict[str, Any]) -> dict[str, Any]:
-    """GPT-2 and its like have other names for the same."""
-    text = _text(told)
+def _sizes(config: dict[str, Any]) -> dict[str, Any]:
+    """GPT-2 and similar models use other names."""
+    text = _text(config)
 
     def one_of(*names: str, default: int | None = None) -> int:
         for name in names:
@@ -207,40 +208,40 @@ def _count(value: Any) -> int:
 
 
 def _header(file: Path) -> Iterator[tuple[str, Sizes]]:
-    """Names and sizes of a safetensors file: eight bytes with the length of the JSON that follows them."""
+    """Names and sizes from a safetensors header: eight bytes of length, then JSON."""
     with file.open("rb") as opened:
         (length,) = struct.unpack("<Q", opened.read(8))
-        if length > LARGEST_HEADER:
+        if length > MAX_HEADER_BYTES:
             raise ValueError("the header is too long")
         header = json.loads(opened.read(length))
     for name, entry in header.items():
         if name == "__metadata__":
             continue
         if entry["dtype"] not in FLOATS:
-            raise ValueError("weights that are no floating-point numbers are packed, and say nothing of their number")
+            raise ValueError("weights that are not floating-point are packed, and their number is unknown")
         yield name, tuple(int(size) for size in entry["shape"])
 
 
 def gated_decoder(shape: Mapping[str, int], *, tied: bool, biased: bool = False) -> Iterator[tuple[str, Sizes]]:
     """Weights of a decoder with a gated feed-forward, as Llama, Mistral and Qwen2 have them (`biased`: Qwen2's).
 
-    For a model whose weights are not here, or not as safetensors.
+    For a model whose weights are not on this machine, or not in safetensors.
     """
     wide, inner = shape["hidden"], shape["intermediate"]
     queries, keys = shape["heads"] * shape["head_size"], shape["kv_heads"] * shape["head_size"]
     yield "model.embed_tokens.weight", (shape["vocabulary"], wide)
     for layer in range(shape["layers"]):
-        before = f"model.layers.{layer}"
+        prefix = f"model.layers.{layer}"
         for name, out in (("q", queries), ("k", keys), ("v", keys)):
-            yield f"{before}.self_attn.{name}_proj.weight", (out, wide)
+            yield f"{prefix}.self_attn.{name}_proj.weight", (out, wide)
             if biased:
-                yield f"{before}.self_attn.{name}_proj.bias", (out,)
-        yield f"{before}.self_attn.o_proj.weight", (wide, queries)
-        yield f"{before}.mlp.gate_proj.weight", (inner, wide)
-        yield f"{before}.mlp.up_proj.weight", (inner, wide)
-        yield f"{before}.mlp.down_proj.weight", (wide, inner)
-        yield f"{before}.input_layernorm.weight", (wide,)
-        yield f"{before}.post_attention_layernorm.weight", (wide,)
+                yield f"{prefix}.self_attn.{name}_proj.bias", (out,)
+        yield f"{prefix}.self_attn.o_proj.weight", (wide, queries)
+        yield f"{prefix}.mlp.gate_proj.weight", (inner, wide)
+        yield f"{prefix}.mlp.up_proj.weight", (inner, wide)
+        yield f"{prefix}.mlp.down_proj.weight", (wide, inner)
+        yield f"{prefix}.input_layernorm.weight", (wide,)
+        yield f"{prefix}.post_attention_layernorm.weight", (wide,)
     yield "model.norm.weight", (wide,)
     if not tied:
         yield "lm_head.weight", (shape["vocabulary"], wide)

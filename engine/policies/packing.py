@@ -1,7 +1,7 @@
-"""Sequences of different length one behind the other, with attention that keeps them apart.
+"""Packed sequences: sequences of different lengths concatenated, with attention within each of them.
 
-All that a model does token by token runs on real tokens alone. Attention, and nothing else, lays them out in rows
-again, each with its own beginning, so that the fused causal kernels do the work and no mask is built.
+Everything that works token by token runs on real tokens only. Attention alone arranges them in padded rows again, so
+that the fused causal kernels can be used and no mask is built.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.errors import ModelError
 from engine.policies.loading import run_body
 
 NAME = "starboard"
-WASTE = 1.25  # rows of one group in attention are padded to at most this many times their own length
+MAX_PADDING = 1.25  # rows of one attention group are padded to at most this many times their length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +24,24 @@ class Layout:
     """Where the sequences of a pack of N tokens are. Each group holds sequences of similar length."""
 
     positions: Tensor  # (N,) from 0 in each sequence
-    groups: tuple[Tensor, ...]  # (S, L) each: the place in the pack of a sequence's tokens, -1 on padding
+    groups: tuple[Tensor, ...]  # (S, L) each: indices of a sequence's tokens in the pack, -1 on padding
 
 
 def layout(lengths: Tensor, positions: Tensor) -> Layout:
-    """Of sequences of `lengths` (S,) that lie in this order; `positions` (N,) on the device of the model."""
-    begins = lengths.cumsum(0) - lengths
+    """For sequences of `lengths` (S,) in this order; `positions` (N,) on the device of the model."""
+    starts = lengths.cumsum(0) - lengths
     order = torch.argsort(lengths, descending=True, stable=True).tolist()
     groups: list[list[int]] = []
     for row in order:
-        if not groups or int(lengths[groups[-1][0]]) > WASTE * int(lengths[row]):
+        if not groups or int(lengths[groups[-1][0]]) > MAX_PADDING * int(lengths[row]):
             groups.append([])
         groups[-1].append(row)
-    places = []
+    indices = []
     for rows in groups:
         columns = torch.arange(int(lengths[rows[0]]))
-        place = begins[rows][:, None] + columns
-        places.append(torch.where(columns < lengths[rows][:, None], place, -1).to(positions.device))
-    return Layout(positions=positions, groups=tuple(places))
+        index = starts[rows][:, None] + columns
+        indices.append(torch.where(columns < lengths[rows][:, None], index, -1).to(positions.device))
+    return Layout(positions=positions, groups=tuple(indices))
 
 
 def attention(
@@ -52,41 +52,41 @@ def attention(
     mask: Tensor | None,
     *,
     pack: Layout | None = None,
-    **rest: Any,
+    **options: Any,
 ) -> tuple[Tensor, None]:
-    """transformers' attention by PyTorch's kernels, and where there is a `pack` the same for each of its sequences.
+    """transformers' SDPA attention; with a `pack`, separately for each of its sequences.
 
-    `query` is (B, heads, N, size), B = 1 with a pack; the answer is (B, N, heads, size).
+    `query` is (B, heads, N, size), with B = 1 for a pack; the result is (B, N, heads, size).
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     if pack is None:
-        plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, mask, **rest)
+        plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, mask, **options)
         return plain
     longest = max(group.shape[1] for group in pack.groups)
-    window = rest.pop("sliding_window", None)
+    window = options.pop("sliding_window", None)
     if window is not None and longest > window:
         raise ModelError(
-            f"Packed sequences of {longest} tokens pass the model's sliding window of {window}.",
+            f"Packed sequences of {longest} tokens exceed the model's sliding window of {window}.",
             remedy="Set optimizer.packing to false.",
         )
-    rest["is_causal"] = True
+    options["is_causal"] = True
     found = query.new_zeros(query.shape[2], query.shape[1], value.shape[3])  # (N, heads, size)
-    for places in pack.groups:
-        rows = (_rows(part, places) for part in (query, key, value))
-        answer, _ = sdpa_attention_forward(module, *rows, None, **rest)  # (S, L, heads, size)
-        real = places >= 0
-        found = found.index_put((places[real],), answer[real].to(found.dtype))
+    for indices in pack.groups:
+        rows = (_rows(part, indices) for part in (query, key, value))
+        output, _ = sdpa_attention_forward(module, *rows, None, **options)  # (S, L, heads, size)
+        real = indices >= 0
+        found = found.index_put((indices[real],), output[real].to(found.dtype))
     return found[None], None
 
 
-def _rows(part: Tensor, places: Tensor) -> Tensor:
-    """`(1, heads, N, size)` as `(S, heads, L, size)`. Padding is on the right, where causal attention never looks."""
-    return part[0][:, places.clamp(min=0)].transpose(0, 1)
+def _rows(part: Tensor, indices: Tensor) -> Tensor:
+    """`(1, heads, N, size)` as `(S, heads, L, size)`. Padding is on the right, which causal attention never reads."""
+    return part[0][:, indices.clamp(min=0)].transpose(0, 1)
 
 
 def allow_packing(model: Any) -> None:
-    """Has the model read packs too. Everything else it reads as before. `ModelError` if it cannot be done."""
+    """Enables the model to read packs, in addition to padded batches. `ModelError` if it does not support that."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
@@ -106,7 +106,7 @@ def can_pack(body: Any) -> bool:
 
 def packed_hidden(body: Any, ids: Tensor, pack: Layout) -> Tensor:
     """Final hidden states (N, D) of a pack of N tokens."""
-    # a mask of four dimensions is handed on as it is: none is built, and none is looked at
+    # a four-dimensional mask is passed through: none is built, and none is used
     unused = torch.zeros((1, 1, 1, 1), dtype=torch.bool, device=ids.device)
     output = run_body(
         body, input_ids=ids[None], position_ids=pack.positions[None], attention_mask=unused, use_cache=False, pack=pack

@@ -1,6 +1,6 @@
-"""A learner's weights as samplers and files take them: whole, one at a time, under the names of the model's files.
+"""A learner's weights for samplers and files: unsharded, one at a time, under the names of the model's files.
 
-What `vllm.distributed.weight_transfer` calls a weight source; it asks for no more than this has.
+A weight source, in the sense of `vllm.distributed.weight_transfer`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from engine.policies.adapter import adapted, merged_weight
-from engine.policies.weight_sums import Watch
+from engine.policies.weight_checksums import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Meta:
-    """One weight as it is sent: not where it is a shard, but whole."""
+class WeightMeta:
+    """Name, type and unsharded shape of a weight that is sent."""
 
     name: str
     dtype: torch.dtype
@@ -28,16 +28,16 @@ class Meta:
 
 
 class PolicyWeights:
-    """`dtype` is what they are sent in. Where a learner is one of several all of them walk through this at once, since
-    to make a shard whole takes all of them. An adapter's update is added in. `watch` sees each as it is sent."""
+    """All weights in `dtype`, with an adapter merged. With several learners all of them iterate at the same time, since
+    gathering a shard is a collective operation. `watch` is called with each weight."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype, watch: Watch | None = None) -> None:
         self.model, self.dtype, self.watch = model, dtype, watch
         self.layers = adapted(model)
 
-    def metadata(self) -> list[Meta]:
-        """Sends nothing and asks no other learner."""
-        return [Meta(name, self.dtype, tuple(weight.shape)) for name, weight, _ in self._parts()]
+    def metadata(self) -> list[WeightMeta]:
+        """Gathers nothing and involves no other learner."""
+        return [WeightMeta(name, self.dtype, tuple(weight.shape)) for name, weight, _ in self._parts()]
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for name, _, make in self._parts():
@@ -47,11 +47,11 @@ class PolicyWeights:
             yield name, weight
 
     def largest(self) -> int:
-        """Bytes of the largest of them."""
+        """Bytes of the largest weight."""
         return max(bytes_of(meta) for meta in self.metadata())
 
     def manifest(self) -> dict[str, Any]:
-        """`metadata` as a vLLM worker is told of it before they come."""
+        """`metadata` in the form that a vLLM worker gets before the weights."""
         metas = self.metadata()
         return {
             "names": [meta.name for meta in metas],
@@ -60,7 +60,7 @@ class PolicyWeights:
         }
 
     def _parts(self) -> Iterator[tuple[str, Tensor, Callable[[], Tensor]]]:
-        """Name, weight, and what makes it whole; an adapter's own weights are no part of the model."""
+        """Name, weight, and the function that gathers it; the adapter's own weights are left out."""
         for name, weight in self.model.named_parameters():
             layer, inside, rest = name.partition(".base_layer.")
             if inside and rest == "weight" and layer in self.layers:
@@ -72,17 +72,17 @@ class PolicyWeights:
 
 
 def whole_state(model: nn.Module, watch: Watch | None = None) -> Iterator[tuple[str, Tensor]]:
-    """All that a file of the model holds, in float32. Every learner that has a shard walks through it."""
+    """Everything in a file of the model, in float32. Every learner that has a shard iterates over it."""
     yield from PolicyWeights(model, torch.float32, watch)
     kept = model.state_dict().keys()
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 
 
 def whole(weight: Tensor) -> Tensor:
-    """Every learner that has a shard calls this."""
+    """The unsharded tensor. Every learner that has a shard calls this."""
     weight = weight.detach()
     return weight.full_tensor() if isinstance(weight, DTensor) else weight
 
 
-def bytes_of(meta: Meta) -> int:
+def bytes_of(meta: WeightMeta) -> int:
     return int(torch.Size(meta.shape).numel() * meta.dtype.itemsize)

@@ -1,6 +1,6 @@
-"""A key-value cache whose rows have lengths of their own, so that each trajectory moves at its own pace.
+"""A key-value cache whose rows have different lengths, so that each trajectory advances independently.
 
-`update` is what a Hugging Face attention layer calls. Where it writes is set before each forward pass.
+Hugging Face attention layers call `update`; `prepare` sets beforehand where it writes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ class RaggedCache:
         self._positions = torch.empty(0, dtype=torch.long)
         self._width = 0
 
-    def aim(self, *, positions: Tensor, width: int, slots: Tensor | None = None, active: int = 0) -> None:
-        """The next forward pass writes at `positions` (N, Q) and reads the first `width` columns.
+    def prepare(self, *, positions: Tensor, width: int, slots: Tensor | None = None, active: int = 0) -> None:
+        """Sets where the next forward pass writes, `positions` (N, Q), and how many columns it reads, `width`.
 
-        It concerns the rows `slots` (N,), or without them the first `active` rows, which are read without a copy.
+        It applies to the rows `slots` (N,), or without them to the first `active` rows, which need no copy.
         """
         self._positions, self._width, self._slots, self._active = positions, width, slots, active
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Stores keys and values `(N, heads, Q, head size)`; returns those of all columns so far."""
         if layer == len(self.keys):
-            self.keys.append(self._room(keys, None))
-            self.values.append(self._room(values, None))
+            self.keys.append(self._allocate(keys, None))
+            self.values.append(self._allocate(values, None))
         if self.keys[layer].shape[2] < self._width:
-            self.keys[layer] = self._room(keys, self.keys[layer])
-            self.values[layer] = self._room(values, self.values[layer])
+            self.keys[layer] = self._allocate(keys, self.keys[layer])
+            self.values[layer] = self._allocate(values, self.values[layer])
         return self._store(self.keys[layer], keys), self._store(self.values[layer], values)
 
     def copy_row(self, source: int, target: int) -> None:
@@ -53,12 +53,12 @@ class RaggedCache:
 
     def _store(self, store: Tensor, new: Tensor) -> Tensor:
         slots = torch.arange(self._active, device=new.device) if self._slots is None else self._slots
-        # advanced indices around a slice put their axes first: (N, Q, heads, size)
+        # advanced indices around a slice come first in the result: (N, Q, heads, size)
         store[slots[:, None], :, self._positions] = new.transpose(1, 2)
         read = store[: self._active] if self._slots is None else store[self._slots]
         return read[:, :, : self._width]
 
-    def _room(self, like: Tensor, old: Tensor | None) -> Tensor:
+    def _allocate(self, like: Tensor, old: Tensor | None) -> Tensor:
         columns = -(-self._width // GROWTH) * GROWTH
         store = like.new_zeros((self.rows, like.shape[1], columns, like.shape[3]))
         if old is not None:

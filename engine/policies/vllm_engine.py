@@ -1,8 +1,8 @@
-"""A model in vLLM for as long as a run lasts: decodes what is asked, takes the learner's weights, scores, sleeps.
+"""A model in vLLM for the whole run: generates, loads the learner's weights, scores, sleeps.
 
-Token ids in and out: vLLM never sees a tokenizer here. Its scheduler runs in this process, and so does the model unless
-`tensor_parallel` asks for workers. It sets up torch.distributed for itself, so a learner with process groups belongs
-into another process.
+Token ids in and out: vLLM has no tokenizer here. Its scheduler runs in this process, and so does the model unless
+`tensor_parallel` requires workers. It sets up torch.distributed for itself, so a learner with process groups must run
+in another process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from engine.policies.loading import context_limit_of
 from engine.policies.model_paths import check_model_path
 from engine.policies.vllm_installation import check_installation, set_up_environment
 from engine.policies.vllm_start import Precision, arguments_for, import_platform, read_config, refusal, start
-from engine.policies.vllm_weights import DueWeights
-from engine.policies.weight_sums import WeightSum
+from engine.policies.vllm_weights import ExpectedWeights
+from engine.policies.weight_checksums import WeightChecksum
 
 PART_BYTES = 256 * 1024**2
 DRAIN_STEPS = 8
@@ -31,24 +31,24 @@ WARM_UP = [0, 0]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What was decoded after one prompt, its stop token included. `logprobs` are natural-log values under the
+    """The tokens generated for one prompt, including the stop token. `logprobs` are natural logarithms under the
     distribution that was sampled from."""
 
     key: str
     ids: list[int]
     logprobs: list[float]
     prompt_tokens: int
-    cached_tokens: int  # of the prompt, that the prefix cache spared
+    cached_tokens: int  # prompt tokens found in the prefix cache
 
 
 class VllmEngine:
-    """`path` as `load_model` takes it; `rows` responses are decoded at once, and more wait their turn.
+    """`path` as for `load_model`; `rows` responses are decoded at once, further ones are queued.
 
-    `memory_share` is of one GPU's memory, weights included; on a CPU of the machine's memory, at most, for the cache
-    alone. `dtype` "auto" is bfloat16 on a GPU that has it and float32 elsewhere; float32 is what equals the learner's
-    log-probabilities to four digits. `enforce_eager` None compiles graphs on a GPU and not on a CPU, where that takes a
-    minute. `transfer` names one of vLLM's own ways to take weights, beside `load_weights`, which works always.
-    `ModelError` when vLLM is missing, does not fit torch, or cannot run the model with the memory there is.
+    `memory_share` is the share of one GPU's memory, weights included; on a CPU the largest share of main memory for the
+    cache. `dtype` "auto" is bfloat16 on a GPU that supports it and float32 elsewhere; with float32, log-probabilities
+    equal the learner's to four digits. `enforce_eager` None compiles graphs on a GPU but not on a CPU, where that takes
+    a minute. `transfer` names one of vLLM's own weight transfers, in addition to `load_weights`, which always works.
+    `ModelError` if vLLM is missing, does not fit torch, or cannot run the model in the available memory.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class VllmEngine:
         self.tensor_parallel = tensor_parallel
         self.context_tokens = context_limit_of(config, max_context_tokens)
         self.can_sleep: bool = not platform.is_cpu() and platform.is_sleep_mode_available()
-        self._asked = 0
+        self._submitted = 0
         self._open: set[str] = set()
-        self._missing: set[str] = set()  # of an update that is under way
-        self._whole = True  # False after weights came that were not all of them
+        self._missing: set[str] = set()  # of the update in progress
+        self._whole = True  # False after an incomplete update of the weights
         self._awake = True
         self._engine: Any = None
         try:
-            self._due = DueWeights(config)
+            self._expected = ExpectedWeights(config)
         except Exception as error:
             raise refusal(path, error) from error
         arguments = arguments_for(
@@ -99,15 +99,16 @@ class VllmEngine:
         )
         self._engine = start(path, arguments)
         try:
-            self.score([WARM_UP])  # some of what a machine lacks shows only at work
+            self.score([WARM_UP])  # some missing requirements only show in a forward pass
         except Exception as error:
             self.close()
             raise refusal(path, error) from error
 
     def submit(self, ids: list[int], *, max_tokens: int, temperature: float, seed: int, stop_ids: Iterable[int]) -> str:
-        """Asks for at most `max_tokens` after `ids`, up to the first of `stop_ids`; returns the key of its completion.
+        """Requests at most `max_tokens` tokens after `ids`, up to the first of `stop_ids`; returns the completion's
+        key.
 
-        `ConfigError` when they could pass the context's limit. `temperature` 0 is greedy.
+        `ConfigError` if they could exceed the context. `temperature` 0 is greedy.
         """
         from vllm import SamplingParams
 
@@ -115,7 +116,7 @@ class VllmEngine:
             raise ConfigError(
                 f"A prompt of {len(ids)} tokens and a response of {max_tokens} make {len(ids) + max_tokens}, and the "
                 f"sampler's context holds {self.context_tokens}; each must be at least 1.",
-                remedy="Raise rollout.max_context_tokens, lower max_response_tokens, or take a model with a longer "
+                remedy="Raise rollout.max_context_tokens, lower max_response_tokens, or use a model with a longer "
                 "context.",
             )
         parameters = SamplingParams(
@@ -132,26 +133,26 @@ class VllmEngine:
         return self._add(ids, parameters)
 
     def step(self) -> list[Completion]:
-        """One more token for every row; the completions that ended with it. An empty list also when nothing is open."""
+        """One more token for every row; returns the completions that ended. Empty if no request is open."""
         return [completion_of(output) for output in self._finished()]
 
     def abort(self, keys: Iterable[str] | None = None) -> None:
-        """Forgets these requests, or all: their completions never come."""
-        given_up = self._open & set(keys) if keys is not None else set(self._open)
-        if given_up:
-            self._open -= given_up
-            self._engine.abort_request(sorted(given_up))
+        """Cancels these requests, or all."""
+        cancelled = self._open & set(keys) if keys is not None else set(self._open)
+        if cancelled:
+            self._open -= cancelled
+            self._engine.abort_request(sorted(cancelled))
 
     @property
     def open_requests(self) -> int:
-        """How many completions have yet to come."""
+        """The number of requests without a completion."""
         return len(self._open)
 
     def score(self, sequences: list[list[int]]) -> list[list[float]]:
-        """For each sequence the natural-log probability of every token after its first, at temperature 1.
+        """The log-probability of every token after the first of each sequence, at temperature 1, in nats.
 
-        Computed afresh under the weights that the engine holds now, past the prefix cache. A sequence may have one
-        token less than the context holds. Not while requests are open.
+        Computed under the current weights, bypassing the prefix cache. A sequence may have at most one token less than
+        the context. Not while requests are open.
         """
         from vllm import SamplingParams
 
@@ -172,80 +173,80 @@ class VllmEngine:
             detokenize=False,
             output_kind=_final_only(),
         )
-        asked = {self._add(ids, parameters): place for place, ids in enumerate(sequences) if len(ids) > 1}
+        indices = {self._add(ids, parameters): index for index, ids in enumerate(sequences) if len(ids) > 1}
         scores: list[list[float]] = [[] for _ in sequences]
         while self._open:
             for output in self._finished():
-                scores[asked[output.request_id]] = list(output.prompt_logprobs.logprobs)
+                scores[indices[output.request_id]] = list(output.prompt_logprobs.logprobs)
         return scores
 
     def load_weights(self, weights: Iterable[tuple[str, Tensor]]) -> None:
-        """Puts `weights`, all of the model's under their Hugging Face names, in place of those that it has.
+        """Replaces all weights of the model, given under their Hugging Face names.
 
-        Tied embeddings may come once or under both names. What the prefix cache held of the old weights is dropped.
-        `ModelError` when one is missing, unknown or misshapen; the engine then refuses to work until a later call
-        brings all of them. Not while requests are open.
+        Tied embeddings may be given once or under both names. The prefix cache is cleared. `ModelError` if a weight is
+        missing, unknown or of the wrong shape; the engine then refuses requests until a later call is complete. Not
+        while requests are open.
         """
         self._check_idle()
         self._whole = False
         self._engine.collective_rpc("begin_weights")
         try:
-            for part in self._due.parts(weights, part_bytes=PART_BYTES):
-                self._engine.collective_rpc("take_weights", args=(self._for_workers(part),))
+            for part in self._expected.parts(weights, part_bytes=PART_BYTES):
+                self._engine.collective_rpc("load_part", args=(self._for_workers(part),))
         finally:
             self._engine.collective_rpc("end_weights")
-        self._forget_prefixes()
+        self._clear_prefix_cache()
         self._whole = True
 
     def join_transfer(self, link: dict[str, Any]) -> None:
-        """Meets the sender of `transfer`, as `link` says; returns when the sender is there too."""
+        """Connects to the sender of `transfer` with the settings `link`; returns when the sender has connected too."""
         self._engine.collective_rpc("quiet_reload")
         self._engine.collective_rpc("init_weight_transfer_engine", kwargs={"init_info": link})
 
     def leave_transfer(self) -> None:
-        """So that it can be joined anew. Nothing where it was not joined."""
+        """Disconnects, so that it can be joined again. Does nothing if it was not joined."""
         self._engine.collective_rpc("shutdown_weight_transfer_engine")
 
     def start_update(self) -> None:
-        """Weights are about to come by `transfer`: all of the model's until `finish_update`. Not while requests are
+        """Starts an update by `transfer`, which must bring all weights until `finish_update`. Not while requests are
         open."""
         self._check_idle()
         self._whole = False
-        self._missing = set(self._due.names)
+        self._missing = set(self._expected.names)
         self._engine.collective_rpc("start_weight_update")
 
-    def take_update(self, part: dict[str, Any]) -> None:
-        """What vLLM calls update info: names and shapes of what comes now, and what its way needs beside them.
+    def receive_update(self, part: dict[str, Any]) -> None:
+        """Receives some weights. `part` is vLLM's update info: their names and shapes, and what the transfer needs.
 
-        `ModelError` at one that is unknown or misshapen, before anything is taken.
+        `ModelError` if one is unknown or of the wrong shape, before any is received.
         """
         for name, shape in zip(part["names"], part["shapes"], strict=True):
-            self._due.check(name, tuple(shape))
+            self._expected.check(name, tuple(shape))
         self._engine.collective_rpc("update_weights", kwargs={"update_info": part})
         self._missing -= set(part["names"])
 
     def finish_update(self) -> None:
-        """`ModelError` for what did not come; the engine then refuses to work until it has all."""
+        """`ModelError` if weights are missing; the engine then refuses requests until an update is complete."""
         self._engine.collective_rpc("finish_weight_update")
-        self._forget_prefixes()
-        self._due.check_all_came(self._missing)
+        self._clear_prefix_cache()
+        self._expected.check_complete(self._missing)
         self._whole = True
 
-    def held_sums(self) -> dict[str, WeightSum]:
-        """Checksums of the weights that it holds. Nothing where several workers share them: some have the same ones."""
+    def checksums(self) -> dict[str, WeightChecksum]:
+        """Checksums of its weights. Empty with several workers, some of which hold the same ones."""
         if self.tensor_parallel > 1:
             return {}
-        found: dict[str, WeightSum] = self._engine.collective_rpc("sum_weights")[0]
+        found: dict[str, WeightChecksum] = self._engine.collective_rpc("sum_weights")[0]
         return found
 
     def sleep(self) -> None:
-        """Gives the GPU's memory back until `wake`. Weights wait in the machine's memory; cached prefixes and open
-        requests are dropped."""
+        """Frees the GPU's memory until `wake`. Weights are moved to main memory; cached prefixes and open requests are
+        dropped."""
         self._check_sleep()
         if not self._awake:
             return
         self.abort()
-        self._forget_prefixes()
+        self._clear_prefix_cache()
         self._engine.sleep(level=1)
         self._awake = False
 
@@ -256,14 +257,14 @@ class VllmEngine:
             self._awake = True
 
     def close(self) -> None:
-        """Ends its workers and frees its memory. Once closed it stays so; closing twice does nothing."""
+        """Ends its workers and frees its memory. It cannot be opened again; closing twice does nothing."""
         if self._engine is None:
             return
         engine, self._engine = self._engine, None
         self._open.clear()
         engine.engine_core.shutdown()
         engine.renderer.shutdown()
-        multiprocessing.active_children()  # reaps workers that have ended
+        multiprocessing.active_children()  # reaps workers that have exited
         del engine
         gc.collect()
 
@@ -281,52 +282,51 @@ class VllmEngine:
         self._check_awake()
         if not self._whole:
             raise ModelError(
-                "The sampler holds some weights of one version and some of another, since the last ones that it was "
-                "given were not all of the model's.",
+                "The sampler holds weights of different versions, since its last update was incomplete.",
                 remedy="Load all of the model's weights.",
             )
-        self._asked += 1
-        key = str(self._asked)
+        self._submitted += 1
+        key = str(self._submitted)
         self._engine.add_request(key, tokens_input(ids), parameters)
         self._open.add(key)
         return key
 
     def _finished(self) -> list[Any]:
-        """vLLM's outputs of requests that ended with one more step."""
+        """vLLM's outputs of the requests that ended in one more step."""
         if not self._open:
             return []
         ended = [output for output in self._engine.step() if output.finished and output.request_id in self._open]
         self._open -= {output.request_id for output in ended}
         return ended
 
-    def _forget_prefixes(self) -> None:
-        """A batch that was under way when its requests were aborted may hold blocks for a step or two."""
+    def _clear_prefix_cache(self) -> None:
+        """A batch in progress when its requests were aborted may hold blocks for another step or two."""
         for _ in range(DRAIN_STEPS):
             if self._engine.reset_prefix_cache():
                 return
             self._engine.step()
         raise ModelError(
-            "vLLM's prefix cache could not be emptied, so it would mix new weights with what the old ones computed.",
-            remedy="Start the sampler anew.",
+            "vLLM's prefix cache could not be cleared, so new weights would be mixed with results of the old ones.",
+            remedy="Restart the sampler.",
         )
 
     def _for_workers(self, part: list[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
-        """In this process as they are; to workers they travel by way of the machine's memory."""
+        """As they are in this process; through main memory to workers."""
         return part if self.tensor_parallel == 1 else [(name, tensor.cpu()) for name, tensor in part]
 
     def _check_awake(self) -> None:
         if self._engine is None or not self._awake:
-            raise RuntimeError("This engine is closed." if self._engine is None else "Wake the engine before it works.")
+            raise RuntimeError("This engine is closed." if self._engine is None else "Wake the engine first.")
 
     def _check_idle(self) -> None:
         self._check_awake()
         if self._open:
-            raise RuntimeError(f"{len(self._open)} requests are under way; finish or abort them first.")
+            raise RuntimeError(f"{len(self._open)} requests are open; finish or abort them first.")
 
     def _check_sleep(self) -> None:
         if not self.can_sleep:
             raise ModelError(
-                "vLLM cannot sleep on a CPU: it has no memory there to give back.", remedy="Ask `can_sleep` first."
+                "vLLM cannot sleep on a CPU: it has no GPU memory to free.", remedy="Check `can_sleep` first."
             )
 
 
@@ -334,8 +334,8 @@ def completion_of(output: Any) -> Completion:
     response = output.outputs[0]
     if response.finish_reason not in ("stop", "length"):
         raise ModelError(
-            f"vLLM broke off a response after {len(response.token_ids)} tokens: {response.finish_reason}.",
-            remedy="The engine's log says why; start the sampler anew.",
+            f"vLLM ended a response after {len(response.token_ids)} tokens: {response.finish_reason}.",
+            remedy="See the engine's log; restart the sampler.",
         )
     return Completion(
         key=output.request_id,

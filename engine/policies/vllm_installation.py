@@ -1,4 +1,4 @@
-"""Whether vLLM is here and fits the torch that is here, and how it behaves in this process. Loads neither."""
+"""Whether vLLM is installed and fits the installed torch, and how it behaves in this process. Loads neither."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ def is_installed() -> bool:
 
 
 def check_installation() -> None:
-    """`ModelError` unless vLLM is installed and was built for the torch that is installed."""
+    """`ModelError` unless vLLM is installed and was built for the installed torch."""
     if not is_installed():
         raise ModelError("vLLM is not installed.", remedy=INSTALL)
     for distribution in DISTRIBUTIONS:
         found = installed_version(distribution)
         if found is not None:
             torch = installed_version("torch")
-            check_torch(f"{distribution} {found}", torch or "none", torch_wanted(requires(distribution) or []))
+            check_torch(f"{distribution} {found}", torch or "none", torch_requirement(requires(distribution) or []))
 
 
-def check_torch(vllm: str, torch: str, wanted: SpecifierSet) -> None:
-    """`ModelError` unless `torch`, a version, is one of those `wanted`; what follows a `+` names only its build."""
-    if torch == "none" or Version(torch).public not in wanted:
+def check_torch(vllm: str, torch: str, required: SpecifierSet) -> None:
+    """`ModelError` unless the version `torch` satisfies `required`; a local version after `+` is ignored."""
+    if torch == "none" or Version(torch).public not in required:
         raise ModelError(
-            f"{vllm} was built for torch {wanted or 'of any version'}, and torch here is {torch}: its compiled parts "
-            "would fail.",
+            f"{vllm} was built for torch {required or 'of any version'}, and the installed torch is {torch}: its "
+            "compiled extensions would fail.",
             remedy=INSTALL,
         )
 
 
-def torch_wanted(requirements: list[str]) -> SpecifierSet:
-    """Which versions of torch the `requirements` of a distribution allow on this platform, of any build."""
-    wanted = SpecifierSet()
+def torch_requirement(requirements: list[str]) -> SpecifierSet:
+    """The torch versions that the `requirements` of a distribution allow on this platform, in any build."""
+    required = SpecifierSet()
     for line in requirements:
         requirement = Requirement(line)
         if requirement.name == "torch" and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
-            wanted &= SpecifierSet(",".join(str(limit).partition("+")[0] for limit in requirement.specifier))
-    return wanted
+            required &= SpecifierSet(",".join(str(limit).partition("+")[0] for limit in requirement.specifier))
+    return required
 
 
 def installed_version(distribution: str) -> str | None:
@@ -62,10 +62,10 @@ def installed_version(distribution: str) -> str | None:
 
 
 def set_up_environment() -> None:
-    """What vLLM reads from the environment, before it is imported.
+    """Sets vLLM's environment variables, before it is imported.
 
-    Its engine core runs in this process, and it unpickles nothing that comes from another machine. It reports its use
-    to no one, logs warnings, and leaves standard output alone, unless the user's own environment says otherwise.
+    Its engine core runs in this process, and it unpickles nothing from another machine. Usage statistics are off, and
+    it logs only warnings, to stderr, unless the user's environment says otherwise.
     """
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     os.environ.pop("VLLM_ALLOW_INSECURE_SERIALIZATION", None)

@@ -1,7 +1,7 @@
-"""Which models the vLLM that is installed is known not to run: read off its source and transformers', neither loaded.
+"""Which models the installed vLLM cannot run, read from its source and transformers' without loading either.
 
-vLLM has tables of the model classes that it has code for. Any other it takes from transformers, if that class leaves
-the choice of attention open (`ModelRegistry.inspect_model_cls` in vllm/model_executor/models/registry.py, and
+vLLM has tables of the model classes it implements. Others it runs through transformers, if their class has a
+configurable attention (`ModelRegistry.inspect_model_cls` in vllm/model_executor/models/registry.py, and
 `_can_set_attn_implementation` in transformers/modeling_utils.py).
 """
 
@@ -18,18 +18,20 @@ FIXED_ATTENTION = re.compile(r"^class \w*Attention\w*\(nn\.Module\):", re.MULTIL
 OPEN_ATTENTION = ("ALL_ATTENTION_FUNCTIONS.get_interface(", "_supports_attention_backend = True")
 
 
-def why_vllm_cannot(architecture: str, model_type: str) -> str:
-    """A reason, or nothing: where vLLM runs it, where that is not known, and where no vLLM is installed here."""
+def unsupported_by_vllm(architecture: str, model_type: str) -> str:
+    """The reason; "" if vLLM runs the model, if that is unknown, or if vLLM is not installed."""
     tables = _tables()
     if not tables or not architecture or architecture in _generating(tables):
         return ""
     if any(architecture in classes for name, classes in tables.items() if name.endswith("_MODELS") and _in_use(name)):
-        return f"vLLM has {architecture} for other ends than to generate text."
+        return f"vLLM supports {architecture}, but not for text generation."
     source = _transformers_source(model_type)
     if not re.search(rf"^class {re.escape(architecture)}\(", source, re.MULTILINE):
-        return ""  # it may be anything
+        return ""  # unknown
     if FIXED_ATTENTION.search(source) and not any(words in source for words in OPEN_ATTENTION):
-        return f"vLLM has no {architecture}, and cannot take it from transformers, whose attention for it is fixed."
+        return (
+            f"vLLM does not implement {architecture}, and cannot run it through transformers: its attention is fixed."
+        )
     return ""
 
 
@@ -43,7 +45,7 @@ def _in_use(name: str) -> bool:
 
 @cache
 def _tables() -> dict[str, frozenset[str]]:
-    """Names of classes by the name of vLLM's table; none where vLLM is not installed or keeps no such tables."""
+    """Class names by the name of vLLM's table; empty if vLLM is not installed or has no such tables."""
     folder = _folder_of("vllm")
     registry = folder / "model_executor" / "models" / "registry.py" if folder else None
     if registry is None or not registry.is_file():
@@ -58,7 +60,7 @@ def _tables() -> dict[str, frozenset[str]]:
 
 @cache
 def _transformers_source(model_type: str) -> str:
-    """The code of a family of models; empty where transformers has none of this name."""
+    """The source of a model family; empty if transformers has none of this name."""
     name = model_type.replace("-", "_")
     folder = _folder_of("transformers") if re.fullmatch(r"\w+", name) else None
     file = folder / "models" / name / f"modeling_{name}.py" if folder else None

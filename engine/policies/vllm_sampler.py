@@ -1,8 +1,8 @@
 """Samples responses for many trajectories at once with vLLM, whose scheduler mixes prompts with decoding.
 
-Rows wait for nobody: a row that has a response gets its next prompt while others go on decoding. Each response is drawn with
-a seed of its own, from its row's stream, so what a row samples does not depend on who else is in the batch (save for
-the last digits of logits, which can decide between two tokens that are as good as equal).
+Rows do not wait for each other: a row that has a response gets its next prompt while others keep decoding. Each
+response is drawn with its own seed, from its row's stream, so a row's samples do not depend on the other rows of the
+batch (except through rounding of the logits, which can decide between two tokens that are almost equally likely).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from engine.rollout.types import Response
 
 @dataclass(slots=True)
 class Row:
-    """One trajectory's context, all of it: vLLM finds by itself how much of it is still in its cache."""
+    """One trajectory's full context: vLLM finds out how much of it is in its cache."""
 
     seeds: np.random.Generator
     context: list[int] = field(default_factory=list)
-    key: str = ""  # of the request under way
+    key: str = ""  # of the open request
 
 
 class VllmSampler:
     """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
 
-    Responses have log-probabilities under the distribution that was sampled from, temperature included, and no entropies:
-    vLLM tells none without the whole distribution, so the learner has them from scoring the batch again. An engine
-    serves one rollout at a time; what an earlier sampler left under way is aborted. Call `abort` when a rollout is
-    broken off. `sampled_tokens` counts those of complete responses, `cached_tokens` those of all `prompt_tokens` that the
-    prefix cache spared.
+    Responses have log-probabilities under the distribution that was sampled from, temperature included, and no
+    entropies: vLLM reports none without the whole distribution, so the learner computes them when it scores the batch.
+    An engine serves one rollout at a time; open requests of an earlier sampler are aborted. Call `abort` when a rollout
+    is cancelled. `sampled_tokens` counts tokens of complete responses, and `cached_tokens` those of all
+    `prompt_tokens` that were in the prefix cache.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class VllmSampler:
         engine.abort()
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        """`ConfigError` when context, `ids` and response could pass the engine's context."""
+        """`ConfigError` if context, `ids` and response could exceed the engine's context."""
         state = self.rows[row]
         state.context = state.context + ids
         state.key = self.engine.submit(
@@ -69,25 +69,25 @@ class VllmSampler:
         self.row_of[state.key] = row
 
     def restart(self, row: int) -> None:
-        """Empties the row's context; the blocks that held it are overwritten in time."""
+        """Empties the row's context; its cache blocks are reused in time."""
         self.rows[row].context = []
 
     def release(self, row: int) -> None:
-        """Forgets the row, and the response it may be waiting for."""
+        """Frees the row, and aborts its open request if there is one."""
         state = self.rows[row]
         if self.row_of.pop(state.key, None) is not None:
             self.engine.abort([state.key])
         state.context = []
 
-    def advance(self, *, patient: bool = True) -> list[Response] | None:
+    def advance(self, *, block: bool = True) -> list[Response] | None:
         while self.row_of:
             finished = self.engine.step()
-            if finished or not patient:
+            if finished or not block:
                 return [self._take(completion) for completion in finished]
-        return [] if patient else None
+        return [] if block else None
 
     def abort(self) -> None:
-        """Breaks the rollout off: nothing of it is left in the engine, and `advance` has nothing more to give."""
+        """Cancels the rollout: its open requests are aborted, and `advance` returns no more responses."""
         self.engine.abort(self.row_of)
         self.row_of = {}
 

@@ -1,4 +1,4 @@
-"""Starts vLLM for one model: what it is told, what it must not change in this process, and why it would not start."""
+"""Starts vLLM for one model: its arguments, what it must not change in this process, and errors at the start."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from engine.policies.model_paths import model_source
 from engine.policies.vllm_installation import INSTALL
 
 Precision = Literal["auto", "float32", "bfloat16"]
-CPU_BLOCK = 32  # tokens; what the prefix cache reuses is whole blocks, and vLLM's own 128 is more than a turn
+CPU_BLOCK = 32  # tokens; the prefix cache reuses whole blocks, and vLLM's default of 128 is longer than a turn
 CPU_BATCH = 4096  # tokens of one forward pass
 CORES = "VLLM_CPU_OMP_THREADS_BIND"
 
 
 def import_platform() -> Any:
-    """vLLM's view of the machine. `ModelError` when vLLM does not load."""
+    """vLLM's description of the machine. `ModelError` if vLLM does not load."""
     try:
-        with undoing_what_vllm_changes():
+        with restoring_environment():
             from vllm.platforms import current_platform
     except Exception as error:
         raise ModelError(f"vLLM is installed but does not load: {first_line(error)}", remedy=INSTALL) from error
@@ -38,8 +38,8 @@ def read_config(path: str) -> Any:
         return AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
     except Exception as error:
         raise ModelError(
-            f"{path!r} has no configuration that can be read: {first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json and safetensors weights, or a model's id that is in the "
+            f"{path!r} has no readable configuration: {first_line(error)}",
+            remedy="Give `tiny`, a directory with config.json and safetensors weights, or a hub id that is in the "
             "local Hugging Face cache or can be downloaded.",
         ) from error
 
@@ -79,7 +79,7 @@ def arguments_for(
         "logprobs_mode": "processed_logprobs",  # temperature included
         "enforce_eager": platform.is_cpu() if enforce_eager is None else enforce_eager,
         "enable_sleep_mode": sleeps,
-        "worker_extension_cls": "engine.policies.vllm_weights.WeightIntake",
+        "worker_extension_cls": "engine.policies.vllm_weights.WeightLoading",
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
     }
@@ -93,12 +93,12 @@ def arguments_for(
 
 
 def start(path: str, arguments: dict[str, Any]) -> Any:
-    """vLLM's engine, whose scheduler runs in this process. `ModelError` with what to do when it does not start."""
+    """vLLM's engine, whose scheduler runs in this process. `ModelError` with a remedy if it does not start."""
     from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
     from vllm.engine.arg_utils import EngineArgs
     from vllm.v1.engine.llm_engine import LLMEngine
 
-    with undoing_what_vllm_changes():
+    with restoring_environment():
         bind_cores(arguments["tensor_parallel_size"])
         try:
             return LLMEngine.from_engine_args(EngineArgs(**arguments))
@@ -114,12 +114,11 @@ def precision_of(dtype: Precision, platform: Any) -> str:
 
 
 def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str, share: float) -> dict[str, Any]:
-    """What the CPU build needs to be told.
+    """Arguments for the CPU build.
 
-    - A cache for all rows and no more than `share` of the machine's memory: vLLM would take all of that, and in time
-      use it, for prefixes that no one asks for again.
-    - Prompts in one piece: with a seed of its own, one that is read in pieces ends the engine (a generator on a CPU
-      has no offset to turn back).
+    - A cache for all rows, of at most `share` of the machine's memory: vLLM would allocate the whole share, and in time
+      fill it with prefixes that are never used again.
+    - No chunked prefill: with a per-request seed it crashes the engine (a generator on a CPU has no offset to reset).
     """
     most = int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     blocks = rows * -(-context_tokens // CPU_BLOCK) + 1
@@ -132,34 +131,34 @@ def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str
 
 
 def cache_bytes_per_token(config: Any, precision: str) -> int:
-    """Keys and values of one token in all layers; 0 where the model's configuration does not tell."""
+    """Bytes of the keys and values of one token in all layers; 0 if the configuration does not say."""
     text = config.get_text_config()
     layers, heads = getattr(text, "num_hidden_layers", 0), getattr(text, "num_attention_heads", 0)
-    kept = getattr(text, "num_key_value_heads", None) or heads
+    kv_heads = getattr(text, "num_key_value_heads", None) or heads
     width = getattr(text, "head_dim", None) or getattr(text, "hidden_size", 0) // max(heads, 1)
-    return int(2 * layers * kept * width * (2 if precision == "bfloat16" else 4))
+    return int(2 * layers * kv_heads * width * (2 if precision == "bfloat16" else 4))
 
 
 def refusal(path: str, error: Exception) -> ModelError:
-    """`error`, from vLLM, as one that says what to do."""
+    """An error from vLLM, as a `ModelError` with a remedy."""
     reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else first_line(error)
-    said = str(error).lower()
-    if "memory" in said and "illegal memory" not in said:
+    text = str(error).lower()
+    if "memory" in text and "illegal memory" not in text:
         return ModelError(
-            f"vLLM has too little memory for {path!r}: {reason}",
+            f"vLLM does not have enough memory for {path!r}: {reason}",
             remedy="Give the sampler a larger share of memory, lower rollout.max_context_tokens, free memory that "
-            "others hold, or take a smaller model or more GPUs.",
+            "other programs hold, or use a smaller model or more GPUs.",
         )
     return ModelError(
-        f"vLLM cannot run {path!r} here: {reason}",
-        remedy="Take a decoder-only language model that vLLM supports on this machine, a number of GPUs that divides "
+        f"vLLM cannot run {path!r}: {reason}",
+        remedy="Use a decoder-only language model that vLLM supports on this machine, a number of GPUs that divides "
         "its attention heads, or the local backend.",
     )
 
 
 def bind_cores(workers: int) -> None:
-    """An even share of this process's cores for each of several workers, which the CPU build finds by itself only for
-    one that has a memory node of its own. A GPU's workers ignore it."""
+    """Gives each of several workers an even share of this process's cores. The CPU build does that itself only for a
+    worker with its own memory node; GPU workers ignore it."""
     if workers > 1 and hasattr(os, "sched_getaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         each = max(len(cores) // workers, 1)
@@ -169,9 +168,9 @@ def bind_cores(workers: int) -> None:
 
 
 @contextmanager
-def undoing_what_vllm_changes() -> Iterator[None]:
-    """Its CPU build preloads its own libraries into every program that this process will start, and forbids the
-    process to choose its number of threads."""
+def restoring_environment() -> Iterator[None]:
+    """Restores what vLLM's CPU build changes: it preloads its libraries into every program this process starts, and
+    disables `torch.set_num_threads`."""
     before = {name: os.environ.get(name) for name in ("LD_PRELOAD", CORES)}
     set_num_threads = torch.set_num_threads
     try:

@@ -1,7 +1,7 @@
-"""How a learner's weights get into vLLM: which are due, and what vLLM's workers do with them.
+"""How a learner's weights get into vLLM: which are expected, and how vLLM's workers load them.
 
-vLLM's own way to take weights says nothing of some that are missing, and leaves its CPU build with the old output layer
-when that layer is the input embeddings' twin. Both are dealt with here.
+vLLM itself does not report missing weights, and its CPU build keeps the old output layer if that is tied to the
+embedding. Both are handled here.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import torch
 from torch import Tensor
 
 from engine.errors import ModelError
-from engine.policies.weight_sums import WeightSum, held_sums
+from engine.policies.weight_checksums import WeightChecksum, model_checksums
 
 Part = list[tuple[str, Tensor]]
-SHOWN = 5  # names in an error
-WHAT_TO_GIVE = (
+NAMES_SHOWN = 5
+REMEDY = (
     "Give all parameters of the model under the names of its Hugging Face class, as its named_parameters() or "
     "state_dict() does; merge adapters first."
 )
 
 
-class DueWeights:
-    """Names and shapes of a model's parameters in its Hugging Face class. Tied ones are due once and may come twice."""
+class ExpectedWeights:
+    """Names and shapes of a model's parameters in its Hugging Face class. Tied ones are expected once and may come
+    twice."""
 
     def __init__(self, config: Any) -> None:
         from transformers import AutoModelForCausalLM
@@ -36,8 +37,8 @@ class DueWeights:
         self.shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
     def parts(self, weights: Iterable[tuple[str, Tensor]], *, part_bytes: int) -> Iterable[Part]:
-        """`weights` in parts of about `part_bytes` each. `ModelError` at one that is unknown or misshapen, and at the
-        end for what was missing."""
+        """`weights` in parts of about `part_bytes` each. `ModelError` for one that is unknown or of the wrong shape,
+        and at the end for missing ones."""
         missing, part, size = set(self.names), [], 0
         for name, tensor in weights:
             self.check(name, tuple(tensor.shape))
@@ -49,39 +50,41 @@ class DueWeights:
                 part, size = [], 0
         if part:
             yield part
-        self.check_all_came(missing)
+        self.check_complete(missing)
 
-    def check_all_came(self, missing: set[str]) -> None:
+    def check_complete(self, missing: set[str]) -> None:
         if missing:
             raise ModelError(
-                f"{len(missing)} of {len(self.names)} weights are missing: {_some(missing)}.", remedy=WHAT_TO_GIVE
+                f"{len(missing)} of {len(self.names)} weights are missing: {_some(missing)}.", remedy=REMEDY
             )
 
     def check(self, name: str, shape: tuple[int, ...]) -> None:
         if name not in self.shapes:
-            raise ModelError(f"The model has no weight {name!r}; its own are {_some(self.names)}.", remedy=WHAT_TO_GIVE)
+            raise ModelError(f"The model has no weight {name!r}; it has {_some(self.names)}.", remedy=REMEDY)
         if shape != self.shapes[name]:
             raise ModelError(
-                f"The weight {name!r} has shape {shape}, and the model's is {self.shapes[name]}.",
-                remedy="Load the weights of the model that the sampler was started with.",
+                f"The weight {name!r} has shape {shape}, and the model expects {self.shapes[name]}.",
+                remedy="Load weights of the model that the sampler was started with.",
             )
 
 
 def _some(names: set[str]) -> str:
     shown = sorted(names)
-    return ", ".join(shown[:SHOWN]) + (f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
+    return ", ".join(shown[:NAMES_SHOWN]) + (
+        f" and {len(shown) - NAMES_SHOWN} more" if len(shown) > NAMES_SHOWN else ""
+    )
 
 
-class WeightIntake:
-    """Mixed into vLLM's workers by name, so that each takes its share of the weights: begin, some parts, end."""
+class WeightLoading:
+    """Mixed into vLLM's workers by name, so that each loads its share of the weights: begin, some parts, end."""
 
     model_runner: Any
     model_config: Any
     vllm_config: Any
 
     def quiet_reload(self) -> None:
-        """vLLM warns of every layer that is given no weights, such as of position embeddings, which have none; what is
-        really missing `DueWeights` says."""
+        """Silences vLLM's warning about layers without new weights, such as position embeddings, which have none;
+        `ExpectedWeights` reports missing ones."""
         from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
 
         logging.getLogger(finalize_layerwise_reload.__module__).setLevel(logging.ERROR)
@@ -93,18 +96,18 @@ class WeightIntake:
         with set_current_vllm_config(self.vllm_config):
             initialize_layerwise_reload(self.model_runner.get_model())
 
-    def take_weights(self, part: Part) -> None:
+    def load_part(self, part: Part) -> None:
         from vllm.config import set_current_vllm_config
 
         with set_current_vllm_config(self.vllm_config):
             self.model_runner.get_model().load_weights(part)
 
-    def sum_weights(self) -> dict[str, WeightSum]:
-        """Without the rows that vLLM adds to a vocabulary."""
-        return held_sums(own_rows(self.model_runner.get_model()))
+    def sum_weights(self) -> dict[str, WeightChecksum]:
+        """Checksums, without the rows that vLLM adds to a vocabulary."""
+        return model_checksums(own_rows(self.model_runner.get_model()))
 
     def end_weights(self) -> None:
-        """Layers that were given no weights keep what they had."""
+        """Ends the update. Layers without new weights keep their old ones."""
         from vllm.config import set_current_vllm_config
         from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
         from vllm.platforms import current_platform
@@ -120,7 +123,7 @@ class WeightIntake:
 
 
 def own_rows(model: Any) -> Iterator[Tensor]:
-    """Each parameter once, of vocabularies the rows that are the model's own."""
+    """Each parameter once, without the padding rows of vocabularies."""
     from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
 
     vocabularies = [layer for layer in model.modules() if isinstance(layer, VocabParallelEmbedding)]
@@ -130,8 +133,8 @@ def own_rows(model: Any) -> Iterator[Tensor]:
 
 
 def pack_output_layers(model: Any) -> None:
-    """The CPU build multiplies with a packed copy of the output layer, made anew only when weights come under that
-    layer's own name. Tied embeddings have none, so their copy would stay the old one."""
+    """Updates the CPU build's packed copy of the output layer, which it renews only for weights under that layer's own
+    name. A tied layer has none, so its copy would stay old."""
     from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead, UnquantizedEmbeddingMethod
 
     for layer in model.modules():

@@ -1,5 +1,5 @@
-"""Tensors in safetensors files, one at a time: read by rows, so that nobody needs a whole model to take a part of one,
-and written as they come, so that nobody needs one to save it.
+"""Tensors in safetensors files, one at a time: read by rows and written as they are produced, so that no process needs
+the whole model to load a shard of it or to save it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SUFFIX = ".safetensors"
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor in a file. `stored[rows]` reads those of its first axis, and `stored[:]` all."""
+    """A tensor in a file. `stored[rows]` reads rows of its first axis, and `stored[:]` all."""
 
     file: Path
     name: str
     shape: torch.Size
 
     def __getitem__(self, rows: slice) -> Tensor:
-        """A view of the file's pages, which come into memory as they are read; copy what is to stay."""
+        """A view of the memory-mapped file, loaded as it is read; copy what is to be kept."""
         with safe_open(self.file, framework="pt") as opened:
             found: Tensor = opened.get_slice(self.name)[rows] if self.shape else opened.get_tensor(self.name)
         return found
@@ -39,7 +39,7 @@ def stored_tensors(files: Iterable[Path]) -> dict[str, StoredTensor]:
     found: dict[str, StoredTensor] = {}
     for file in files:
         with safe_open(file, framework="pt") as opened:
-            for name in opened.keys():  # noqa: SIM118 - it is no mapping
+            for name in opened.keys():  # noqa: SIM118 - it is not a mapping
                 found[name] = StoredTensor(file, name, torch.Size(opened.get_slice(name).get_shape()))
     return found
 
@@ -47,8 +47,8 @@ def stored_tensors(files: Iterable[Path]) -> dict[str, StoredTensor]:
 def write_tensors(
     folder: Path | None, stem: str, tensors: Iterable[tuple[str, Tensor]], *, most: int = FILE_BYTES
 ) -> None:
-    """Files of about `most` bytes in `folder`, named as Hugging Face's are: `stem.safetensors` where it is one, else
-    numbered parts and an index. Without a folder it only walks through `tensors`, for whoever has to help make them."""
+    """Writes files of about `most` bytes to `folder`, named like Hugging Face's: one `stem.safetensors`, or numbered
+    parts and an index. Without a folder it only iterates over `tensors`, to take part in gathering them."""
     if folder is None:
         for _ in tensors:
             pass
@@ -85,5 +85,5 @@ def _parts(tensors: Iterable[tuple[str, Tensor]], most: int) -> Iterator[dict[st
 
 
 def written_files(folder: Path, stem: str) -> list[Path]:
-    """What `write_tensors` has written there."""
+    """The files that `write_tensors` wrote there."""
     return sorted([*folder.glob(f"{stem}{SUFFIX}"), *folder.glob(f"{stem}-*-of-*{SUFFIX}")])

@@ -1,6 +1,6 @@
-"""Responses to actions: the `<think>…</think><answer>a || b</answer>` grammar, every way to miss it named.
+"""Parses responses in the format `<think>…</think><answer>a || b</answer>`, and names each kind of malformed response.
 
-Owns no environment knowledge: whether an action exists is `EnvStateManager`'s to say.
+It knows no environment: whether an action exists is decided by `episode`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TAG = re.compile(r"</?(?:think|answer)>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedResponse:
-    """What one response says. `actions` are names as written, trimmed, at most the turn's allowance."""
+    """A parsed response. `actions` are names as written, stripped, at most as many as a turn allows."""
 
     thought: str
     actions: list[str]
@@ -59,9 +59,9 @@ class ParsedResponse:
 
 
 def parse_response(text: str, *, think: bool, max_actions: int, separator: str = SEPARATOR) -> ParsedResponse:
-    """`text` (its opener included) as a thought and actions.
+    """Parses `text` (its opener included) into a thought and actions.
 
-    Text outside the tags is a fault of its own, `text_outside`, but its answer is still read, as RAGEN does.
+    Text outside the tags is the case `text_outside`, but its answer is still used, as in RAGEN.
     Example: `parse_response("<think>go</think><answer>Up || Left</answer>", think=True, max_actions=2)` has the
     actions `["Up", "Left"]` and the case `ok`.
     """
@@ -70,7 +70,7 @@ def parse_response(text: str, *, think: bool, max_actions: int, separator: str =
     answer = whole["answer"] if whole else _first(_ANSWER, text)
     nested = whole is not None and _TAG.search(whole["answer"] + (whole["thought"] if think else ""))
     if whole is None or nested:
-        case = _fault(text, think=think)
+        case = _malformed_case(text, think=think)
         actions = _split(answer, separator)[:max_actions] if case == "text_outside" else []
         return ParsedResponse(thought=thought.strip(), actions=actions, case=case)
     actions = _split(answer, separator)
@@ -80,7 +80,7 @@ def parse_response(text: str, *, think: bool, max_actions: int, separator: str =
     return ParsedResponse(thought=thought.strip(), actions=actions[:max_actions], case=case)
 
 
-def _fault(text: str, *, think: bool) -> ParseCase:
+def _malformed_case(text: str, *, think: bool) -> ParseCase:
     """Why `text` is not one well-formed response; the first reason in reading order."""
     if think and "<think>" not in text:
         return "no_think"

@@ -1,6 +1,6 @@
-"""AgentProxy: the turn loop, nothing more. Environments play, the policy responses, until every episode is over.
+"""AgentProxy: the turn loop. Environments step and the policy responds until every episode is over.
 
-No trajectory waits for another: whoever has a response steps its environment and asks for the next one at once.
+Trajectories do not wait for each other: one that has a response steps its environment and requests the next at once.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from engine.rollout.action_parser import ParsedResponse, parse_response
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_crew import Crew, crew_of
-from engine.rollout.episode import Opening, TurnOutcome
-from engine.rollout.overlong import LengthPenalty, any_length, length_penalty_of
+from engine.rollout.environment_pool import EnvironmentPool, local_environments
+from engine.rollout.episode import EpisodeStart, TurnOutcome
+from engine.rollout.overlong import LengthPenalty, length_penalty_of, no_penalty
 from engine.rollout.types import Response, Trajectory, Turn
 
 
 class ResponseSampler(Protocol):
-    """A policy at work on many rows at once; a row is one trajectory."""
+    """A policy that generates for many rows at once; a row is one trajectory."""
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        """Appends `ids` to the row's context and asks for a response of at most `max_tokens`."""
+        """Appends `ids` to the row's context and requests a response of at most `max_tokens`."""
 
     def restart(self, row: int) -> None:
-        """Empties the row's context: the next `submit` begins another. Called between a response and a `submit`."""
+        """Empties the row's context: the next `submit` starts a new one. Called between a response and a `submit`."""
 
-    def advance(self, *, patient: bool = True) -> list[Response] | None:
-        """Works until some rows have a response; nothing when no row awaits one. Not `patient`, for a moment only: then
-        an empty list is no response yet, and None that no row awaits one."""
+    def advance(self, *, block: bool = True) -> list[Response] | None:
+        """Generates until some rows have a response; an empty list when no row awaits one. Without `block` it returns
+        after one step: an empty list then means no response yet, and None that no row awaits one."""
 
     def release(self, row: int) -> None:
-        """Forgets the row: its trajectory is over."""
+        """Frees the row: its trajectory is over."""
 
 
 class AgentProxy:
-    """`window` decides what the model sees of earlier turns; `max_context_tokens` is of one context, response included."""
+    """`window` decides what the model sees of earlier turns; `max_context_tokens` limits a context with its
+    response."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class AgentProxy:
         think: bool,
         max_context_tokens: int,
         window: Window | None = None,
-        length_penalty: LengthPenalty = any_length,
+        length_penalty: LengthPenalty = no_penalty,
         environment_workers: int = 0,
     ) -> None:
         self.context = context
@@ -60,7 +61,7 @@ class AgentProxy:
 
     @classmethod
     def of(cls, config: RolloutConfig, context: ContextManager, *, max_context_tokens: int) -> AgentProxy:
-        """As `config` says, but for the limit of a context, which the model may set lower."""
+        """As configured, except for the context limit, which may be lower for the model."""
         return cls(
             context,
             think=config.think,
@@ -71,16 +72,16 @@ class AgentProxy:
         )
 
     def rollout(
-        self, sampler: ResponseSampler, specs: list[EpisodeSpec], *, checkpoint: Callable[[], None] = lambda: None
+        self, sampler: ResponseSampler, specs: list[EpisodeSpec], *, check_cancelled: Callable[[], None] = lambda: None
     ) -> list[Trajectory]:
-        """One trajectory per spec, in order. `checkpoint` is called between batches of work and may raise to stop.
+        """One trajectory per spec, in order. `check_cancelled` is called between steps and raises to cancel.
 
         An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised. A
         first prompt that leaves no room for a response ends its trajectory as `context_full`, without a turn; when no
-        trajectory has a turn for want of room, a `ConfigError` says how much is needed.
+        trajectory had room for a turn, a `ConfigError` states how many tokens are needed.
         """
         players = self.players(specs)
-        self.play(sampler, players, checkpoint=checkpoint)
+        self.play(sampler, players, check_cancelled=check_cancelled)
         return [player.trajectory for player in players]
 
     def players(self, specs: list[EpisodeSpec]) -> list[Player]:
@@ -91,11 +92,11 @@ class AgentProxy:
         sampler: ResponseSampler,
         players: list[Player],
         *,
-        checkpoint: Callable[[], None] = lambda: None,
-        crew: Crew | None = None,
+        check_cancelled: Callable[[], None] = lambda: None,
+        environments: EnvironmentPool | None = None,
     ) -> None:
-        """Until every episode is over; raises as `rollout` does."""
-        if refusal := self.play_out(sampler, players, checkpoint=checkpoint, crew=crew):
+        """Plays until every episode is over; raises as `rollout` does."""
+        if refusal := self.play_out(sampler, players, check_cancelled=check_cancelled, environments=environments):
             raise refusal
 
     def play_out(
@@ -103,50 +104,55 @@ class AgentProxy:
         sampler: ResponseSampler,
         players: list[Player],
         *,
-        checkpoint: Callable[[], None] = lambda: None,
-        crew: Crew | None = None,
+        check_cancelled: Callable[[], None] = lambda: None,
+        environments: EnvironmentPool | None = None,
     ) -> StarboardError | None:
-        """Until every episode is over; why none of them says anything, if so it is.
+        """Plays until every episode is over; returns an error if no trajectory is usable.
 
-        `crew` plays the environments; without one they are played here, by `environment_workers`.
+        Environments run in the given pool, or else in this process with `environment_workers` threads.
         """
-        with nullcontext(crew) if crew is not None else crew_of(self.environment_workers) as at_work:
-            self._play_by(at_work, sampler, players, checkpoint)
+        local = local_environments(self.environment_workers)
+        with nullcontext(environments) if environments is not None else local as pool:
+            self._play_in(pool, sampler, players, check_cancelled)
         faults = [player.fault for player in players if player.fault]
-        return faults[0] if len(faults) == len(players) else self._nothing_fits(players)
+        return faults[0] if len(faults) == len(players) else self._no_room(players)
 
-    def _play_by(
-        self, crew: Crew, sampler: ResponseSampler, players: list[Player], checkpoint: Callable[[], None]
+    def _play_in(
+        self,
+        pool: EnvironmentPool,
+        sampler: ResponseSampler,
+        players: list[Player],
+        check_cancelled: Callable[[], None],
     ) -> None:
-        def follow(*, patient: bool) -> None:
-            for row, answer in crew.take(patient=patient):
-                players[row].follow(answer, sampler)
-            checkpoint()
+        def collect(*, block: bool) -> None:
+            for row, result in pool.collect(block=block):
+                players[row].record(result, sampler)
+            check_cancelled()
 
         for player in players:
-            crew.open(player.row, player.spec, think=self.think)
-        follow(patient=True)
-        # whoever has stepped is not to wait until somebody else's response is whole
-        while (responses := sampler.advance(patient=not crew.busy)) or crew.busy:
+            pool.start(player.row, player.spec, think=self.think)
+        collect(block=True)
+        # a row that has stepped must not wait until another row's response is complete
+        while (responses := sampler.advance(block=not pool.pending)) or pool.pending:
             for response in responses or []:
-                crew.give(response.row, players[response.row].read(response))
-            follow(patient=responses is None)
+                pool.step(response.row, players[response.row].parse(response))
+            collect(block=responses is None)
 
-    def _nothing_fits(self, players: list[Player]) -> ConfigError | None:
+    def _no_room(self, players: list[Player]) -> ConfigError | None:
         if any(player.trajectory.turns or player.fault for player in players):
             return None
         shortest = min(players, key=lambda player: player.needed)
         return ConfigError(
-            f"No first prompt of {shortest.trajectory.environment!r} leaves room for a response: the shortest prompt and "
-            f"a response of {shortest.config.max_response_tokens} tokens make {shortest.needed}, and the limit, "
-            f"rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",
-            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_response_tokens, or take a "
-            "model with a longer context.",
+            f"No first prompt of {shortest.trajectory.environment!r} leaves room for a response: the shortest "
+            f"prompt and a response of {shortest.config.max_response_tokens} tokens need {shortest.needed}, and the "
+            f"limit, rollout.max_context_tokens or the model's own, is {self.max_context_tokens}.",
+            remedy=f"Raise rollout.max_context_tokens to {shortest.needed} or more, lower max_response_tokens, or use "
+            "a model with a longer context.",
         )
 
 
 class Player:
-    """One episode's growing trajectory. The episode itself is played by a crew, wherever that is."""
+    """Builds the trajectory of one episode. The episode itself runs in an environment pool."""
 
     def __init__(self, row: int, spec: EpisodeSpec, proxy: AgentProxy) -> None:
         self.row = row
@@ -154,11 +160,11 @@ class Player:
         self.proxy = proxy
         self.fault: EnvironmentFault | None = None
         self.prompt_start = 0
-        self.needed = 0  # tokens of the context with the prompt that was asked last, and its longest response
+        self.needed = 0  # context tokens of the last prompt and its longest possible response
         self.system = ""
         self.state = State(observation="", actions_left=self.config.max_actions)
         self.past: list[Past] = []
-        self.response: Response  # the one that is being played, and its text
+        self.response: Response  # the current one, with its text
         self.text = ""
         self.trajectory = Trajectory(
             environment=spec.environment.tag,
@@ -168,42 +174,42 @@ class Player:
             seed=spec.seed,
         )
 
-    def read(self, response: Response) -> ParsedResponse:
-        """What the response asks of the environment; `follow` is to be told what became of it."""
+    def parse(self, response: Response) -> ParsedResponse:
+        """The actions of a response; `record` is called with their result."""
         self.response, self.text = response, self.proxy.context.response_text(response.ids)
         parsed = parse_response(self.text, think=self.proxy.think, max_actions=self.config.max_actions_per_turn)
-        if self.proxy.context.says_nothing(response.ids):
+        if self.proxy.context.is_blank(response.ids):
             return ParsedResponse(thought="", actions=[], case="empty_response")
         if not response.ended and not parsed.well_formed:
             return ParsedResponse(thought=parsed.thought, actions=[], case="cut_off")
         return parsed
 
-    def follow(self, answer: Opening | TurnOutcome, sampler: ResponseSampler) -> None:
-        """Records what the environment answered, and asks for the next response or ends."""
-        if isinstance(answer, Opening):
-            self._begin(answer, sampler)
+    def record(self, result: EpisodeStart | TurnOutcome, sampler: ResponseSampler) -> None:
+        """Records the environment's result, and requests the next response unless the episode is over."""
+        if isinstance(result, EpisodeStart):
+            self._record_start(result, sampler)
         else:
-            self._go_on(answer, sampler)
+            self._record_outcome(result, sampler)
 
-    def _begin(self, opening: Opening, sampler: ResponseSampler) -> None:
+    def _record_start(self, start: EpisodeStart, sampler: ResponseSampler) -> None:
         trajectory = self.trajectory
-        trajectory.initial_observation = opening.observation
-        trajectory.initial_drawing = opening.drawing
-        trajectory.optimal_length = opening.optimal_length
-        if opening.fault is not None:
-            self._end_by_fault(opening.fault, sampler)
+        trajectory.initial_observation = start.observation
+        trajectory.initial_drawing = start.drawing
+        trajectory.optimal_length = start.optimal_length
+        if start.fault is not None:
+            self._end_with_fault(start.fault, sampler)
             return
-        self.system = opening.system
-        self.state = State(observation=opening.observation, actions_left=self.config.max_actions)
-        self._ask(sampler)
+        self.system = start.system
+        self.state = State(observation=start.observation, actions_left=self.config.max_actions)
+        self._request_response(sampler)
 
-    def _go_on(self, outcome: TurnOutcome, sampler: ResponseSampler) -> None:
+    def _record_outcome(self, outcome: TurnOutcome, sampler: ResponseSampler) -> None:
         trajectory, response = self.trajectory, self.response
-        start = len(trajectory.ids)
+        response_start = len(trajectory.ids)
         trajectory.append(response.ids, logprobs=response.logprobs, entropies=response.entropies)
-        self._record(start, outcome)
+        self._append_turn(response_start, outcome)
         if outcome.fault is not None:
-            self._end_by_fault(outcome.fault, sampler)
+            self._end_with_fault(outcome.fault, sampler)
             return
         trajectory.success = outcome.success
         if outcome.stop is not None:
@@ -216,14 +222,14 @@ class Player:
                 response=response.ids,
                 executed=outcome.executed,
                 reward=outcome.reward,
-                understood=outcome.understood,
+                valid=outcome.valid,
             )
         )
         self.state = State(observation=outcome.observation, actions_left=outcome.actions_left)
-        self._ask(sampler)
+        self._request_response(sampler)
 
-    def _ask(self, sampler: ResponseSampler) -> None:
-        """Submits the next prompt, unless prompt and response could pass the context limit."""
+    def _request_response(self, sampler: ResponseSampler) -> None:
+        """Submits the next prompt, unless prompt and response could exceed the context limit."""
         trajectory = self.trajectory
         prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self.state)
         room = self.config.max_response_tokens
@@ -242,10 +248,10 @@ class Player:
         sampler.submit(self.row, prompt.ids, max_tokens=room)
 
     def _context_tokens(self, prompt: Prompt) -> int:
-        """How many tokens `prompt` goes on from."""
+        """How many tokens the context already has before `prompt`."""
         return 0 if prompt.fresh else len(self.trajectory.ids) - self.trajectory.context_start
 
-    def _record(self, start: int, outcome: TurnOutcome) -> None:
+    def _append_turn(self, start: int, outcome: TurnOutcome) -> None:
         trajectory = self.trajectory
         length_penalty = self.proxy.length_penalty(len(trajectory.ids) - start, self.config.max_response_tokens)
         trajectory.turns.append(
@@ -266,7 +272,7 @@ class Player:
             )
         )
 
-    def _end_by_fault(self, fault: EnvironmentFault, sampler: ResponseSampler) -> None:
+    def _end_with_fault(self, fault: EnvironmentFault, sampler: ResponseSampler) -> None:
         self.fault = fault
         self.trajectory.stop = "fault"
         self.trajectory.fault = str(fault)

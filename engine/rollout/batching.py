@@ -1,8 +1,8 @@
 """Trajectories to padded tensors. Column t is about token t: its mask, the log-probability it was sampled with.
 
-A row is a trajectory under every context, so whoever counts rows counts trajectories: groups, filters, statistics,
-mini-batches, turn credit along a row. A window's contexts lie one after the other in the row; only who runs the model
-takes them apart again (`engine.training.token_values`).
+A row is always one trajectory, under every context window: groups, filters, statistics, mini-batches and turn credit
+count rows. The contexts of a window are concatenated in the row; they are split again only where the model runs
+(`engine.training.token_values`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.rollout.types import Trajectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens and on nothing else.
+    """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens, 0 elsewhere.
 
-    `contexts` numbers the contexts of a row: a token was sampled after the tokens of the same number before it, and
-    after no others. Under the full context all are 0. Between two responses there is always an unsampled token.
+    `contexts` numbers the contexts of a row: a token was sampled after the preceding tokens with the same number, and
+    no others. Under the full context all are 0. Between two responses there is always an unsampled token.
     """
 
     ids: Tensor  # (B, T) int64
     mask: Tensor  # (B, T) float32
     logprobs: Tensor  # (B, T) float32, of the policy before its update
-    sampler_logprobs: Tensor  # (B, T) float32, of whoever sampled; the same where the learner did
+    sampler_logprobs: Tensor  # (B, T) float32, of the sampler; equal to `logprobs` unless rescored
     contexts: Tensor  # (B, T) int64, from 0 in each row; -1 on padding
     lengths: Tensor  # (B,) int64
     scores: Tensor  # (B,) float32: return plus penalties
@@ -37,7 +37,7 @@ class Batch:
     baselines: Tensor  # (B,) float32: score of the greedy episode of its problem, 0 where none was played
     groups: Tensor  # (B,) int64
     tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
-    rescored: bool = False  # by the learner, since another program sampled; else `logprobs` are the sampler's
+    rescored: bool = False  # whether the learner computed `logprobs`, since another program sampled
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -51,9 +51,9 @@ class Batch:
         return longest, counts
 
     def micro_batches(self, rows: Tensor, *, max_tokens: int, padded: bool = True) -> list[Tensor]:
-        """`rows` in parts that cost at most `max_tokens` tokens when each context is a row of its own.
+        """`rows` in parts of at most `max_tokens` tokens, with each context as a separate row.
 
-        Padding counts, unless they are not `padded` but packed one behind the other.
+        Padding counts, unless sequences are packed instead of `padded`.
         """
         if not padded:
             return [rows[part] for part in packs(self.lengths[rows], max_tokens=max_tokens)]
@@ -83,18 +83,18 @@ class Batch:
 
 
 def trainable(trajectories: list[Trajectory]) -> list[int]:
-    """Places of the trajectories that have an outcome to learn from.
+    """Indices of the trajectories that have an outcome to learn from.
 
-    Left out are those that ended by a fault of their environment, whose score nobody knows; those without a sampled
-    token; and a member that this leaves alone in its group, since there is nothing left to compare it with.
+    Left out are those that ended by a fault of their environment, whose score is unknown; those without a sampled
+    token; and a member that is then alone in its group, since there is nothing to compare it with.
     """
-    sound = [trajectory.has_outcome and trajectory.response_tokens > 0 for trajectory in trajectories]
+    usable = [trajectory.has_outcome and trajectory.response_tokens > 0 for trajectory in trajectories]
     members = Counter(trajectory.group for trajectory in trajectories)
-    left = Counter(trajectory.group for trajectory, good in zip(trajectories, sound, strict=True) if good)
+    left = Counter(trajectory.group for trajectory, good in zip(trajectories, usable, strict=True) if good)
     return [
-        place
-        for place, trajectory in enumerate(trajectories)
-        if sound[place] and (left[trajectory.group] > 1 or members[trajectory.group] == 1)
+        index
+        for index, trajectory in enumerate(trajectories)
+        if usable[index] and (left[trajectory.group] > 1 or members[trajectory.group] == 1)
     ]
 
 
@@ -135,7 +135,8 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
 
 
 def _turn_rewards(trajectory: Trajectory) -> list[float]:
-    """Rewards plus penalties by token; those of a turn without a sampled token lie on the sampled token before it."""
+    """Rewards plus penalties by token; those of a turn without a sampled token go to the last sampled token before
+    it."""
     rewards, waiting, last = [0.0] * len(trajectory.ids), 0.0, -1
     for turn in trajectory.turns:
         last = turn.response_end - 1 if turn.response_end > turn.response_start else last
@@ -161,14 +162,15 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def turn_ends(mask: Tensor) -> Tensor:
-    """`(B, T)`, 1 on the last sampled token of each response: the one that no sampled token follows directly."""
+    """`(B, T)`, 1 on the last sampled token of each response, which is not directly followed by a sampled token."""
     ends = mask.clone()
     ends[:, :-1] *= 1 - mask[:, 1:]
     return ends
 
 
 def turn_numbers(mask: Tensor) -> Tensor:
-    """`(B, T)` int64: on each sampled token the number of its response in the row, from 0; -1 where none was sampled."""
+    """`(B, T)` int64: on each sampled token the number of its response in the row, from 0; -1 where none was
+    sampled."""
     before = turn_ends(mask).cumsum(dim=1) - turn_ends(mask)
     return torch.where(mask > 0, before, -1.0).long()
 
@@ -176,7 +178,7 @@ def turn_numbers(mask: Tensor) -> Tensor:
 def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = None) -> list[Tensor]:
     """Rows grouped by similar length, each group at most `max_tokens` padded tokens (or a single row).
 
-    With `counts` (B,) a row is so many sequences, the longest of them of its length.
+    With `counts` (B,) a row has that many sequences, the longest of its length.
     """
     order = torch.argsort(lengths, descending=True, stable=True)
     sequences = (torch.ones_like(lengths) if counts is None else counts)[order]
@@ -192,7 +194,7 @@ def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = N
 
 
 def packs(lengths: Tensor, *, max_tokens: int) -> list[Tensor]:
-    """Rows grouped by similar length, each group of at most `max_tokens` tokens that are real (or a single row)."""
+    """Rows grouped by similar length, each group of at most `max_tokens` real tokens (or a single row)."""
     groups: list[list[int]] = []
     tokens = 0
     for row in torch.argsort(lengths, descending=True, stable=True).tolist():

@@ -1,7 +1,7 @@
-"""ContextManager: from messages to token ids and back. It is about prompt context and is no `with` object.
+"""ContextManager: from messages to token ids and back. It manages a prompt's context and is not a `with` object.
 
-Tokens in, tokens out: what was sampled is kept as ids and never encoded again. Only the words between two responses are
-encoded, and where a chat template puts its marks is learned from the template itself, for any model.
+Sampled responses stay token ids and are never encoded again. Only the text between two responses is encoded, and what a
+chat template adds there is found out by rendering the template, for any model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _USER, _RESPONSE, _NEXT = "\u2063user-words\u2063", "\u2063response-words\u2063"
 
 
 class Tokenizer(Protocol):
-    """What is needed of a Hugging Face tokenizer."""
+    """The used part of a Hugging Face tokenizer."""
 
     eos_token_id: int
     eos_token: str
@@ -33,15 +33,15 @@ class Tokenizer(Protocol):
 class ContextManager:
     """Turns prompts into the ids that are appended to a trajectory, and response ids into text.
 
-    `turn_end` is the token that the template closes a response with. A response is over at any of `stop_ids`: that one, the
-    tokenizer's end of a text, and `stops`, the model's own.
+    `turn_end` is the token with which the template ends a response. A response ends at any of `stop_ids`: that one,
+    the tokenizer's end-of-sequence token, and `stops`, those of the model.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
-        self._after_response, self._after_user = self._learn_template()
-        self.turn_end, self._after_end = self._learn_turn_end()
+        self._after_response, self._after_user = self._probe_template()
+        self.turn_end, self._after_end = self._find_turn_end()
         self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
         self.encode = lru_cache(maxsize=65536)(self._encode)
 
@@ -53,7 +53,7 @@ class ContextManager:
     def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
         """Ids from the end of `response` to the start of the next one.
 
-        A response that ended its turn has sampled the token for it; one that was cut off gets it here, unsampled.
+        A response that ended its turn has sampled the end token; one that was cut off gets it here, unsampled.
         """
         closed = bool(response) and response[-1] == self.turn_end
         close = self._after_end if closed else self._after_response
@@ -63,13 +63,13 @@ class ContextManager:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
     def response_text(self, ids: list[int]) -> str:
-        """Sampled ids as text, opener first, the token that ended it left out."""
+        """Sampled ids as text after the opener, without the end token."""
         if ids and ids[-1] in self.stop_ids:
             ids = ids[:-1]
         return self.opener + self.text(ids)
 
-    def says_nothing(self, ids: list[int]) -> bool:
-        """Whether a response is empty: no token at all, or special tokens and blanks alone."""
+    def is_blank(self, ids: list[int]) -> bool:
+        """Whether a response is empty: no tokens, or only special tokens and whitespace."""
         return not self.tokenizer.decode(ids, skip_special_tokens=True).strip()
 
     def _encode(self, text: str) -> tuple[int, ...]:
@@ -78,8 +78,8 @@ class ContextManager:
     def _render(self, messages: list[Message], *, generation: bool) -> str:
         return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=generation)
 
-    def _learn_template(self) -> tuple[str, str]:
-        """What the template writes between a response and the next user message, and after that message."""
+    def _probe_template(self) -> tuple[str, str]:
+        """The template's text between a response and the next user message, and after that message."""
         messages = [
             {"role": "user", "content": _USER},
             {"role": "assistant", "content": _RESPONSE},
@@ -90,19 +90,19 @@ class ContextManager:
             after_response, after_user = text.split(_RESPONSE)[1].split(_NEXT)
         except (ValueError, IndexError) as error:
             raise ModelError(
-                f"The model's chat template cannot hold a conversation of several turns: {error}.",
+                f"The model's chat template does not support a conversation of several turns: {error}.",
                 remedy="Use a model with a chat template, such as an instruct model.",
             ) from None
         return after_response, after_user
 
-    def _learn_turn_end(self) -> tuple[int, str]:
-        """The first special token after a response, and what the template writes after it. Where it writes none, turns
-        end as texts do."""
+    def _find_turn_end(self) -> tuple[int, str]:
+        """The first special token after a response, and the template's text after it. If there is none, turns end with
+        the end-of-sequence token."""
         for token in self._encode(self._after_response):
-            words = self.tokenizer.decode([token], skip_special_tokens=True)
-            if words.strip():
+            text = self.tokenizer.decode([token], skip_special_tokens=True)
+            if text.strip():
                 break
-            mark = self.text([token])
-            if mark.strip():
-                return token, self._after_response.partition(mark)[2]
+            marker = self.text([token])
+            if marker.strip():
+                return token, self._after_response.partition(marker)[2]
         return self.tokenizer.eos_token_id, self._after_response

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What there is to tell at the start of a turn."""
+    """The state at the start of a turn."""
 
     observation: str
     actions_left: int
@@ -30,18 +30,18 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A turn that was played: its state, the sampled ids, and what came of them."""
+    """A past turn: its state, the sampled ids, and their result."""
 
     state: State
     response: list[int]
     executed: list[str]
     reward: float
-    understood: bool
+    valid: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Ids to submit. `fresh` ones are the whole of what the model sees; others go on from its last response."""
+    """Ids to submit. If `fresh` they are the whole context; otherwise they continue from the last response."""
 
     ids: list[int]
     fresh: bool
@@ -49,7 +49,7 @@ class Prompt:
 
 class Window(Protocol):
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
-        """The prompt of the turn that begins in the state `now`, after the turns `past`."""
+        """The prompt of the turn that starts in the state `now`, after the turns `past`."""
 
 
 class FullContext(Section):
@@ -59,15 +59,15 @@ class FullContext(Section):
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         if past:
-            return Prompt(ids=_following(context, past[-1], now), fresh=False)
-        return Prompt(ids=_opening(context, system, now), fresh=True)
+            return Prompt(ids=_following_ids(context, past[-1], now), fresh=False)
+        return Prompt(ids=_first_ids(context, system, now), fresh=True)
 
 
 class LastTurns(Section):
     """The last `turns` turns verbatim, the present one included, after the system prompt.
 
-    Until that many were played it is the full context. From then on each turn begins a context of its own, whose first
-    message shows the oldest state in the window as if the episode began there.
+    Until that many were played it is the full context. From then on each turn starts a new context, whose first message
+    shows the oldest state in the window as if the episode started there.
     """
 
     type: Literal["last_k_turns"] = "last_k_turns"
@@ -80,9 +80,9 @@ class LastTurns(Section):
             return FullContext().prompt(context, system, past, now)
         shown = past[len(past) - self.turns + 1 :]
         states = [*(turn.state for turn in shown), now]
-        ids = _opening(context, system, states[0])
+        ids = _first_ids(context, system, states[0])
         for turn, state in zip(shown, states[1:], strict=True):
-            ids += turn.response + _following(context, turn, state)
+            ids += turn.response + _following_ids(context, turn, state)
         return Prompt(ids=ids, fresh=True)
 
 
@@ -100,9 +100,7 @@ class TurnSummary(Section):
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         shown = past[max(0, len(past) - self.turns + 1) :] if self.turns else past
         lines = [
-            prompts.summary_line(
-                turn.state.observation, executed=turn.executed, reward=turn.reward, understood=turn.understood
-            )
+            prompts.summary_line(turn.state.observation, executed=turn.executed, reward=turn.reward, valid=turn.valid)
             for turn in shown
         ]
         user = prompts.summary_turn(lines, now.observation, actions_left=now.actions_left)
@@ -113,13 +111,11 @@ ContextWindow = Annotated[FullContext | LastTurns | TurnSummary, Field(discrimin
 WINDOWS = union_variants(ContextWindow)
 
 
-def _opening(context: ContextManager, system: str, state: State) -> list[int]:
+def _first_ids(context: ContextManager, system: str, state: State) -> list[int]:
     return list(context.first(system, prompts.first_turn(state.observation, actions_left=state.actions_left)))
 
 
-def _following(context: ContextManager, last: Past, now: State) -> list[int]:
+def _following_ids(context: ContextManager, last: Past, now: State) -> list[int]:
     """Ids between the response of `last` and the response to `now`."""
-    user = prompts.next_turn(
-        now.observation, reward=last.reward, actions_left=now.actions_left, understood=last.understood
-    )
+    user = prompts.next_turn(now.observation, reward=last.reward, actions_left=now.actions_left, valid=last.valid)
     return list(context.following(user, response=last.response))

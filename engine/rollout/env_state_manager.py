@@ -1,16 +1,18 @@
-"""EnvStateManager: groups x members of environments, and their seeds. What is played there is in `episode`."""
+"""EnvStateManager: the layout of a batch in groups and members, and its seeds. Episodes are played by `episode`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSpec:
-    """One episode to play: which environment, which problem (`seed`), which luck (`chance_seed`)."""
+    """One episode to play: which environment, which problem (`seed`), and the seed of its random outcomes
+    (`chance_seed`)."""
 
     environment: EnvironmentConfig
     group: int
@@ -20,12 +22,12 @@ class EpisodeSpec:
 
 
 def chance_seed(seed: int, member: int) -> int:
-    """The luck of a member: its own on the same problem, and the same whenever it is played again."""
+    """Seeds a member's random outcomes: different between the members of a group, and the same when replayed."""
     return seed * 1009 + member + 1
 
 
 class EnvStateManager:
-    """Lays out a batch: which problems, how many members each, with which seeds. Groups lie in order of environment."""
+    """Lays out a batch: which problems, how many members each, with which seeds. Groups are in order of environment."""
 
     def __init__(
         self, environments: list[EnvironmentConfig], *, groups: int, group_size: int, seed: int, refills: int = 0
@@ -34,16 +36,16 @@ class EnvStateManager:
         self.groups = groups
         self.group_size = group_size
         self.seed = seed
-        self.refills = refills  # times a step may draw again; their problems come out of the run's seeds
+        self.refills = refills  # how often a step may draw more problems, from the run's seeds
 
     def training_batch(self, step: int) -> list[EpisodeSpec]:
         """Groups x members of step `step` (from 1). Problem seeds never repeat within a run and stay below 10^9."""
-        return self.refill_batch(step, draw=0, places=range(self.groups))
+        return self.refill_batch(step, draw=0, indices=range(self.groups))
 
-    def refill_batch(self, step: int, *, draw: int, places: Sequence[int]) -> list[EpisodeSpec]:
-        """Fresh problems for the groups at `places` (from 0) of the step's layout, the same environment for each.
+    def refill_batch(self, step: int, *, draw: int, indices: Sequence[int]) -> list[EpisodeSpec]:
+        """Fresh problems for the groups at `indices` (from 0) of the step's layout, the same environment for each.
 
-        `draw` is from 1 to `refills`; its groups are numbered on from those of the draw before.
+        `draw` is from 1 to `refills`; its group numbers continue those of the previous draw.
         """
         drawn = (step - 1) * (1 + self.refills) + draw
         first = (self.seed * 7_919_017 + drawn * self.groups) % TRAINING_SEED_LIMIT
@@ -52,8 +54,8 @@ class EnvStateManager:
             environment for environment, share in zip(self.environments, shares, strict=True) for _ in range(share)
         ]
         return [
-            self._spec(owners[place], draw * self.groups + place, member, (first + place) % TRAINING_SEED_LIMIT)
-            for place in places
+            self._spec(owners[index], draw * self.groups + index, member, (first + index) % TRAINING_SEED_LIMIT)
+            for index in indices
             for member in range(self.group_size)
         ]
 
@@ -63,10 +65,22 @@ class EnvStateManager:
     def batch_of_seeds(
         self, environment: EnvironmentConfig, seeds: Sequence[int], *, sample: int = 0
     ) -> list[EpisodeSpec]:
-        """One episode for each of `seeds`; another `sample` meets the same problems with other luck."""
+        """One episode for each of `seeds`; another `sample` has the same problems with other chance seeds."""
         return [self._spec(environment, index, sample, seed) for index, seed in enumerate(seeds)]
 
     def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:
         return EpisodeSpec(
             environment=environment, group=group, member=member, seed=seed, chance_seed=chance_seed(seed, member)
         )
+
+
+def partition_by_group(specs: Sequence[EpisodeSpec], count: int) -> list[list[EpisodeSpec]]:
+    """`specs` in order in at most `count` partitions of whole groups, which differ in size by at most one group; none
+    is empty.
+
+    Groups stay whole because their members share a prompt, which the sampler caches.
+    """
+    groups = [list(members) for _, members in groupby(specs, key=lambda spec: spec.group)]
+    parts = min(count, len(groups))
+    bounds = [index * len(groups) // parts for index in range(parts + 1)]
+    return [[spec for group in groups[begin:end] for spec in group] for begin, end in pairwise(bounds)]

@@ -1,7 +1,7 @@
-"""Episode: one environment played with parsed responses within its budgets, with its penalties and faults.
+"""Episode: one environment stepped with parsed responses, within its budgets, with penalties and faults.
 
-It says when an episode is over and why. What it is given and what it answers is plain data that can be sent, so it may
-be played in another thread or on another machine than its transcript is kept. It knows no tokens.
+It decides when an episode is over and why. Its inputs and results are plain data that can be sent, so it may run in
+another thread or on another machine than the one that keeps its transcript. It knows no tokens.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from engine.rollout.types import Frame, StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What an episode begins with; with a `fault` it has ended as well. `system` is the model's system prompt, and
-    `optimal_length` the least number of actions to success, None where nobody knows."""
+class EpisodeStart:
+    """The first state of an episode; with a `fault` it has ended too. `system` is the system prompt, and
+    `optimal_length` the least number of actions to success, None if unknown."""
 
     observation: str = ""
     drawing: Drawing = field(default_factory=dict)
@@ -35,16 +35,16 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
-    """What one response did, and the state after it."""
+    """The effect of one response, and the state after it."""
 
     parsed: ParsedResponse
     executed: list[str] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     reward: float = 0.0
     penalty: float = 0.0
-    understood: bool = False
+    valid: bool = False
     info: dict[str, Any] = field(default_factory=dict)
-    stop: StopReason | None = None  # None while the episode goes on
+    stop: StopReason | None = None  # None while the episode continues
     observation: str = ""
     actions_left: int = 0
     success: bool = False  # at any time so far
@@ -52,7 +52,7 @@ class TurnOutcome:
 
     @classmethod
     def of_fault(cls, parsed: ParsedResponse, fault: EnvironmentFault) -> TurnOutcome:
-        """A response that nothing became of."""
+        """A response whose turn failed."""
         return cls(parsed=parsed, stop="fault", fault=fault)
 
 
@@ -68,29 +68,29 @@ class Episode:
         self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
         self.observation = ""
 
-    def open(self, *, think: bool) -> Opening:
-        """Resets it, for a transcript that asks for thoughts or not. An `EnvironmentFault` is in the answer."""
-        opening = Opening()
+    def start(self, *, think: bool) -> EpisodeStart:
+        """Resets the environment; `think` selects the system prompt. An `EnvironmentFault` is part of the result."""
+        start = EpisodeStart()
         try:
-            opening = Opening(observation=self.reset())
+            start = EpisodeStart(observation=self.reset())
             with self.guarded("drawing, solution or describe"):
-                opening = replace(opening, drawing=self.environment.drawing())
+                start = replace(start, drawing=self.environment.drawing())
                 solution = self.environment.solution()
                 system = prompts.system_prompt(self.config, self.environment, think=think)
                 length = len(solution) if solution is not None else None
         except EnvironmentFault as fault:
-            return replace(opening, fault=fault)
-        return replace(opening, optimal_length=length, system=system)
+            return replace(start, fault=fault)
+        return replace(start, optimal_length=length, system=system)
 
-    def answer(self, parsed: ParsedResponse) -> TurnOutcome:
-        """As `play`, but for a fault of the environment, which is an outcome too."""
+    def step(self, parsed: ParsedResponse) -> TurnOutcome:
+        """`play` with a fault of the environment as part of the outcome."""
         try:
             return self.play(parsed)
         except EnvironmentFault as fault:
             return TurnOutcome.of_fault(parsed, fault)
 
     def reset(self) -> str:
-        """The first observation; `EnvironmentFault` names the environment and seed when it raises."""
+        """The first observation. If the environment raises, `EnvironmentFault` names it and the seed."""
         with self.guarded("reset"):
             observation, _ = self.environment.reset(seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed})
             self.observation = _text(observation)
@@ -98,14 +98,14 @@ class Episode:
 
     @contextmanager
     def guarded(self, where: str) -> Iterator[None]:
-        """Whatever the environment raises inside becomes an `EnvironmentFault` that names it, its seed and `where`."""
+        """Turns any exception of the environment into an `EnvironmentFault` with its name, its seed and `where`."""
         try:
             yield
         except Exception as error:
             raise EnvironmentFault(
                 f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed "
                 f"{self.spec.seed}: {type(error).__name__}: {error}",
-                remedy=f"Run `python -m engine check-env {self.config.kind}` and mend the environment.",
+                remedy=f"Run `python -m engine check-env {self.config.kind}` and fix the environment.",
             ) from error
 
     @property
@@ -118,7 +118,7 @@ class Episode:
         known, unknown = self._resolve(parsed.actions)
         if unknown and parsed.well_formed:
             parsed = ParsedResponse(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
-        understood = parsed.well_formed and bool(known)
+        valid = parsed.well_formed and bool(known)
         frames: list[Frame] = []
         info: dict[str, Any] = {}
         reward, over = 0.0, False
@@ -133,8 +133,8 @@ class Episode:
             executed=[frame.action for frame in frames],
             frames=frames,
             reward=reward,
-            penalty=0.0 if understood else self.config.format_penalty,
-            understood=understood,
+            penalty=0.0 if valid else self.config.format_penalty,
+            valid=valid,
             parsed=parsed,
             info=_scalars(info),
             stop=self._stop(over),
@@ -144,7 +144,7 @@ class Episode:
         )
 
     def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
-        """Names as `(id, name)` pairs, case-insensitively, and the names that are no action here."""
+        """Names as `(id, name)` pairs, case-insensitively, and the names that are not actions of this state."""
         with self.guarded("action_names"):
             lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
         known = [lookup[name.lower()] for name in names if name.lower() in lookup]
@@ -176,13 +176,13 @@ class Episode:
 
 
 def _text(observation: object) -> str:
-    """An observation is what the model reads, so anything but text is a fault of the environment."""
+    """The model reads observations, so anything but text is a fault of the environment."""
     if not isinstance(observation, str):
         raise TypeError(f"the observation is {type(observation).__name__}; observations are text")
     return observation
 
 
 def _scalars(info: dict[str, Any]) -> dict[str, Any]:
-    """What a record can keep; JSON has no number that is none."""
+    """What a record can store: JSON has no NaN or infinity."""
     plain = {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
     return {key: value for key, value in plain.items() if not isinstance(value, float) or math.isfinite(value)}

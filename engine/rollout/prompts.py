@@ -1,7 +1,8 @@
-"""The words the model reads: system prompt and turns. No tokens here, no torch.
+"""The text of prompts: system prompt and turns. No tokens here, no torch.
 
-Short on purpose: every word is paid for in each trajectory. What the symbols and actions mean comes from the
-environment itself, so an overridden symbol is described as it really is.
+Short on purpose, since every trajectory contains it. The meaning of symbols and actions comes from the environment, so
+that configured symbols are described correctly. The bundled model was trained on these texts: changing one changes what
+it can do.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Message = dict[str, str]
 
 
 def opener(*, think: bool) -> str:
-    """The start of every response, given to the model and not sampled."""
+    """The start of every response, given to the model, not sampled."""
     return "<think>" if think else "<answer>"
 
 
@@ -33,22 +34,22 @@ def first_turn(observation: str, *, actions_left: int) -> str:
     return f"{observation}\n{_left(actions_left)}"
 
 
-def next_turn(observation: str, *, reward: float, actions_left: int, understood: bool) -> str:
-    """The user's message after a response: what it earned, whether it was understood, and the state now."""
-    warning = "" if understood else "Not understood.\n"
+def next_turn(observation: str, *, reward: float, actions_left: int, valid: bool) -> str:
+    """The user's message after a response: its reward, whether it was well-formed, and the current state."""
+    warning = "" if valid else "Not understood.\n"
     return f"{warning}Reward {reward:g}\n{observation}\n{_left(actions_left)}"
 
 
 def summary_turn(before: list[str], observation: str, *, actions_left: int) -> str:
-    """The user's message where earlier turns are told and not replayed; `before` has a `summary_line` for each."""
+    """The user's message with a summary of earlier turns; `before` has a `summary_line` for each."""
     now = first_turn(observation, actions_left=actions_left)
     return "\n".join(["Before:", *before, "Now:", now]) if before else now
 
 
-def summary_line(observation: str, *, executed: list[str], reward: float, understood: bool) -> str:
-    """One earlier turn: the state, what was done in it, and what that earned."""
+def summary_line(observation: str, *, executed: list[str], reward: float, valid: bool) -> str:
+    """One earlier turn: its state, the actions taken, and their reward."""
     done = ", ".join(executed) or "nothing"
-    warning = "" if understood else " Not understood."
+    warning = "" if valid else " Not understood."
     return f"{observation}\nDone: {done}.{warning} Reward {reward:g}"
 
 

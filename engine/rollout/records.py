@@ -1,4 +1,4 @@
-"""Trajectories as the JSON records that trajectory files hold and the reader shows."""
+"""Trajectories as JSON records, for trajectory files and the reader."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def record_of(
     group_std: float | None = None,
     reason: str = "all",
 ) -> dict[str, Any]:
-    """One record; `piece` is a token's text, `advantages` one number per token where they were computed, and `reason`
-    says why it is kept (`engine.rollout.capture`)."""
+    """One record. `piece` returns a token's text, `advantages` has one number per token if they were computed, and
+    `reason` is why it is recorded (`engine.rollout.capture`)."""
     return {
         "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",
         "step": step,

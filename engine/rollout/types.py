@@ -1,4 +1,4 @@
-"""The nouns of a rollout: trajectory, turn, frame. Plain data; no behaviour beyond sums."""
+"""The data types of a rollout: trajectory, turn, frame. No behaviour beyond sums."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Frame:
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """One prompt and one response. Token positions index the trajectory's `ids`: `[prompt_start, response_start)` was
-    given for this turn, `[response_start, response_end)` was sampled, and `[context_start, response_start)` is all that the
-    model saw before it replied."""
+    given for this turn, `[response_start, response_end)` was sampled, and `[context_start, response_start)` is all that
+    the model saw before it responded."""
 
     prompt_start: int
     response_start: int
@@ -35,24 +35,23 @@ class Turn:
     parsed: ParsedResponse
     executed: list[str]
     reward: float
-    penalty: float  # of its format and its length
+    penalty: float  # for its format and its length
     frames: list[Frame]
     info: dict[str, Any] = field(default_factory=dict)
-    length_penalty: float = 0.0  # the part of `penalty` that is of its length
+    length_penalty: float = 0.0  # the part of `penalty` for its length
     context_start: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class Trajectory:
-    """One episode as it was sampled: the exact token ids, what was sampled of them, and what came of it.
+    """One episode as it was sampled: the exact token ids, which of them were sampled, and the outcome.
 
-    `ids` are its contexts one after the other, and `context_starts` where each begins. Under the full context there is
-    one. Under a window a turn whose prompt does not go on from what the model saw before begins another, which the
-    model read by itself; so each sampled token lies in exactly one context, after exactly the tokens it was sampled
-    after.
+    `ids` are its contexts concatenated, and `context_starts` where each starts. Under the full context there is one.
+    Under a window, a turn whose prompt does not continue the previous context starts a new one, which the model read on
+    its own; so each sampled token is in exactly one context, after exactly the tokens it was conditioned on.
 
-    `logprobs` and `entropies` are natural-log values under the sampling distribution, 0 where nothing was sampled.
-    Not every sampler tells entropies: where one did not, `knows_entropies` is False and they mean nothing.
+    `logprobs` and `entropies` are in nats under the sampling distribution, 0 where nothing was sampled. If the sampler
+    does not report entropies, `knows_entropies` is False and they are meaningless.
     """
 
     environment: str  # tag
@@ -66,7 +65,7 @@ class Trajectory:
     entropies: list[float] = field(default_factory=list)
     knows_entropies: bool = True
     context_starts: list[int] = field(default_factory=list)
-    learner_logprobs: list[float] | None = None  # the learner's own of the same tokens, where another program sampled
+    learner_logprobs: list[float] | None = None  # recomputed by the learner, if another program sampled
     turns: list[Turn] = field(default_factory=list)
     initial_observation: str = ""
     initial_drawing: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +76,7 @@ class Trajectory:
 
     @property
     def raw_return(self) -> float:
-        """Sum of the environment's rewards: what filters read."""
+        """Sum of the environment's rewards, which filters use."""
         return sum(turn.reward for turn in self.turns)
 
     @property
@@ -86,12 +85,12 @@ class Trajectory:
 
     @property
     def score(self) -> float:
-        """Return plus penalties: what advantages are made of."""
+        """Return plus penalties, from which advantages are computed."""
         return self.raw_return + self.penalty
 
     @property
     def has_outcome(self) -> bool:
-        """Whether its return says anything: the environment did not fail, and there was room for a response."""
+        """Whether its return is meaningful: the environment did not fail, and there was room for a response."""
         return not self.fault and bool(self.turns)
 
     @property
@@ -103,28 +102,28 @@ class Trajectory:
         return sum(len(turn.executed) for turn in self.turns)
 
     def begin_context(self) -> None:
-        """What is appended from here on is read without anything before it."""
+        """Starts a new context with the next token."""
         self.context_starts.append(len(self.ids))
 
     @property
     def context_start(self) -> int:
-        """Where the context that is open now begins."""
+        """Where the current context starts."""
         return self.context_starts[-1] if self.context_starts else 0
 
     def contexts(self) -> list[int]:
-        """For each token the number of its context, from 0."""
+        """The number of each token's context, from 0."""
         ends = [*self.context_starts[1:], len(self.ids)]
         starts = [0, *self.context_starts[1:]]
         return [number for number, (start, end) in enumerate(zip(starts, ends, strict=True)) for _ in range(start, end)]
 
     def seen(self, turn: Turn) -> list[int]:
-        """All ids that the model had read when it began the response of `turn`."""
+        """The context of the response of `turn`: all ids that the model had read."""
         return self.ids[turn.context_start : turn.response_start]
 
     def append(
         self, ids: list[int], *, logprobs: list[float] | None = None, entropies: list[float] | None = None
     ) -> None:
-        """Adds given tokens, or sampled ones when `logprobs` come with them, and `entropies` where they are known."""
+        """Appends given tokens, or sampled ones if they have `logprobs`, with `entropies` if they are known."""
         self.ids += ids
         self.sampled += [int(logprobs is not None)] * len(ids)
         self.logprobs += logprobs if logprobs is not None else [0.0] * len(ids)
@@ -134,8 +133,8 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What a policy sampled for one trajectory's turn. `ended` is False when the token limit cut it off. `entropies` is
-    None where the policy does not tell them."""
+    """What a policy sampled for one turn of a trajectory. `ended` is False if the token limit cut it off. `entropies`
+    is None if the policy does not report them."""
 
     row: int
     ids: list[int]

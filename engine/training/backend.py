@@ -1,5 +1,6 @@
-"""Where the policy lives while it trains. The trainer knows this and no model: here or on a cluster, its steps are the
-same. `LocalBackend` is this process, on its CPU or one GPU; `engine.cluster.ray_backend` is any number of machines.
+"""Where the policy is while it trains. The trainer uses this interface and never a model, so its steps are the same on
+one machine and on a cluster. `LocalBackend` is this process, on its CPU or one GPU; `engine.cluster.ray_backend` runs
+on any number of machines.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from engine.config import RunConfig
 from engine.cpu_threads import threads_for
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import context_limit, own_stops
+from engine.policies.loading import context_limit, stop_token_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch
 from engine.rollout.context_manager import ContextManager
@@ -25,17 +26,17 @@ from engine.training import checkpoint
 from engine.training.checkpoint import Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner, trainable_parameters
-from engine.training.step_update import learn
+from engine.training.step_update import update
 
 Metrics = dict[str, float]
 
 
-def never() -> None:
-    """A checkpoint at which nobody asks to leave."""
+def never_cancelled() -> None:
+    """The default cancellation check, which never cancels."""
 
 
 class Backend(Protocol):
-    """One run's policy. `context` has its tokenizer; `device` and the numbers of `parameters` are for the record."""
+    """One run's policy. `context` has its tokenizer; `device` and the parameter counts are recorded with the run."""
 
     context: ContextManager
     device: str
@@ -48,51 +49,51 @@ class Backend(Protocol):
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
-        """A trajectory of each spec under the present policy, in order, and how many tokens were sampled.
+        """One trajectory per spec under the current policy, in order, and the number of sampled tokens.
 
-        `checkpoint` is called now and then while they are played, and raises to break off.
+        `check_cancelled` is called repeatedly meanwhile, and raises to cancel.
         """
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
-        """Gives them the learner's log-probabilities and entropies, where another program sampled them."""
+        """Sets the learner's log-probabilities and entropies, if another program sampled the trajectories."""
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
-        """`(M, N)` log-likelihoods, as `cross_score` has them."""
+        """`(M, N)` log-likelihoods (see `engine.diagnostics.cross_scores`)."""
 
     def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
-        """The gradient by reward variance; nothing is stepped."""
+        """Gradient norms by reward variance; the optimiser does not step."""
 
-    def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        """Credit and update; advantages are `(B, T)`."""
+    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
+        """Assigns credit and updates the policy; returns advantages `(B, T)` and metrics."""
 
-    def change(self, config: RunConfig) -> None:
-        """Learns by other settings from the next update on; only those of `engine.config.live` may differ."""
+    def set_config(self, config: RunConfig) -> None:
+        """Changed settings, from the next update on; only those of `engine.config.live` may differ."""
 
-    def adopt(self, learned: Path) -> None:
-        """Takes up the optimiser's and critic's state of another run's checkpoint, before the first step."""
+    def warm_start(self, path: Path) -> None:
+        """Loads the optimiser's and critic's state of another run's checkpoint, before the first step."""
 
-    def sync(self) -> None:
-        """What is played from now on is of the newest policy. Not while something is played."""
+    def sync_weights(self) -> None:
+        """Rollouts use the latest policy from now on. Not during a rollout."""
 
     def save(self, directory: Path, progress: Progress) -> Path:
-        """A checkpoint below `directory`."""
+        """Writes a checkpoint below `directory`; returns its path."""
 
     def take_metrics(self) -> Metrics:
-        """What there is to tell of the backend itself since it was last asked."""
+        """Metrics of the backend itself since the last call."""
 
     def close(self) -> None:
-        """Frees everything; called once, however the attempt ended."""
+        """Releases everything; called once, however the attempt ended."""
 
 
 class LocalBackend:
-    """The model in this process: it samples and learns in turns."""
+    """The model in this process, which samples and learns in turns."""
 
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
         model = self.model = learner.model
-        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
+        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
         self.device = model.device.type
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.trainable_parameters = sum(weight.numel() for weight in trainable_parameters(model))
@@ -101,7 +102,7 @@ class LocalBackend:
 
     @classmethod
     def open(cls, config: RunConfig, found: Path | None) -> tuple[LocalBackend, Progress]:
-        """From the checkpoint `found`, else from the model that the configuration names."""
+        """Loads the checkpoint `found`, or the configured model if that is None."""
         torch.set_num_threads(threads_for(config.threads))
         device = "cuda" if torch.cuda.is_available() else "cpu"
         tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
@@ -113,15 +114,15 @@ class LocalBackend:
         *,
         temperature: float,
         seeds: list[int],
-        checkpoint: Callable[[], None] = never,
+        check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
         sampler = BatchedSampler(
             self.model, rows=len(specs), stop_ids=self.context.stop_ids, temperature=temperature, seeds=seeds
         )
-        return self.proxy.rollout(sampler, list(specs), checkpoint=checkpoint), sampler.sampled_tokens
+        return self.proxy.rollout(sampler, list(specs), check_cancelled=check_cancelled), sampler.sampled_tokens
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
-        """They have them: who sampled is who learns."""
+        """Nothing to do: the same model samples and learns."""
 
     def cross_scores(self, pairs: Pairs) -> Tensor:
         temperature = self.config.rollout.temperature
@@ -130,17 +131,17 @@ class LocalBackend:
     def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
         return gradient_metrics(self.learner, batch, self.config, scale=scale)
 
-    def learn(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        return learn(self.learner, batch, step=step, scale=scale)
+    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
+        return update(self.learner, batch, step=step, scale=scale)
 
-    def change(self, config: RunConfig) -> None:
+    def set_config(self, config: RunConfig) -> None:
         self.config = self.learner.config = config
 
-    def adopt(self, learned: Path) -> None:
-        checkpoint.adopt(learned, self.learner)
+    def warm_start(self, path: Path) -> None:
+        checkpoint.warm_start(path, self.learner)
 
-    def sync(self) -> None:
-        """Who samples is who learns."""
+    def sync_weights(self) -> None:
+        """Nothing to do: the same model samples and learns."""
 
     def save(self, directory: Path, progress: Progress) -> Path:
         return checkpoint.save(directory, self.model, self.tokenizer, self.learner, progress)
@@ -149,4 +150,4 @@ class LocalBackend:
         return {}
 
     def close(self) -> None:
-        """The process is all there is, and it ends by itself."""
+        """Nothing to release: the process ends."""

@@ -1,5 +1,5 @@
-"""What the outside asks of a running engine: stop, pause, checkpoint, other settings. Read from `control.json` and from
-signals."""
+"""Requests to a running engine: stop, pause, write a checkpoint, change settings. They come from `control.json` and
+from signals."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from engine.training.run_directory import write_json
 POLL_SECONDS = 0.25
 
 
-class StopAsked(Exception):
-    """The user asked the run to stop; the step in progress is abandoned and counts for nothing."""
+class StopRequested(Exception):
+    """The user requested a stop; the step in progress is abandoned and does not count."""
 
 
-class Interrupted(StopAsked):
-    """The machine asks the engine to leave (SIGTERM): save, and go on later."""
+class Interrupted(StopRequested):
+    """The engine received SIGTERM or SIGINT: save a checkpoint and exit, to be resumed later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """All changes of settings that are asked for, by dotted field; each new wish has a higher revision."""
+class RequestedSettings:
+    """All requested changes of settings, by dotted field; each new request has a higher revision."""
 
     revision: int = 0
     changes: dict[str, Any] = field(default_factory=dict)
@@ -37,79 +37,83 @@ class Control:
         self.path = path
         self.epoch = epoch
         self.request = "run"
-        self.checkpoint_asked = 0
-        self.wanted = Wanted()
+        self.checkpoint_requested = 0
+        self.settings = RequestedSettings()
         self._checkpoint_done: int | None = None
         self._interrupted = False
-        self._next_look = 0.0
+        self._next_poll = 0.0
 
-    def listen_to_signals(self) -> None:
-        """SIGTERM and SIGINT end the run at the next look, with a checkpoint."""
+    def install_signal_handlers(self) -> None:
+        """SIGTERM and SIGINT end the run at the next poll, with a checkpoint."""
         signal.signal(signal.SIGTERM, self._interrupt)
         signal.signal(signal.SIGINT, self._interrupt)
 
-    def check(self) -> None:
-        """Raises `StopAsked` when it is time to leave. Cheap: the file is read four times a second at most."""
+    def check_cancelled(self) -> None:
+        """Raises `StopRequested` when the run should end. Cheap: reads the file at most four times a second."""
         now = time.monotonic()
-        if now >= self._next_look:
-            self._next_look = now + POLL_SECONDS
+        if now >= self._next_poll:
+            self._next_poll = now + POLL_SECONDS
             self._read()
         if self._interrupted:
             raise Interrupted
         if self.request == "stop":
-            raise StopAsked
+            raise StopRequested
 
-    def look(self) -> None:
-        """`check` with what the file says right now, for the boundary between two steps."""
-        self._next_look = 0.0
-        self.check()
+    def poll(self) -> None:
+        """`check_cancelled` after reading the file now, for the boundary between two steps."""
+        self._next_poll = 0.0
+        self.check_cancelled()
 
     @property
     def paused(self) -> bool:
-        self.check()
+        self.check_cancelled()
         return self.request == "pause"
 
-    def ask_to_pause(self) -> None:
-        """Asks for a pause as a user would, in the same file, so that whoever resumes one resumes the other.
+    def request_pause(self) -> None:
+        """Requests a pause as a user would, in the same file, so that it is resumed in the same way.
 
-        A stop that is asked for already stands.
+        A stop that was already requested takes precedence.
         """
         self._read()
         if self.request != "run":
             return
         self.request = "pause"
-        asked: dict[str, Any] = {"request": "pause", "checkpoint": self.checkpoint_asked, "epoch": self.epoch}
-        if self.wanted.revision:
-            asked["settings"] = {"revision": self.wanted.revision, "changes": self.wanted.changes}
-        write_json(self.path, asked)
+        data: dict[str, Any] = {"request": "pause", "checkpoint": self.checkpoint_requested, "epoch": self.epoch}
+        if self.settings.revision:
+            data["settings"] = {"revision": self.settings.revision, "changes": self.settings.changes}
+        write_json(self.path, data)
 
     def take_checkpoint_request(self) -> bool:
-        """True once for each rise of the counter since the engine started."""
-        due = self._checkpoint_done is not None and self.checkpoint_asked > self._checkpoint_done
-        self._checkpoint_done = self.checkpoint_asked
+        """True once for each increase of the counter since the engine started."""
+        due = self._checkpoint_done is not None and self.checkpoint_requested > self._checkpoint_done
+        self._checkpoint_done = self.checkpoint_requested
         return due
 
     def _read(self) -> None:
         try:
-            asked = json.loads(self.path.read_text())
+            data = json.loads(self.path.read_text())
         except (FileNotFoundError, ValueError):
-            asked = {}
-        if int(asked.get("epoch", self.epoch)) < self.epoch:
-            return  # an older supervisor's wish
-        self.epoch = int(asked.get("epoch", self.epoch))
-        self.request = str(asked.get("request", "run"))
-        self.checkpoint_asked = int(asked.get("checkpoint", 0))
-        self.wanted = _wanted(asked.get("settings"))
+            data = {}
+        if int(data.get("epoch", self.epoch)) < self.epoch:
+            return  # a request of an earlier supervisor
+        self.epoch = int(data.get("epoch", self.epoch))
+        self.request = str(data.get("request", "run"))
+        self.checkpoint_requested = int(data.get("checkpoint", 0))
+        self.settings = _requested_settings(data.get("settings"))
         if self._checkpoint_done is None:
-            self._checkpoint_done = self.checkpoint_asked
+            self._checkpoint_done = self.checkpoint_requested
 
     def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         self._interrupted = True
 
 
-def _wanted(asked: Any) -> Wanted:
-    """Nothing is wanted where the file says nothing, or says it in another form."""
-    if not isinstance(asked, dict) or not isinstance(asked.get("changes"), dict):
-        return Wanted()
-    revision = asked.get("revision")
-    return Wanted(revision=revision, changes=asked["changes"]) if isinstance(revision, int) else Wanted()
+def _requested_settings(data: Any) -> RequestedSettings:
+    """No changes where the file has none, or has them in another form."""
+    if not isinstance(data, dict) or not isinstance(data.get("changes"), dict):
+        return RequestedSettings()
+    revision = data.get("revision")
+    return (
+        RequestedSettings(revision=revision, changes=data["changes"])
+        if isinstance(revision, int)
+        else RequestedSettings()
+    )

@@ -12,7 +12,7 @@ from engine.events import EvaluationCompleted
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
-from engine.training.backend import Backend, never
+from engine.training.backend import Backend, never_cancelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +26,12 @@ class Evaluation:
     seconds: float
 
     def event(self, step: int, *, final: bool) -> EvaluationCompleted:
-        """What is recorded. An episode that its environment broke off, or whose first prompt left no room for a
-        response, is not a failure of the model; it is counted in `faults` alone. `EnvironmentFault` where no episode
-        has an outcome."""
+        """The event to record. An episode whose environment failed, or whose first prompt left no room for a response,
+        is not a failure of the model and is counted only in `faults`. `EnvironmentFault` if no episode has an
+        outcome."""
         played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
         if not played:
-            raise self._nothing_played()
+            raise self._no_outcome()
         episodes = len(played)
         successes = sum(trajectory.success for trajectory in played)
         low, high = wilson(successes, episodes)
@@ -51,11 +51,11 @@ class Evaluation:
             final=final,
         )
 
-    def _nothing_played(self) -> EnvironmentFault:
+    def _no_outcome(self) -> EnvironmentFault:
         faults = sum(bool(trajectory.fault) for trajectory in self.trajectories)
         return EnvironmentFault(
-            f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} came to an end: its "
-            f"environment broke off {faults}, and {len(self.trajectories) - faults} had no room for a response after "
+            f"None of {len(self.trajectories)} held-out episodes of {self.environment!r} has an outcome: in "
+            f"{faults} the environment failed, and {len(self.trajectories) - faults} had no room for a response after "
             "their first prompt.",
             remedy="Fix the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
         )
@@ -68,19 +68,19 @@ def evaluate(
     config: RunConfig,
     *,
     episodes: int,
-    checkpoint: Callable[[], None] = never,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
     """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
     settings = config.evaluation
-    began = time.monotonic()
+    started = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
     trajectories, _ = backend.play(
-        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], checkpoint=checkpoint
+        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], check_cancelled=check_cancelled
     )
     return Evaluation(
         environment=environment.tag,
         trajectories=trajectories,
         first_seed=settings.first_seed,
         temperature=settings.temperature,
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - started,
     )

@@ -1,4 +1,4 @@
-"""The gradient decomposition of a step's trajectories, with the very losses that the learner steps on."""
+"""The gradient decomposition of a step's trajectories, with the same losses as the learner's."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from engine.config import RunConfig
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_reward_std, gradient_norms
 from engine.rollout.batching import Batch
 from engine.training.credit import assign_credit
-from engine.training.forward_size import tokens_per_pass
 from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_update import weighted_advantages
-from engine.training.token_values import logprobs_and_entropies
+from engine.training.token_values import logprobs_and_entropies, tokens_per_forward
 
 
 def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale: float = 1.0) -> dict[str, float]:
-    """`gradient/<bucket>/…` of all groups of a step, filtered or not. Nothing is stepped, drawn or left behind.
+    """`gradient/<bucket>/…` over all groups of a step, filtered or not. It changes no state and draws nothing.
 
-    Advantages are times `scale`, by which the filter scales the step's loss.
+    Advantages are multiplied by `scale`, by which the filter scales the step's loss.
     """
     values = learner.values(batch) if learner.critic is not None else None
     credit = assign_credit(config.algorithm, batch, values, learner.kl_in_reward(batch))
@@ -44,11 +43,11 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
 
 
 def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
-    """The parts of one group's loss, each micro-batch's share of the whole; coefficients are in."""
+    """The terms of one group's loss with their coefficients, for each micro-batch."""
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)
     tokens = group.mask.sum().clamp(min=1)
-    most = tokens_per_pass(config.optimizer, learner.model.device)
+    most = tokens_per_forward(config.optimizer, learner.model.device)
     for rows in group.micro_batches(torch.arange(len(group)), max_tokens=most):
         part = group.rows(rows)
         if not part.mask.any():

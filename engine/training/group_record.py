@@ -11,7 +11,7 @@ from engine.training.group_filter import Kept
 from engine.training.rollout_metrics import group_stds
 
 MOST_RETURNS = 8192
-LARGEST = 3.4e38  # of a float32, and what is no number is not below it
+MAX_FLOAT32 = 3.4e38  # NaN is not below it either
 
 
 def group_record(step: int, trajectories: list[Trajectory], kept: Kept, group_filter: FilterBase) -> GroupsFiltered:
@@ -38,11 +38,11 @@ def group_record(step: int, trajectories: list[Trajectory], kept: Kept, group_fi
 
 
 def _returns(groups: list[list[Trajectory]]) -> list[list[float | None]]:
-    """Each group's returns by number of member; nothing of the groups after the one that reaches the limit."""
-    told, found = 0, []
+    """Each group's returns by member; empty for the groups after the limit is reached."""
+    total, found = 0, []
     for group in groups:
-        row = _row(group) if told < MOST_RETURNS else []
-        told += len(row)
+        row = _row(group) if total < MOST_RETURNS else []
+        total += len(row)
         found.append(row)
     return found
 
@@ -56,5 +56,5 @@ def _row(group: list[Trajectory]) -> list[float | None]:
 
 
 def _single(value: float | None) -> float | None:
-    """A float32 in as few digits as tell it from its neighbours; None for what is none."""
-    return float(str(np.float32(value))) if value is not None and abs(value) < LARGEST else None
+    """The shortest decimal of the float32; None for None, NaN and infinity."""
+    return float(str(np.float32(value))) if value is not None and abs(value) < MAX_FLOAT32 else None

@@ -1,4 +1,4 @@
-"""The engine's beat: a plain thread that writes who and where it is, every five seconds."""
+"""The engine's heartbeat: a thread that writes its process and progress to a file every five seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ PERIOD_SECONDS = 5.0
 
 
 def process_start_time(pid: int) -> int:
-    """Field 22 of `/proc/<pid>/stat`: clock ticks since boot, which tells a reused pid from the old; 0 elsewhere."""
+    """Field 22 of `/proc/<pid>/stat`: clock ticks since boot, to distinguish a reused pid; 0 where there is no
+    /proc."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):
@@ -41,7 +42,7 @@ class Heartbeat:
             "attempt": attempt,
             "epoch": epoch,
         }
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def __enter__(self) -> Heartbeat:
@@ -50,15 +51,15 @@ class Heartbeat:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join(timeout=PERIOD_SECONDS)
 
     def beat(self) -> None:
         write_json(self._path, {"time": time.time(), **self._fixed, **self._progress()})
 
     def _run(self) -> None:
-        while not self._over.wait(PERIOD_SECONDS):
+        while not self._stopped.wait(PERIOD_SECONDS):
             try:
                 self.beat()
-            except OSError:  # a full disk must not end training; silence is seen outside
+            except OSError:  # a full disk must not end training; the supervisor notices a missing heartbeat
                 continue

@@ -1,6 +1,6 @@
-"""The learner: one step's kept trajectories to gradient steps of the policy, and of the critic when there is one.
+"""The learner: gradient steps of the policy, and of the critic if there is one, on a step's kept trajectories.
 
-It owns the optimizers. What an advantage is, and which groups are kept, is decided before it is called.
+It owns the optimisers. Advantages and the kept groups are decided before it is called.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from engine.errors import ModelError
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
-from engine.training.forward_size import tokens_per_pass
 from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.schedule import learning_rate
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
-from engine.training.token_values import Critic, logprobs_and_entropies
+from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
 
 
 class Learner:
-    """`start` is the model that the run began with, where `model` is no longer that. `share` is what this process has
-    of the update; where there are several, `model` is hollow or whole in each of them, and is sharded here."""
+    """`reference` is the model that the run started with, if `model` is no longer that. `share` is this process's part
+    of the update; with several processes, each has a meta model or a whole one, which is sharded here."""
 
     def __init__(
         self,
         model: LanguageModel,
         config: RunConfig,
         *,
-        start: LanguageModel | None = None,
+        reference: LanguageModel | None = None,
         share: Share | None = None,
     ) -> None:
         self.config = config
@@ -53,7 +52,7 @@ class Learner:
             recompute_activations(model)
         self.reference: Reference | None = None
         if config.needs_reference:
-            self.reference = self._reference_of(start)
+            self.reference = self._reference_of(reference)
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.AdamW | None = None
         self.critic_settings = config.algorithm.critic_settings
@@ -71,16 +70,16 @@ class Learner:
             trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
 
-    def _reference_of(self, start: LanguageModel | None) -> Reference:
+    def _reference_of(self, model: LanguageModel | None) -> Reference:
         if self.config.model.lora.rank:
             return AdapterOff(self.model)
-        if start is None:
-            start = deepcopy(self.model)
-        compute_in(start, self.config.optimizer.precision)
+        if model is None:
+            model = deepcopy(self.model)
+        compute_in(model, self.config.optimizer.precision)
         if self.config.optimizer.packing:
-            allow_packing(start)
-        self.share.shard_model(start)
-        return FrozenCopy(start)
+            allow_packing(model)
+        self.share.shard_model(model)
+        return FrozenCopy(model)
 
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
@@ -96,7 +95,7 @@ class Learner:
 
     @torch.no_grad()
     def score(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Log-probabilities and entropies (B, T) of sampled tokens under the policy as it is now."""
+        """Log-probabilities and entropies (B, T) of sampled tokens under the current policy."""
         logprobs, entropies = torch.zeros_like(batch.mask), torch.zeros_like(batch.mask)
         for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
@@ -108,15 +107,15 @@ class Learner:
 
     @torch.no_grad()
     def kl_in_reward(self, batch: Batch) -> Tensor | None:
-        """Sampled minus starting model's log-probabilities (B, T), in nats; None unless they are charged to rewards."""
+        """Policy minus reference log-probabilities (B, T), in nats; None unless KL is subtracted from rewards."""
         if not self.config.algorithm.reward_kl:
             return None
         found = torch.zeros_like(batch.mask)
         for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)
-            start = self.reference_logprobs(part)
-            if start is not None and counts:
-                found[rows, : part.ids.shape[1]] = (part.logprobs - start) * part.mask
+            reference = self.reference_logprobs(part)
+            if reference is not None and counts:
+                found[rows, : part.ids.shape[1]] = (part.logprobs - reference) * part.mask
         return self.share.sum(found)
 
     def update(
@@ -129,7 +128,7 @@ class Learner:
         values: Tensor | None = None,
         returns: Tensor | None = None,
     ) -> dict[str, float]:
-        """All mini-batches of one step; metrics are means over them, weighted by sampled tokens."""
+        """All mini-batches of one step. Metrics are means over them, weighted by sampled tokens."""
         meter = Meter()
         rate = self._set_learning_rate(step)
         self.model.train()
@@ -155,9 +154,9 @@ class Learner:
             yield from torch.randperm(rows, generator=shuffle).tensor_split(parts)
 
     def _micro_batches(self, batch: Batch, rows: Tensor) -> list[tuple[Tensor, bool]]:
-        """This process's share of `rows`, in parts that have a sampled token, and whether each part counts."""
+        """This process's part of `rows`, in micro-batches with a sampled token, and whether each counts."""
         optimizer = self.config.optimizer
-        most = tokens_per_pass(optimizer, self.model.device)
+        most = tokens_per_forward(optimizer, self.model.device)
         parts = batch.micro_batches(rows, max_tokens=most, padded=not optimizer.packing)
         some = [part for part in parts if batch.mask[part].any()]
         return self.share.split(some) if some else []
@@ -208,11 +207,11 @@ class Learner:
         meter.add({**self.share.total(sums), "optim/grad_norm": norm}, weight=float(tokens))
 
     def reference_logprobs(self, part: Batch) -> Tensor | None:
-        """Log-probabilities (B, T) under the model that the run began with; None without a KL penalty."""
+        """Log-probabilities (B, T) under the reference model; None without a KL penalty."""
         if self.reference is None:
             return None
-        with torch.no_grad(), self.reference.model() as start:
-            return self._logprobs_and_entropies(start, part)[0]
+        with torch.no_grad(), self.reference.model() as model:
+            return self._logprobs_and_entropies(model, part)[0]
 
     def _kl_to_reference(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
         kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
@@ -248,7 +247,7 @@ class Learner:
         return self.critic, self.critic_optimizer, self.critic_settings
 
     def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
-        """Clips and steps; a non-finite gradient is skipped and counted. Returns the norm before clipping."""
+        """Clips the gradient and steps; a non-finite one is skipped and counted. Returns the norm before clipping."""
         norm = self.share.clip(module.parameters(), self.config.optimizer.max_grad_norm)
         if isfinite(norm):
             optimizer.step()
@@ -264,14 +263,14 @@ class Learner:
         return rate
 
     def state_dict(self) -> dict[str, Any]:
-        """Of what is sharded, this process's shards."""
+        """The state, with this process's shards of sharded tensors."""
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
         if self.critic is not None and self.critic_optimizer is not None:
             state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """From a whole state, or from one whose tensors are in files (`engine.training.learned`)."""
+        """Loads an unsharded state, or one whose tensors are in files (`engine.training.learner_state`)."""
         self.optimizer.load_state_dict(scattered_optimizer(state["optimizer"], self.optimizer))
         if self.critic is not None and self.critic_optimizer is not None:
             load_trained_state(self.critic, state["critic"])
@@ -283,7 +282,7 @@ def trainable_parameters(module: torch.nn.Module) -> list[torch.nn.Parameter]:
 
 
 def trained_state(module: torch.nn.Module) -> dict[str, Tensor]:
-    """The state without the weights that are frozen; under LoRA they are the model's own."""
+    """The state without frozen weights; with LoRA those are the model's own."""
     frozen = {name for name, weight in module.named_parameters() if not weight.requires_grad}
     return {name: value for name, value in module.state_dict().items() if name not in frozen}
 
@@ -292,15 +291,15 @@ def load_trained_state(module: torch.nn.Module, state: dict[str, Tensor]) -> Non
     """`KeyError` unless `state` has exactly what `trained_state` has."""
     expected = trained_state(module)
     if expected.keys() != state.keys():
-        raise KeyError(f"it has not the same weights: {min(expected.keys() ^ state.keys())}")
+        raise KeyError(f"it has different weights: {min(expected.keys() ^ state.keys())}")
     module.load_state_dict({name: scattered(value, expected[name]) for name, value in state.items()}, strict=False)
 
 
 def recompute_activations(model: LanguageModel) -> None:
-    """Keeps each layer's input alone in training, and computes the rest again on the way back."""
+    """Saves only each layer's input in training, and recomputes the rest in the backward pass."""
     if not model.supports_gradient_checkpointing:
         raise ModelError(
-            f"{type(model).__name__} has no gradient checkpointing.",
+            f"{type(model).__name__} does not support gradient checkpointing.",
             remedy="Set optimizer.gradient_checkpointing to false, and lower optimizer.micro_batch_tokens instead.",
         )
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})

@@ -1,6 +1,6 @@
-"""What a step uses of its machine: cores, memory, and the GPU where there is one. It reads; it changes nothing.
+"""Resource use of a step on its machine: cores, memory, and the GPU if there is one. Read-only.
 
-Shares of the GPU's time come from NVIDIA's own library (NVML), which a driver brings with it: no package is needed.
+GPU utilisation comes from NVIDIA's management library (NVML), which is part of the driver: no package is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEGABYTE = 2**20
 
 
 class MachineUse:
-    """`measure()` gives what was used since the call before it, or since it was made."""
+    """`measure()` returns the use since the previous call, or since creation."""
 
     def __init__(self, *, gpu: bool) -> None:
         self._gpu = GpuClock() if gpu and torch.cuda.is_available() else None
@@ -39,19 +39,19 @@ class MachineUse:
         return metrics | (self._gpu.take() if self._gpu else {})
 
     def _now(self) -> tuple[float, float, float, float]:
-        """Seconds of the clock, of this process and its ended children, and of all cores: busy, and in all."""
+        """Clock time, CPU time of this process and its ended children, and busy and total time of all cores."""
         times = os.times()
         own = times.user + times.system + times.children_user + times.children_system
         return time.monotonic(), own, *_cores()
 
 
 def _cores() -> tuple[float, float]:
-    """Busy and all ticks of all cores since the machine started; zeros where there is no `/proc`."""
+    """Busy and total ticks of all cores since boot; zeros where there is no `/proc`."""
     try:
         ticks = [int(word) for word in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):
         return 0.0, 0.0
-    idle = sum(ticks[3:5])  # waiting for disks is idle too
+    idle = sum(ticks[3:5])  # waiting for I/O counts as idle
     return float(sum(ticks) - idle), float(sum(ticks))
 
 
@@ -65,7 +65,7 @@ def _memory_share() -> Metrics:
 
 
 class GpuClock:
-    """Asks once a second how busy the device is; `take()` gives the mean since the last time, and the most memory."""
+    """Samples utilisation once a second; `take()` returns the mean since the last call, and the peak memory."""
 
     def __init__(self) -> None:
         self._utilisation = _nvml()
@@ -93,14 +93,14 @@ class _Rates(ctypes.Structure):
 
 
 class Nvml:
-    """The driver's counters of one device."""
+    """The driver's counters for one device."""
 
     def __init__(self, library: ctypes.CDLL, device: ctypes.c_void_p) -> None:
         self.library = library
         self.device = device
 
     def share(self) -> float | None:
-        """How much of the last moments a kernel ran, from 0 to 1; None if the driver does not say."""
+        """The recent utilisation, from 0 to 1; None if the driver does not report it."""
         rates = _Rates()
         if self.library.nvmlDeviceGetUtilizationRates(self.device, ctypes.byref(rates)) != 0:
             return None
@@ -108,7 +108,7 @@ class Nvml:
 
 
 def _nvml() -> Nvml | None:
-    """The device that torch works on, found by its uuid: numbers differ where only some devices are visible."""
+    """The device that torch uses, by its UUID: indices differ if only some devices are visible."""
     try:
         library = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

@@ -7,7 +7,7 @@ from math import isfinite
 
 
 class Meter:
-    """Weighted means of metrics; `…_max` keeps the largest. What is not finite is left out."""
+    """Weighted means of metrics; of `…_max` the maximum. Non-finite values are left out."""
 
     def __init__(self) -> None:
         self.sums: dict[str, float] = defaultdict(float)

@@ -1,4 +1,5 @@
-"""`python -m engine probe`: rolls out with a run's checkpoint, decomposes the gradient, and prints. Analysis only."""
+"""`python -m engine probe`: plays with a run's checkpoint, decomposes the gradient, and prints it. Nothing is
+trained."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ PROBE_STREAM = 7
 
 
 def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str] | None = None) -> int:
-    """Rolls out one batch with a run's checkpoint and prints norms by bucket. Writes nothing, and needs no lock.
+    """Plays one batch with a run's checkpoint and prints gradient norms by bucket. Writes nothing, and needs no lock.
 
-    `overrides` are settings to look with, such as a KL penalty that the run did not have: `section.key=value`.
+    `overrides` change settings for the probe, such as a KL penalty that the run did not have: `section.key=value`.
     """
     if not (directory / "config.json").is_file():
         raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
@@ -34,7 +35,7 @@ def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str
 
 
 def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
-    """The decomposition of a fresh batch of training problems under the checkpoint at `path`."""
+    """The decomposition for a new batch of training problems under the checkpoint at `path`."""
     backend, progress = LocalBackend.open(config, path)
     manager = EnvStateManager(
         config.environments,
@@ -51,17 +52,17 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
     baselines: dict[int, float] = {}
     if config.algorithm.greedy_baseline:
         baselines, _ = greedy_baselines(backend, specs, trajectories)
-    batch = collate([trajectories[place] for place in trainable(trajectories)], baselines=baselines)
+    batch = collate([trajectories[index] for index in trainable(trajectories)], baselines=baselines)
     return backend.gradients(with_normalized_scores(config.algorithm, batch))
 
 
 def _checkpoint(directory: Path, chosen: str | None) -> Path:
-    found = directory / chosen if chosen else checkpoint.newest_good(directory)
-    if found is None or found.parent != directory or not checkpoint.is_good(found):
+    found = directory / chosen if chosen else checkpoint.latest_valid(directory)
+    if found is None or found.parent != directory or not checkpoint.is_valid(found):
         known = ", ".join(path.name for path in checkpoint.checkpoints(directory)) or "none"
         raise CheckpointError(
-            f"There is no good checkpoint {chosen or ''} in {directory}.".replace("  ", " "),
-            remedy=f"Use one of those that are there: {known}.",
+            f"There is no valid checkpoint {chosen or ''} in {directory}.".replace("  ", " "),
+            remedy=f"Use one of: {known}.",
         )
     return found
 
@@ -70,7 +71,7 @@ COLUMNS = ("groups", "reward_std", *COMPONENTS, "regularizer_share")
 
 
 def table(metrics: dict[str, float]) -> str:
-    """One row for each bucket, in order of spread."""
+    """One row per bucket, in order of the standard deviation."""
     buckets = list(dict.fromkeys(name.split("/")[1] for name in metrics))
     lines = ["bucket     " + "".join(f"{column:>19}" for column in COLUMNS)]
     for bucket in [*buckets[1:], *buckets[:1]]:

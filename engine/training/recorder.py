@@ -1,4 +1,4 @@
-"""Writes a run's trajectories into its directory: what the capture budget keeps of a step, and for how long."""
+"""Writes a run's trajectories into its directory, within the budget of a step and the retention of the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEGABYTE = 1_000_000
 
 
 class Recorder:
-    """`piece` is the text of a token. Choosing draws from a stream of its own: it changes nothing of the training."""
+    """`piece` returns the text of a token. The random choice has its own stream, so it does not affect training."""
 
     def __init__(self, config: RunConfig, directory: RunDirectory, piece: Callable[[int], str]) -> None:
         self.config, self.directory, self.piece = config, directory, piece
@@ -27,20 +27,20 @@ class Recorder:
     def training(
         self, step: int, trajectories: Sequence[Trajectory], credited: Mapping[int, list[float]]
     ) -> TrajectoriesRecorded | None:
-        """None in a step that is not one to record. `credited` has the advantages of those that were trained on."""
+        """None in a step that is not recorded. `credited` has the advantages of the trajectories trained on."""
         every = self.config.capture.every
         if not every or (step - 1) % every:
             return None
         stds = group_stds(list(trajectories))
 
-        def about(place: int) -> dict[str, Any]:
+        def training_fields(index: int) -> dict[str, Any]:
             return {
-                "advantages": credited.get(place),
-                "kept": place in credited,
-                "group_std": stds.get(trajectories[place].group),
+                "advantages": credited.get(index),
+                "kept": index in credited,
+                "group_std": stds.get(trajectories[index].group),
             }
 
-        return self._write("train", step, trajectories, about)
+        return self._write("train", step, trajectories, training_fields)
 
     def held_out(self, step: int, trajectories: Sequence[Trajectory]) -> TrajectoriesRecorded | None:
         if not self.config.capture.every:
@@ -61,7 +61,7 @@ class Recorder:
             events.emit(TrajectoriesRemoved(step=recorded.step, paths=paths, bytes=size))
 
     def _write(
-        self, split: Split, step: int, trajectories: Sequence[Trajectory], about: Callable[[int], dict[str, Any]]
+        self, split: Split, step: int, trajectories: Sequence[Trajectory], extra_fields: Callable[[int], dict[str, Any]]
     ) -> TrajectoriesRecorded:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
@@ -69,8 +69,10 @@ class Recorder:
         write_trajectory_file(
             path,
             [
-                record_of(trajectories[place], step=step, split=split, piece=self.piece, reason=reason, **about(place))
-                for place, reason in kept.items()
+                record_of(
+                    trajectories[index], step=step, split=split, piece=self.piece, reason=reason, **extra_fields(index)
+                )
+                for index, reason in kept.items()
             ],
         )
         return TrajectoriesRecorded(
@@ -83,7 +85,8 @@ class Recorder:
         )
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the rest fits."""
+        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
+        fit."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return

@@ -1,4 +1,4 @@
-"""The model that a KL penalty pulls to: where the run began."""
+"""The reference model of a KL penalty: the model that the run started with."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from engine.policies.loading import LanguageModel
 
 class Reference(Protocol):
     def model(self) -> AbstractContextManager[LanguageModel]:
-        """The model as it was, for as long as the context lasts."""
+        """The reference model, within the context."""
 
 
 class FrozenCopy:
     """A second model in memory."""
 
-    def __init__(self, start: LanguageModel) -> None:
-        self.start = start.requires_grad_(False).eval()
+    def __init__(self, frozen: LanguageModel) -> None:
+        self.frozen = frozen.requires_grad_(False).eval()
 
     @contextmanager
     def model(self) -> Iterator[LanguageModel]:
-        yield self.start
+        yield self.frozen
 
 
 class AdapterOff:

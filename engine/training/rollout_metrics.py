@@ -1,4 +1,4 @@
-"""What a step's trajectories say, before any update: rewards, success, lengths, parsing, the filter."""
+"""Metrics of a step's trajectories, before any update: rewards, success, lengths, parsing, the filter."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from engine.rollout.types import Trajectory
 
 
 def rollout_metrics(trajectories: list[Trajectory], *, max_turns: Mapping[str, int] | None = None) -> dict[str, float]:
-    """Metrics of all trajectories of a step, kept by the filter or not; `max_turns` are each environment's, by tag.
+    """Metrics of all trajectories of a step, kept by the filter or not; `max_turns` is by environment tag.
 
-    Rewards and success are of trajectories that have an outcome. The others, whose environment failed or whose first
-    prompt left no room for a response, are counted, and are part of no mean that they would falsify.
+    Rewards and success are means over trajectories that have an outcome. The others, whose environment failed or whose
+    first prompt left no room for a response, are counted separately.
     """
     known = [trajectory for trajectory in trajectories if trajectory.has_outcome]
     metrics = {**_rewards(known), **_responses(trajectories), **_mishaps(trajectories)}
@@ -26,12 +26,12 @@ def rollout_metrics(trajectories: list[Trajectory], *, max_turns: Mapping[str, i
 
 
 def group_stds(trajectories: list[Trajectory]) -> dict[int, float]:
-    """Unbiased standard deviation of raw returns in each group that has any; 0 for a group of one."""
+    """Unbiased standard deviation of raw returns in each group with an outcome; 0 for a group of one."""
     return {group: _std([one.raw_return for one in members]) for group, members in _by_group(trajectories).items()}
 
 
 def score_std(trajectories: list[Trajectory]) -> float:
-    """Mean over groups of the spread of scores in them; over all trajectories where no group has two."""
+    """Mean over groups of the standard deviation of their scores; over all trajectories if no group has two."""
     groups = [[one.score for one in members] for members in _by_group(trajectories).values()]
     if all(len(scores) < 2 for scores in groups):
         return _std([score for scores in groups for score in scores])
@@ -65,14 +65,14 @@ def _rewards(trajectories: list[Trajectory]) -> dict[str, float]:
         "reward/within_group_std": float(np.mean(stds)),
         "reward/within_group_score_std": score_std(trajectories),
         "rollout/success": float(np.mean([trajectory.success for trajectory in trajectories])),
-        "rollout/zero_variance_share": float(np.mean([spread < 1e-9 for spread in stds])),
-        **_evenness(stds),
+        "rollout/zero_variance_share": float(np.mean([std < 1e-9 for std in stds])),
+        **_std_variation(stds),
         **_outcomes_of_groups(trajectories),
     }
 
 
-def _evenness(stds: list[float]) -> dict[str, float]:
-    """How differently groups spread; nothing where none does."""
+def _std_variation(stds: list[float]) -> dict[str, float]:
+    """Coefficient of variation of the groups' standard deviations; nothing if all are 0."""
     mean = float(np.mean(stds))
     return {"reward/within_group_std_variation": float(np.std(stds)) / mean} if mean > 0 else {}
 
@@ -115,13 +115,13 @@ def _mishaps(trajectories: list[Trajectory]) -> dict[str, float]:
     """Shares of what went wrong, each 0 in a run as it should be."""
     parsed: dict[int, bool] = {}
     for trajectory in trajectories:
-        understood = any(turn.parsed.well_formed for turn in trajectory.turns)
-        parsed[trajectory.group] = parsed.get(trajectory.group, False) or understood
+        valid = any(turn.parsed.well_formed for turn in trajectory.turns)
+        parsed[trajectory.group] = parsed.get(trajectory.group, False) or valid
     return {
         "rollout/fault_rate": float(np.mean([bool(trajectory.fault) for trajectory in trajectories])),
         "rollout/context_full_rate": float(np.mean([t.stop == "context_full" for t in trajectories])),
         "rollout/no_room_rate": float(np.mean([t.stop == "context_full" and not t.turns for t in trajectories])),
-        "rollout/unparsed_groups": float(np.mean([not understood for understood in parsed.values()])),
+        "rollout/unparsed_groups": float(np.mean([not valid for valid in parsed.values()])),
     }
 
 

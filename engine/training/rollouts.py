@@ -1,4 +1,4 @@
-"""When a step's trajectories are sampled: in its turn, or one step ahead while the step before is learned from."""
+"""When a step's trajectories are sampled: in the step itself, or one step ahead while the previous step is trained."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Protocol
 from engine.training.backend import Backend
 from engine.training.step_rollout import StepRollout
 
-LEAVE_SECONDS = 20.0  # a rollout that is broken off looks four times a second whether it is
+CANCEL_SECONDS = 20.0  # a rollout checks for cancellation four times a second
 
-Roll = Callable[[int], StepRollout]
+RollOut = Callable[[int], StepRollout]
 
 
-class Sync:
-    """Gives the samplers the newest weights. The backend tells that as a phase of its own, `time/sync`.
+class WeightSync:
+    """Gives the samplers the latest weights. The backend reports that as a phase of its own, `time/sync`.
 
-    `seconds` is what it has taken so far, for whoever measures a phase around it.
+    `seconds` is the total so far, to be subtracted by whoever times a phase that includes a sync.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -27,108 +27,108 @@ class Sync:
         self.seconds = 0.0
 
     def __call__(self) -> None:
-        began = time.monotonic()
-        self.backend.sync()
-        self.seconds += time.monotonic() - began
+        started = time.monotonic()
+        self.backend.sync_weights()
+        self.seconds += time.monotonic() - started
 
 
-class NotWanted(Exception):
-    """The run is over: whoever still plays for it leaves."""
+class RolloutCancelled(Exception):
+    """The run is over, and a rollout for a later step is no longer needed."""
 
 
 class Rollouts(Protocol):
-    sync: Sync
+    sync: WeightSync
 
-    def check(self) -> None:
-        """Called while trajectories are played; raises when nobody wants them any more."""
+    def check_cancelled(self) -> None:
+        """Called during a rollout; raises when it is no longer needed."""
 
     def take(self, step: int) -> StepRollout:
         """The trajectories of `step`."""
 
-    def learned(self) -> None:
-        """The policy was updated."""
+    def policy_updated(self) -> None:
+        """To be called after each update of the policy."""
 
     def settle(self) -> None:
-        """Has the samplers idle and with the newest weights, for whoever else wants to play."""
+        """Makes the samplers idle and gives them the latest weights, so that an evaluation can use them."""
 
     def close(self) -> None:
-        """No more are wanted."""
+        """Cancels what is in progress."""
 
 
-class InTurn:
-    """Sampled when asked for, with the newest weights."""
+class Synchronous:
+    """Each step samples its own trajectories, with the latest weights."""
 
-    def __init__(self, backend: Backend, roll: Roll) -> None:
-        self.sync, self.roll = Sync(backend), roll
+    def __init__(self, backend: Backend, roll_out: RollOut) -> None:
+        self.sync, self.roll_out = WeightSync(backend), roll_out
 
-    def check(self) -> None:
-        """Whoever wants them waits for them."""
+    def check_cancelled(self) -> None:
+        """Never cancelled: the step waits for its rollout."""
 
     def take(self, step: int) -> StepRollout:
-        return self.roll(step)
+        return self.roll_out(step)
 
-    def learned(self) -> None:
+    def policy_updated(self) -> None:
         self.sync()
 
     def settle(self) -> None:
-        """They are idle between steps."""
+        """The samplers are idle between steps."""
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Nothing is in progress between steps."""
 
 
-class OneAhead:
-    """While a step is learned from, the next one's trajectories are sampled with the weights from before that update.
+class OneStepAhead:
+    """While a step trains, the next step's trajectories are sampled with the weights from before the update.
 
-    Samplers get new weights between two rollouts, never within one: `policy/staleness` is the updates that a step's
-    trajectories are behind, 0 for a first one and 1 from then on.
+    Samplers get new weights between two rollouts, never within one. `policy/staleness` is the number of updates that
+    a step's trajectories are behind: 0 for the first step and 1 from then on.
     """
 
-    def __init__(self, backend: Backend, roll: Roll, *, last: int) -> None:
-        self.sync, self.roll, self.last = Sync(backend), roll, last
+    def __init__(self, backend: Backend, roll_out: RollOut, *, last: int) -> None:
+        self.sync, self.roll_out, self.last = WeightSync(backend), roll_out, last
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="rollout")
-        self.ahead: tuple[int, Future[StepRollout], int] | None = None  # step, trajectories, updates they know of
+        self.ahead: tuple[int, Future[StepRollout], int] | None = None  # step, trajectories, updates of their policy
         self.updates = 0
-        self.given = 0  # of these, to the samplers
+        self.synced = 0  # how many of the updates the samplers have
         self.closing = threading.Event()
 
-    def check(self) -> None:
+    def check_cancelled(self) -> None:
         if self.closing.is_set():
-            raise NotWanted
+            raise RolloutCancelled
 
     def take(self, step: int) -> StepRollout:
-        rollout = self._taken(step)
-        self._give()
+        rollout = self._rollout_of(step)
+        self._sync_if_behind()
         if step < self.last:
-            self.ahead = (step + 1, self.thread.submit(self.roll, step + 1), self.given)
+            self.ahead = (step + 1, self.thread.submit(self.roll_out, step + 1), self.synced)
         return rollout
 
-    def _taken(self, step: int) -> StepRollout:
+    def _rollout_of(self, step: int) -> StepRollout:
         ahead, self.ahead = self.ahead, None
         if ahead is not None and ahead[0] == step:
             rollout = ahead[1].result()
             rollout.metrics["policy/staleness"] = float(self.updates - ahead[2])
             return rollout
-        rollout = self.roll(step)
+        rollout = self.roll_out(step)
         rollout.metrics["policy/staleness"] = 0.0
         return rollout
 
-    def learned(self) -> None:
+    def policy_updated(self) -> None:
         self.updates += 1
 
     def settle(self) -> None:
         if self.ahead is not None:
-            self.ahead[1].exception()  # waits; whoever takes it hears of it
-        self._give()
+            self.ahead[1].exception()  # waits; `take` raises it
+        self._sync_if_behind()
 
-    def _give(self) -> None:
-        if self.given < self.updates:
+    def _sync_if_behind(self) -> None:
+        if self.synced < self.updates:
             self.sync()
-            self.given = self.updates
+            self.synced = self.updates
 
     def close(self) -> None:
-        """Waits until the rollout that is ahead has left: what it plays with is taken away next."""
+        """Waits until the rollout in progress is cancelled, since its backend is closed next."""
         self.closing.set()
         self.thread.shutdown(wait=False, cancel_futures=True)
         if self.ahead is not None:
-            wait([self.ahead[1]], timeout=LEAVE_SECONDS)
+            wait([self.ahead[1]], timeout=CANCEL_SECONDS)

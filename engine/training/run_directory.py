@@ -21,20 +21,20 @@ Sink = Callable[[Event], None]
 
 
 class RunDirectory:
-    """Opened by one engine at a time; a second one is refused by the kernel's file lock."""
+    """Opened by one engine at a time; a file lock refuses a second one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
         self._lock = (path / "lock").open("a")
-        if not _takes(self._lock, seconds=1.0):  # who only looks whether an engine lives holds it for an instant
+        if not _acquire(self._lock, seconds=1.0):  # a check for a running engine holds it for a moment
             self._lock.close()
             raise RunDirectoryError(
-                f"Another engine is working in {path}.", remedy="Wait for it, stop it, or give another --run-dir."
+                f"Another engine is running in {path}.", remedy="Wait for it, stop it, or use another --run-dir."
             )
 
     def close(self) -> None:
-        """Lets the next engine in."""
+        """Releases the lock."""
         self._lock.close()
 
     @property
@@ -69,7 +69,7 @@ class RunDirectory:
         write_json(self.path / "config.json", config.model_dump(mode="json"))
 
 
-def _takes(lock: TextIO, *, seconds: float) -> bool:
+def _acquire(lock: TextIO, *, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -83,30 +83,30 @@ def _takes(lock: TextIO, *, seconds: float) -> bool:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Replaces `path` in one move: a reader sees the old file or the new one, never half of one."""
+    """Replaces `path` atomically: a reader sees the old file or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(data, indent=1))
     temporary.replace(path)
 
 
 class EventLog:
-    """Appends events to `events.jsonl`, numbering on from what is there. A torn last line is cut off first."""
+    """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first."""
 
     def __init__(self, path: Path, *, attempt: int, epoch: int, sinks: list[Sink] | None = None) -> None:
         self.attempt = attempt
         self.epoch = epoch
         self.sinks = sinks or []
-        self.seq = _mend(path)
-        self.step = 0  # of the newest event since this log was opened
+        self.seq = _repair(path)
+        self.step = 0  # of the latest event since this log was opened
         self._file = path.open("ab", buffering=0)
-        self._turn = threading.Lock()  # rollouts that are ahead speak from a thread of their own
+        self._lock = threading.Lock()  # rollouts ahead emit from another thread
 
     def emit(self, event: Event) -> Event:
         """Stamps the event and appends it; returns it as recorded.
 
         `OSError` if it cannot be written, on a full disk for example; the file then has no part of it.
         """
-        with self._turn:
+        with self._lock:
             recorded = event.stamped(seq=self.seq + 1, time=time.time(), attempt=self.attempt, epoch=self.epoch)
             self._append(recorded.model_dump_json().encode() + b"\n")
             self.seq, self.step = recorded.seq, recorded.step
@@ -115,11 +115,11 @@ class EventLog:
             return recorded
 
     def _append(self, line: bytes) -> None:
-        """All of it or nothing: the next event must not be glued to a part of this one."""
+        """All or nothing: the next event must not follow a partial one on its line."""
         before = os.fstat(self._file.fileno()).st_size
         try:
             while line:
-                line = line[self._file.write(line) :]  # what a disk with little room takes may be a part
+                line = line[self._file.write(line) :]  # a write to an almost full disk may be partial
         except OSError:
             self._file.truncate(before)
             raise
@@ -129,8 +129,8 @@ class EventLog:
         self._file.close()
 
 
-def _mend(path: Path) -> int:
-    """Cuts a line that was never finished; returns the `seq` of the last line that is an event, 0 if none is."""
+def _repair(path: Path) -> int:
+    """Removes an incomplete last line; returns the `seq` of the last event, 0 if there is none."""
     if not path.exists():
         return 0
     data = path.read_bytes()
@@ -142,7 +142,7 @@ def _mend(path: Path) -> int:
 
 
 def _seq_of(line: bytes) -> int | None:
-    """None for a damaged line, which readers pass over."""
+    """None for a damaged line, which readers skip."""
     try:
         return EVENT.validate_json(line).seq
     except ValidationError:

@@ -1,4 +1,4 @@
-"""One attempt at a run, from its run directory to its last event: load, resume, train, and say how it ended."""
+"""One attempt at a run, from its run directory to its last event: load, resume, train, and report how it ended."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import torch
 
 from engine.config import RunConfig
 from engine.config.live import with_changes
-from engine.environments.feasibility import refuse_impossible
+from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked
+from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
+from engine.training.control import Control, Interrupted, StopRequested
 from engine.training.heartbeat import Heartbeat
-from engine.training.made_with import made_with, refuse_another
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.trainer import Trainer
 
@@ -33,15 +33,15 @@ EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
 def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks: list[Sink] | None = None) -> int:
     """Trains in `run_directory`; returns the exit status.
 
-    0: the run did what was asked. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT came, a checkpoint
-    was written and `resume` goes on from it.
+    0: the run completed or was stopped as requested. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT
+    was received, a checkpoint was written, and `resume` continues from it.
     """
     attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
     epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
     directory = RunDirectory(run_directory)
     events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks)
     control = Control(directory.control, epoch=epoch)
-    control.listen_to_signals()
+    control.install_signal_handlers()
     state: dict[str, Any] = {"step": 0, "phase": "loading"}
 
     def progress() -> dict[str, Any]:
@@ -59,11 +59,11 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             return EXIT_DONE
         except Interrupted:
             return EXIT_INTERRUPTED
-        except StopAsked:  # the trainer ends itself; this is a backend that waited for its turn on a cluster
+        except StopRequested:  # the trainer handles its own; this one came while the backend waited for a cluster
             step = int(progress()["step"])
             events.emit(RunFinished(step=step, outcome="stopped", reason="Stopped before the model was loaded."))
             return EXIT_DONE
-        except (Exception, SystemExit) as error:  # an environment may exit, and that is no end without a word
+        except (Exception, SystemExit) as error:  # an environment may call sys.exit, which must be reported too
             step = int(progress()["step"])
             events.emit(_failure(step, error))
             return EXIT_FAILED
@@ -73,22 +73,22 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
-    """Everything loaded and seeded, from the newest good checkpoint when resuming; emits `run_started`."""
-    refuse_impossible(config)
+    """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
+    require_solvable(config)
     torch.manual_seed(config.seed)
-    found = checkpoint.newest_good(directory.checkpoints) if resume else None
+    found = checkpoint.latest_valid(directory.checkpoints) if resume else None
     if found is not None:
-        refuse_another(found, made_with(config))
+        require_same_settings(found, checkpoint_settings(config))
     directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.path
-    if start is not None and found is None and not checkpoint.is_good(start):
+    if start is not None and found is None and not checkpoint.is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
-    begun = begun_at(config, start)
-    config = with_changes(begun, checkpoint.settings_of(found))
+    initial = begun_at(config, start)
+    config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None and adopted:
-        backend.adopt(start)
+        backend.warm_start(start)
     started = RunStarted(
         step=progress.step,
         total_steps=config.steps,
@@ -102,7 +102,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         versions=_versions(),
     )
     events.emit(started)
-    return Trainer(begun, directory, events, control, backend, progress)
+    return Trainer(initial, directory, events, control, backend, progress)
 
 
 def open_local(
@@ -114,15 +114,14 @@ def open_local(
 def open_ray(
     config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
 ) -> tuple[Backend, Progress]:
-    """Tells what it waits for as details of the phase, and what it mended as alerts."""
-    from engine.cluster.checks import refuse_what_cannot_work
-    from engine.cluster.freeing import Freed
+    """Reports what it waits for as details of the phase, and failures it recovered from as alerts."""
+    from engine.cluster.checks import require_feasible
     from engine.cluster.ray_backend import RayBackend
-    from engine.cluster.voice import Voice
+    from engine.cluster.reporting import ReleaseReport, RunReporter
 
-    refuse_what_cannot_work(config)
+    require_feasible(config)
 
-    def tell(detail: str) -> None:
+    def status(detail: str) -> None:
         events.emit(PhaseChanged(step=0, phase="loading", detail=detail))
 
     def warn(message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
@@ -130,11 +129,11 @@ def open_ray(
             AlertRaised(step=events.step, rule=MACHINES, severity="warn", message=message, metric=metric, value=value)
         )
 
-    def told(freed: Freed) -> None:
-        events.emit(ClusterReleased(step=events.step, message=freed.in_words(), proven=freed.proven))
+    def released(report: ReleaseReport) -> None:
+        events.emit(ClusterReleased(step=events.step, message=report.describe(), proven=report.confirmed))
 
-    voice = Voice(tell=tell, warn=warn, freed=told, checkpoint=control.check)
-    return RayBackend.open(config, found, directory.path.resolve(), voice)
+    reporter = RunReporter(status=status, warn=warn, released=released, check_cancelled=control.check_cancelled)
+    return RayBackend.open(config, found, directory.path.resolve(), reporter)
 
 
 BACKENDS = {"local": open_local, "ray": open_ray}

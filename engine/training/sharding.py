@@ -1,7 +1,8 @@
-"""How several learner processes make one update: each takes some micro-batches, weights and optimiser are sharded.
+"""How several learner processes make one update: each takes some micro-batches; weights and optimiser state are
+sharded.
 
 Every process has the whole batch and makes the same choices, so all of them call the model equally often, as its
-collective operations need: who has fewer micro-batches repeats one that counts nothing.
+collective operations require: a process with fewer micro-batches repeats one with weight 0.
 """
 
 from __future__ import annotations
@@ -14,32 +15,32 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from engine.policies.hollow import Source
 from engine.policies.loading import LanguageModel
+from engine.policies.meta_model import WeightSource
 from engine.policies.weight_files import StoredTensor
-from engine.training.filling import fill, part_of
+from engine.training.materialize import local_shard, materialize
 
 
 class Share(Protocol):
-    """What one of the processes does of an update. Gradients are means over processes, so losses are times `size`."""
+    """One process's part of an update. Gradients are averaged over processes, so losses are multiplied by `size`."""
 
     rank: int
     size: int
 
     def shard_model(self, model: LanguageModel) -> None:
-        """Its weights are shards from now on; a hollow model is filled. Before an optimiser sees them."""
+        """Shards the weights, and materializes a meta model. To be called before an optimiser is created."""
 
     def shard_body(self, body: LanguageModel) -> None:
-        """The same of a model without a head."""
+        """`shard_model` for a model without a head."""
 
     def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
-        """This process's parts, and whether each counts; equally many in every process."""
+        """This process's micro-batches, and whether each counts; the same number in every process."""
 
     def sum(self, tensor: Tensor) -> Tensor:
         """The sum over processes, in place."""
 
     def total(self, sums: dict[str, float]) -> dict[str, float]:
-        """Sums over processes; of what ends in `_max` the largest."""
+        """Sums over processes; the maximum for names that end in `_max`."""
 
     def clip(self, parameters: Iterable[nn.Parameter], most: float) -> float:
         """Clips the whole gradient to the norm `most`; returns its norm before."""
@@ -76,39 +77,40 @@ class Sharded:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def shard_model(self, model: LanguageModel) -> None:
-        """Layer by layer. A head that is its embedding stays whole in each process: two places use it."""
+        """Layer by layer. A tied embedding stays whole in each process, since two modules use it."""
         head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
         tied = head.weight is embedding.weight
         _shard_layers(model.base_model, {head.weight} if tied else set())
         if not tied:
             _shard(head)
-        if source := _taken_source(model.base_model):
-            fill(model, source)
+        if source := _take_weight_source(model.base_model):
+            materialize(model, source)
 
     def shard_body(self, body: LanguageModel) -> None:
         _shard_layers(body)
-        if source := _taken_source(body):
-            fill(body, source, prefix=source.prefix)
+        if source := _take_weight_source(body):
+            materialize(body, source, prefix=source.prefix)
 
     def split(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
         rounds = -(-len(parts) // self.size)
-        mine = [(part, True) for part in parts[self.rank :: self.size]]
-        return mine + [(parts[0], False)] * (rounds - len(mine))
+        own = [(part, True) for part in parts[self.rank :: self.size]]
+        return own + [(parts[0], False)] * (rounds - len(own))
 
     def sum(self, tensor: Tensor) -> Tensor:
         dist.all_reduce(tensor)
         return tensor
 
     def total(self, sums: dict[str, float]) -> dict[str, float]:
-        told: list[Any] = [None] * self.size
-        dist.all_gather_object(told, dict(sums))
-        names = dict.fromkeys(name for one in told for name in one)
+        gathered: list[Any] = [None] * self.size
+        dist.all_gather_object(gathered, dict(sums))
+        names = dict.fromkeys(name for one in gathered for name in one)
         return {
-            name: (max if name.endswith("_max") else sum)(one[name] for one in told if name in one) for name in names
+            name: (max if name.endswith("_max") else sum)(one[name] for one in gathered if name in one)
+            for name in names
         }
 
     def clip(self, parameters: Iterable[nn.Parameter], most: float) -> float:
-        """Shards' squares are summed over processes; what every process has whole counts once."""
+        """Sums the squares of shards over processes; unsharded gradients count once."""
         gradients = [weight.grad for weight in parameters if weight.grad is not None]
         whole = [gradient for gradient in gradients if not isinstance(gradient, DTensor)]
         shards = [gradient.to_local() for gradient in gradients if isinstance(gradient, DTensor)]
@@ -122,9 +124,9 @@ class Sharded:
         return float(norm)
 
 
-def _taken_source(body: LanguageModel) -> Source | None:
-    """What a hollow model is to be filled from, which it forgets."""
-    source: Source | None = body.__dict__.pop("filled_from", None)
+def _take_weight_source(body: LanguageModel) -> WeightSource | None:
+    """Removes and returns the source of a meta model's weights."""
+    source: WeightSource | None = body.__dict__.pop("weight_source", None)
     return source
 
 
@@ -139,7 +141,7 @@ def _shard_layers(body: nn.Module, whole: set[nn.Parameter] | None = None) -> No
 def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
     from torch.distributed.fsdp import fully_shard
 
-    # weights are given back after every forward pass: one without a backward pass must not leave stale ones behind
+    # reshard after every forward pass: one without a backward pass must not leave stale gathered weights
     fully_shard(module, reshard_after_forward=True, ignored_params=whole)
 
 
@@ -149,20 +151,21 @@ def _squares(gradients: Sequence[Tensor], *, like: Sequence[Tensor]) -> Tensor:
 
 
 def scattered(whole: Tensor | StoredTensor, like: Tensor) -> Tensor:
-    """This process's shard of `whole`, laid out as `like` is; all of it where that is no shard."""
+    """This process's shard of `whole`, with the layout of `like`; all of it if `like` is not sharded."""
     if isinstance(whole, DTensor) or (isinstance(whole, Tensor) and not isinstance(like, DTensor)):
         return whole
-    return part_of(whole, like, like.device)
+    return local_shard(whole, like, like.device)
 
 
 def scattered_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """An optimiser's whole state as this process's shard of it: what is shaped like its weight is cut like it."""
+    """This process's shard of an optimiser's unsharded state: tensors with the shape of their weight are sharded like
+    it."""
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     moments = {
-        place: {
-            name: scattered(value, weights[place]) if value.shape == weights[place].shape else value
+        index: {
+            name: scattered(value, weights[index]) if value.shape == weights[index].shape else value
             for name, value in of_weight.items()
         }
-        for place, of_weight in state["state"].items()
+        for index, of_weight in state["state"].items()
     }
     return {**state, "state": moments}

@@ -1,4 +1,4 @@
-"""How long a training step takes and where the time goes, by a real run of a few steps."""
+"""Times training steps and their phases in a real run of a few steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPEEDS = ("perf/sampled_tokens_per_second", "perf/trained_tokens_per_second")
 
 
 def print_step_times(config: RunConfig, *, steps: int) -> int:
-    """One JSON line: medians in seconds and tokens per second, and what diagnostics cost at their cadence."""
+    """One JSON line: medians in seconds and tokens per second, and the share of diagnostics at their cadence."""
     sys.stdout.write(json.dumps({"benchmark": "engine_step", **step_times(config, steps=steps)}) + "\n")
     return 0
 
@@ -40,7 +40,7 @@ def without_evaluations(config: RunConfig, steps: int) -> RunConfig:
 def _run(config: RunConfig) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory() as directory:
         if train(config, Path(directory)):
-            raise StarboardError("The timed run failed.", remedy="Train with this configuration to see its error.")
+            raise StarboardError("The timed run failed.", remedy="Train with this configuration to see the error.")
         lines = (Path(directory) / "events.jsonl").read_bytes().splitlines()
     events = [parse_event(line) for line in lines]
     return [event.metrics for event in events if isinstance(event, StepCompleted) and event.step > WARM_UP]

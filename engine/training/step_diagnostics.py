@@ -1,4 +1,4 @@
-"""Collapse diagnostics of one step: does the reasoning still depend on its prompt, and which thoughts are templates?"""
+"""Collapse diagnostics of one step: whether thoughts depend on their prompt, and which are templates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ContextAndThought = tuple[list[int], list[int]]
 
 
 class TokenText(Protocol):
-    """The part of a `ContextManager` that says which tokens a thought is made of."""
+    """The part of a `ContextManager` that finds the tokens of a thought."""
 
     def encode(self, text: str) -> tuple[int, ...]: ...
 
@@ -37,10 +37,10 @@ def collapse_metrics(
     step: int,
     smoothed: SmoothedZScore | None = None,
 ) -> dict[str, float]:
-    """Mutual information of context and thought in the form that `config` asks for, and how many turns have a thought.
+    """Mutual information of context and thought in the configured form, and how many turns have a thought.
 
-    Without two contexts of one environment and two thoughts there is nothing to contrast, and only the counts are
-    returned. `smoothed` moves on by one estimate.
+    Without two contexts of one environment and two thoughts only the counts are returned. `smoothed` is updated with
+    the estimate.
     """
     turns = [turns_of(trajectory, backend.context) for trajectory in trajectories]
     owners = [trajectory.environment for trajectory in trajectories]
@@ -61,15 +61,15 @@ def sample(
 ) -> Pairs:
     """The thoughts that are scored and the contexts they are scored under; `turns` are those of each trajectory, and
     `environments` whose each trajectory is."""
-    wanted = config.diagnostics
+    settings = config.diagnostics
     owners = environments or [""] * len(turns)
-    if wanted.form == "trajectory":
-        return sample_turns(turns, reasonings=wanted.reasonings, generator=generator, environments=owners)
+    if settings.form == "trajectory":
+        return sample_turns(turns, reasonings=settings.reasonings, generator=generator, environments=owners)
     first = [(played[0], owner) for played, owner in zip(turns, owners, strict=True) if played]
     return sample_pairs(
         [turn for turn, _ in first],
-        reasonings=wanted.reasonings,
-        prompts=wanted.prompts,
+        reasonings=settings.reasonings,
+        prompts=settings.prompts,
         generator=generator,
         environments=[owner for _, owner in first],
     )
@@ -85,14 +85,14 @@ def template_metrics(
             prompt=(trajectory.environment, turn.prompt),
             group=trajectory.group,
             member=trajectory.member,
-            turn=place,
+            turn=index,
             environment=trajectory.environment,
             seed=trajectory.seed,
-            state=_seen(trajectory, place),
+            state=_state_before(trajectory, index),
         )
         for trajectory in trajectories
-        for place, turn in enumerate(trajectory.turns)
-        if place == 0 or config.diagnostics.form == "trajectory"
+        for index, turn in enumerate(trajectory.turns)
+        if index == 0 or config.diagnostics.form == "trajectory"
     ]
     similarity = config.diagnostics.template_similarity
     found: Templates = find_templates(thoughts, similarity=similarity, known=_known(directory, before=step))
@@ -101,14 +101,14 @@ def template_metrics(
     return found.to_metrics()
 
 
-def _seen(trajectory: Trajectory, turn: int) -> str:
-    """What the environment showed before a turn: after the last action there was, or at the start."""
+def _state_before(trajectory: Trajectory, turn: int) -> str:
+    """The observation before a turn: after the last action, or at the start."""
     frames = [frame for earlier in trajectory.turns[:turn] for frame in earlier.frames]
     return frames[-1].observation if frames else trajectory.initial_observation
 
 
 def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
-    """Keys and texts of the last step with templates before this one."""
+    """Keys and texts of the templates of the last step that has them."""
     numbers = [int(path.stem.removeprefix("step_")) for path in directory.glob("step_*.json")]
     earlier = [number for number in numbers if number < before]
     if not earlier:
@@ -118,7 +118,7 @@ def _known(directory: Path, *, before: int) -> list[tuple[str, str]]:
 
 
 def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThought]:
-    """Of each turn, what the model saw and its thought's ids; the opener is the context's, no thought is empty."""
+    """For each turn the ids of its context, opener included, and of its thought."""
     return [
         (trajectory.seen(turn), thought_ids(trajectory.ids[turn.response_start : turn.response_end], context))
         for turn in trajectory.turns
@@ -126,7 +126,7 @@ def turns_of(trajectory: Trajectory, context: TokenText) -> list[ContextAndThoug
 
 
 def _counts(turns: Sequence[Sequence[ContextAndThought]]) -> dict[str, float]:
-    """How many turns there are to sample from: a broken format shows here first."""
+    """How many turns have a thought; a broken format shows here first."""
     every = [bool(thought) for played in turns for _, thought in played]
     first = [bool(played[0][1]) for played in turns if played]
     return {
@@ -150,10 +150,10 @@ def _before_close(response: list[int], context: TokenText) -> list[int]:
         if response[start : start + len(close)] == close:
             return response[:start]
     # some tokenizers join the tag to the word before it, so that it is found in the text only
-    place = context.text(response).find(CLOSE)
-    return [] if place < 0 else response[: _tokens_within(response, place, context)]
+    position = context.text(response).find(CLOSE)
+    return [] if position < 0 else response[: _tokens_within(response, position, context)]
 
 
 def _tokens_within(response: list[int], characters: int, context: TokenText) -> int:
-    """How many tokens from the start have a text of at most so many characters."""
+    """How many tokens from the start have a text of at most `characters` characters."""
     return max(n for n in range(len(response) + 1) if len(context.text(response[:n])) <= characters)

@@ -1,4 +1,4 @@
-"""What a step samples: its groups, further groups where returns were all equal, and greedy episodes to compare with."""
+"""The rollout of a step: its groups, refills for groups with equal returns, and greedy baseline episodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.config import RunConfig
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
-from engine.training.backend import Backend, never
+from engine.training.backend import Backend, never_cancelled
 from engine.training.rollout_metrics import group_stds
 
 TRAINING_STREAM = 1
@@ -28,34 +28,39 @@ class StepRollout:
 
 
 def roll_out_step(
-    backend: Backend, manager: EnvStateManager, config: RunConfig, step: int, *, checkpoint: Callable[[], None] = never
+    backend: Backend,
+    manager: EnvStateManager,
+    config: RunConfig,
+    step: int,
+    *,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> StepRollout:
-    """All trajectories of a step; groups have numbers of their own, and none is left out."""
+    """All trajectories of a step, refills included; each group has its own number."""
 
     def play(specs: list[EpisodeSpec], seeds: list[int]) -> tuple[list[Trajectory], int]:
-        return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, checkpoint=checkpoint)
+        return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, check_cancelled=check_cancelled)
 
     specs = manager.training_batch(step)
     trajectories, sampled = play(specs, [config.seed, step, TRAINING_STREAM])
     found = StepRollout(trajectories=trajectories, sampled=sampled)
     refilled, newest = 0, trajectories
     for draw in range(1, config.rollout.refill + 1):
-        places = _without_variance(newest, config.rollout.groups)
-        if not places:
+        indices = _without_variance(newest, config.rollout.groups)
+        if not indices:
             break
-        further = manager.refill_batch(step, draw=draw, places=places)
+        refills = manager.refill_batch(step, draw=draw, indices=indices)
         try:
-            newest, sampled = play(further, [config.seed, step, TRAINING_STREAM, draw])
-        except (EnvironmentFault, ConfigError):  # all of them failed, or no prompt fitted
+            newest, sampled = play(refills, [config.seed, step, TRAINING_STREAM, draw])
+        except (EnvironmentFault, ConfigError):  # all of them failed, or no prompt fits
             break
-        specs = specs + further
-        refilled += len(places)
+        specs = specs + refills
+        refilled += len(indices)
         found.trajectories = found.trajectories + newest
         found.sampled += sampled
     if config.rollout.refill:
         found.metrics["filter/refilled_groups"] = float(refilled)
     if config.algorithm.greedy_baseline:
-        found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, checkpoint=checkpoint)
+        found.baselines, sampled = greedy_baselines(backend, specs, found.trajectories, check_cancelled=check_cancelled)
         found.sampled += sampled
         found.metrics["reward/greedy"] = fmean(found.baselines.values()) if found.baselines else 0.0
     return found
@@ -66,16 +71,16 @@ def greedy_baselines(
     specs: list[EpisodeSpec],
     trajectories: list[Trajectory],
     *,
-    checkpoint: Callable[[], None] = never,
+    check_cancelled: Callable[[], None] = never_cancelled,
 ) -> tuple[dict[int, float], int]:
     """Score of one greedy episode for each group of `specs`, and the tokens that were sampled for them.
 
-    Each meets the problem with the luck of the group's first member: luck is not of the policy's making, so a baseline
-    may depend on it. A group whose greedy episode fails has the mean score of its trajectories.
+    Each meets the problem with the chance seed of the group's first member: chance does not depend on the policy, so a
+    baseline may depend on it. A group whose greedy episode fails has the mean score of its trajectories.
     """
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
     try:
-        played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], checkpoint=checkpoint)
+        played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], check_cancelled=check_cancelled)
     except EnvironmentFault:
         played, sampled = [], 0
     scores: dict[int, list[float]] = {}
@@ -88,5 +93,5 @@ def greedy_baselines(
 
 
 def _without_variance(trajectories: list[Trajectory], groups: int) -> list[int]:
-    """Places, in the layout of a step of `groups`, of the groups whose returns are known and all equal."""
-    return sorted(group % groups for group, spread in group_stds(trajectories).items() if spread < EQUAL)
+    """Indices, in the layout of a step of `groups`, of the groups whose returns are known and all equal."""
+    return sorted(group % groups for group, std in group_stds(trajectories).items() if std < EQUAL)

@@ -1,4 +1,4 @@
-"""From the trajectories that train to an updated policy: values, credit, gradient steps."""
+"""One update of the policy from the kept trajectories: values, credit assignment, gradient steps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from engine.training.credit import assign_credit
 from engine.training.learner import Learner
 
 
-def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]]:
-    """Updates by all of `batch`; advantages (B, T) are times `scale`. Returns them, and metrics of the update."""
+def update(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]]:
+    """Updates the policy with `batch`. Returns advantages (B, T), multiplied by `scale`, and metrics of the update."""
     config = learner.config
     values = learner.values(batch) if learner.critic is not None else None
     kl = learner.kl_in_reward(batch)
@@ -25,7 +25,7 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
     metrics = learner.update(
         batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
     )
-    if batch.rescored:  # else the learner's first pass is the only one to compare with, and it has
+    if batch.rescored:  # else the sampler's log-probabilities are the learner's own
         metrics |= disagreement(batch, weights, cap=config.cluster.importance_cap)
     if values is not None and credit.returns is not None:
         metrics["value/explained_variance"] = explained_variance(values, credit.returns, batch.mask)
@@ -35,7 +35,7 @@ def learn(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[T
 
 
 def weighted_advantages(config: RunConfig, batch: Batch, advantages: Tensor) -> Tensor:
-    """Advantages (B, T) with the weights that correct for whoever sampled."""
+    """Advantages (B, T) times the importance weights that correct for the sampler."""
     return advantages * _weights(config, batch)
 
 
@@ -44,14 +44,14 @@ def _weights(config: RunConfig, batch: Batch) -> Tensor:
 
 
 def disagreement(batch: Batch, weights: Tensor, *, cap: float) -> dict[str, float]:
-    """How far the learner, before its update, is from whoever sampled: by the token, in nats."""
+    """The difference between the sampler and the learner before its update, per token, in nats."""
     sampled = batch.mask > 0
-    apart = (batch.sampler_logprobs - batch.logprobs)[sampled]
-    if not len(apart):
+    gap = (batch.sampler_logprobs - batch.logprobs)[sampled]
+    if not len(gap):
         return {}
     return {
-        "policy/sampler_kl": float(apart.mean()),
-        "policy/sampler_gap": float(apart.abs().mean()),
+        "policy/sampler_kl": float(gap.mean()),
+        "policy/sampler_gap": float(gap.abs().mean()),
         "policy/importance_weight": float(weights[sampled].mean()),
         "policy/importance_truncated": float((weights[sampled] >= cap).float().mean()) if cap else 0.0,
     }

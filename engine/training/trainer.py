@@ -1,7 +1,7 @@
 """The StarPO loop: roll out whole trajectories, filter groups, assign credit, update, measure, record.
 
 Read `Trainer.run` and `Trainer._train_step` from top to bottom to know the algorithm. What each part does is in its
-own file; what the outside sees is events in a run directory.
+own file; its progress is visible as events in a run directory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
-from engine.training.control import Control, Interrupted, StopAsked, Wanted
+from engine.training.control import Control, Interrupted, RequestedSettings, StopRequested
 from engine.training.credit import with_normalized_scores
 from engine.training.evaluator import evaluate
 from engine.training.group_filter import keep_groups, kept_by_environment
@@ -46,37 +46,37 @@ from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
 from engine.training.rollout_metrics import rollout_metrics
-from engine.training.rollouts import InTurn, OneAhead, Rollouts
+from engine.training.rollouts import OneStepAhead, Rollouts, Synchronous
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.run_verdict import RunVerdict
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
 Metrics = dict[str, float]
-PHASE = "starboard/"  # before a phase's name in traces of torch's profiler
+PHASE = "starboard/"  # prefix of a phase's name in traces of torch's profiler
 
 
 class Trainer:
     """One attempt at a run: from `progress.step` to `config.steps`.
 
-    `begun` is the configuration that the run began with; what `progress` knows of changed settings is added to it.
+    `initial` is the configuration the run started with; the changed settings in `progress` are applied to it.
     """
 
     def __init__(
         self,
-        begun: RunConfig,
+        initial: RunConfig,
         directory: RunDirectory,
         events: EventLog,
         control: Control,
         backend: Backend,
         progress: Progress,
     ) -> None:
-        config = with_changes(begun, progress.settings.get("changes", {}))
-        self.begun, self.config = begun, config
+        config = with_changes(initial, progress.settings.get("changes", {}))
+        self.initial, self.config = initial, config
         self.directory, self.events, self.control = directory, events, control
         self.backend, self.progress = backend, progress
         self.phase = "loading"
-        self.between: Metrics = {}  # seconds of what happened since the last step; told with the next one
+        self.between: Metrics = {}  # seconds spent since the last step; reported with the next one
         self.manager = EnvStateManager(
             config.environments,
             groups=config.rollout.groups,
@@ -88,22 +88,22 @@ class Trainer:
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.stds)
-        self.verdict = RunVerdict(begun, directory, events)
+        self.verdict = RunVerdict(initial, directory, events)
         self.recorder = Recorder(config, directory, self._piece)
         self.saved_step = progress.step if progress.step else -1
         self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
-        self.rollouts: Rollouts = InTurn(backend, self._roll)
+        self.rollouts: Rollouts = Synchronous(backend, self._roll_out)
         if config.backend == "ray" and config.cluster.overlap:
-            self.rollouts = OneAhead(backend, self._roll, last=config.steps)
+            self.rollouts = OneStepAhead(backend, self._roll_out, last=config.steps)
 
     def run(self) -> None:
-        """Trains to the last step, unless asked to stop or a detector ends it. Always leaves a checkpoint."""
+        """Trains to the last step, unless it is stopped or a detector ends the run. Always writes a checkpoint."""
         try:
             self.verdict.report()
-            self._evaluate_if_due()  # an attempt before this one may have left in the middle of it
+            self._evaluate_if_due()  # an earlier attempt may have been interrupted in it
             while not self._is_over():
-                self._obey()
+                self._handle_requests()
                 self._train_step(self.progress.step + 1)
                 self._evaluate_if_due()
                 self._save_if_due()
@@ -111,7 +111,7 @@ class Trainer:
         except Interrupted:
             self._save("final")
             raise
-        except StopAsked:
+        except StopRequested:
             self._finish(RunFinished(step=self.progress.step, outcome="stopped", reason="Stopped on request."))
         finally:
             self.rollouts.close()
@@ -129,8 +129,8 @@ class Trainer:
         return RunFinished(step=step, **ending)
 
     def _train_step(self, step: int) -> None:
-        """One step of StarPO, and what the detectors say of it."""
-        began = time.monotonic()
+        """One step of StarPO, then the detectors."""
+        started = time.monotonic()
         times, self.between = self.between, {}
 
         # 1. roll out: groups of whole multi-turn trajectories from the current policy
@@ -145,16 +145,16 @@ class Trainer:
             with self._phase("diagnostics", times, step):
                 metrics |= self._diagnose(trajectories, step)
 
-        # 3. filter: train on the groups whose outcomes differ enough to teach something
-        sound = trainable(trajectories)
-        sampled_batch = collate([trajectories[place] for place in sound], baselines=rollout.baselines)
+        # 3. filter: keep the groups whose returns vary enough to learn from
+        usable = trainable(trajectories)
+        sampled_batch = collate([trajectories[index] for index in usable], baselines=rollout.baselines)
         batch = with_normalized_scores(self.config.algorithm, sampled_batch)
         kept = keep_groups(self.config.filter, batch)
-        names = list(dict.fromkeys(trajectories[place].environment for place in sound))
+        names = list(dict.fromkeys(trajectories[index].environment for index in usable))
         metrics |= kept.metrics | kept_by_environment(batch, kept, names)
         rows = torch.isin(batch.groups, torch.tensor(kept.groups, dtype=torch.long)).nonzero().squeeze(-1)
 
-        # 4. how hard each part of the loss pulls, without stepping
+        # 4. gradient norm of each loss term, without stepping
         every = self.config.diagnostics.gradients_every
         if every and (step - 1) % every == 0 and len(batch):
             self._announce("diagnostics", step)
@@ -166,15 +166,15 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._phase("update", times, step):
             if len(rows):
-                advantages, learned = self.backend.learn(batch.rows(rows), step=step, scale=kept.scale)
-                metrics |= learned
-                self.rollouts.learned()
+                advantages, updated = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
+                metrics |= updated
+                self.rollouts.policy_updated()
 
         # 6. record
         with self._timed("capture", times):
-            credited = _credited(trajectories, [sound[row] for row in rows.tolist()], advantages)
+            credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
             recording = self.recorder.training(step, trajectories, credited)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started
         self.progress.step = step
         self.progress.tokens += sampled
         self.progress.seconds += seconds
@@ -187,15 +187,15 @@ class Trainer:
         self._detect(step, metrics)
         self.verdict.report()
 
-    def _roll(self, step: int) -> StepRollout:
-        return roll_out_step(self.backend, self.manager, self.config, step, checkpoint=self._check)
+    def _roll_out(self, step: int) -> StepRollout:
+        return roll_out_step(self.backend, self.manager, self.config, step, check_cancelled=self._check_cancelled)
 
-    def _check(self) -> None:
-        self.rollouts.check()
-        self.control.check()
+    def _check_cancelled(self) -> None:
+        self.rollouts.check_cancelled()
+        self.control.check_cancelled()
 
     def _diagnose(self, trajectories: list[Trajectory], step: int) -> Metrics:
-        """Nothing without thoughts: then there is no reasoning to collapse."""
+        """Empty without thoughts, since there is no reasoning to collapse."""
         if not self.config.rollout.think:
             return {}
         found = collapse_metrics(self.backend, trajectories, self.config, step=step, smoothed=self.smoothed)
@@ -218,19 +218,19 @@ class Trainer:
         if detection.requests("checkpoint"):
             self._save("alert")
         if detection.requests("pause") and detection.stop is None and step < self.config.steps:
-            self.control.ask_to_pause()
+            self.control.request_pause()
 
     def _evaluate_if_due(self) -> None:
         if self._is_over():
             self._evaluate(self.config.evaluation.final_episodes, final=True)
         elif self.progress.step != self.progress.evaluated and self._is_evaluated(self.progress.step):
             self._evaluate(self.config.evaluation.episodes)
-            if self._is_over():  # by a rule that read it
+            if self._is_over():  # a rule ended the run on this evaluation
                 self._evaluate(self.config.evaluation.final_episodes, final=True)
 
     def _is_evaluated(self, step: int) -> bool:
-        asked = self.config.evaluation
-        return asked.at_start if step == 0 else bool(asked.every) and step % asked.every == 0
+        settings = self.config.evaluation
+        return settings.at_start if step == 0 else bool(settings.every) and step % settings.every == 0
 
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
@@ -243,7 +243,7 @@ class Trainer:
                     environment,
                     self.config,
                     episodes=episodes,
-                    checkpoint=self.control.check,
+                    check_cancelled=self.control.check_cancelled,
                 )
                 for environment in self.config.environments
             ]
@@ -254,47 +254,48 @@ class Trainer:
             self.events.emit(evaluation)
         self.progress.evaluated = step
         found = self.detectors.observe_evaluation(step, held_out_metrics(completed))
-        # a run that is over can only notify
+        # once the run is over, alerts can only notify
         notices = [replace(alert, action="notify") for alert in found.alerts]
         self._apply(step, Detection(alerts=notices) if final else found)
         self.verdict.report()
 
-    def _obey(self) -> None:
-        """Between steps: takes up other settings, waits while paused, saves when asked, leaves when asked."""
-        self._heed()
+    def _handle_requests(self) -> None:
+        """Between steps: applies changed settings, waits while paused, writes requested checkpoints, stops on
+        request."""
+        self._poll_requests()
         if self.control.paused:
             self._announce("paused", self.progress.step)
             while self.control.paused:
-                self._heed()
+                self._poll_requests()
                 time.sleep(0.1)
-            self._heed()
+            self._poll_requests()
 
-    def _heed(self) -> None:
+    def _poll_requests(self) -> None:
         if self.control.take_checkpoint_request():
             self._save("request")
-        self.control.look()
-        if self.control.wanted.revision > self.progress.settings.get("revision", 0):
-            self._change_settings(self.control.wanted)
+        self.control.poll()
+        if self.control.settings.revision > self.progress.settings.get("revision", 0):
+            self._change_settings(self.control.settings)
 
-    def _change_settings(self, wanted: Wanted) -> None:
-        """What cannot be done is told and left; the revision counts as seen, so that it is told once."""
+    def _change_settings(self, requested: RequestedSettings) -> None:
+        """Applies the changes, or reports why they are refused. A refused revision is reported once."""
         before = self.config
         try:
-            after, refused = with_changes(self.begun, wanted.changes), ""
+            after, refused = with_changes(self.initial, requested.changes), ""
         except ConfigError as error:
             after, refused = before, str(error)
-        held = self.progress.settings.get("changes", {}) if refused else wanted.changes
-        self.progress.settings = {"revision": wanted.revision, "changes": held}
+        accepted = self.progress.settings.get("changes", {}) if refused else requested.changes
+        self.progress.settings = {"revision": requested.revision, "changes": accepted}
         changes = differences(before, after)
         if changes:
-            self.backend.change(after)
+            self.backend.set_config(after)
             self.config = after
             self.detectors = self.detectors.with_config(after.detectors)
         if changes or refused:
             self.events.emit(
                 SettingsChanged(
                     step=self.progress.step,
-                    revision=wanted.revision,
+                    revision=requested.revision,
                     changes={field: Change(**change) for field, change in changes.items()},
                     refused=refused,
                 )
@@ -360,11 +361,11 @@ class Trainer:
 
     @contextmanager
     def _timed(self, name: str, times: Metrics) -> Iterator[None]:
-        began, synced = time.monotonic(), self.rollouts.sync.seconds
+        started, synced = time.monotonic(), self.rollouts.sync.seconds
         with torch.profiler.record_function(PHASE + name):
             yield
-        # a weight sync within is told as a phase of its own
-        times[name] = time.monotonic() - began - (self.rollouts.sync.seconds - synced)
+        # a weight sync within it is a phase of its own
+        times[name] = time.monotonic() - started - (self.rollouts.sync.seconds - synced)
 
     def _announce(self, phase: Phase, step: int) -> None:
         self.phase = phase
@@ -378,10 +379,10 @@ def _why_skipped(batch: Batch) -> str:
 
 
 def _credited(trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None) -> dict[int, list[float]]:
-    """The advantages of each token of those that were trained on, by their places in the step."""
+    """The advantages of each token of the trajectories trained on, by their index in the step."""
     if advantages is None:
         return {}
-    return {place: _padded(advantages[row], len(trajectories[place].ids)) for row, place in enumerate(rows)}
+    return {index: _padded(advantages[row], len(trajectories[index].ids)) for row, index in enumerate(rows)}
 
 
 def _padded(advantages: Tensor, length: int) -> list[float]:

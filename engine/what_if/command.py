@@ -15,7 +15,7 @@ from engine.config import EnvironmentConfig, RunConfig, problems_by_field, read_
 from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, StarboardError
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.loading import compute_in, context_limit, own_stops
+from engine.policies.loading import compute_in, context_limit, stop_token_ids
 from engine.rollout.agent_proxy import AgentProxy, Player
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
@@ -72,7 +72,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     torch.set_num_threads(threads_for(config.threads))
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision)
-    context = ContextManager(tokenizer, think=config.rollout.think, stops=own_stops(model))
+    context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
     fork = fork_of(record, request, context, room=environment.max_response_tokens)
 
     limit = context_limit(model, config.rollout.max_context_tokens)
@@ -98,7 +98,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     )
     stopped = ""
     try:
-        proxy.play(ForkSampler(inner, fork, follower.check_prompt), players, checkpoint=follower.emit_turns)
+        proxy.play(ForkSampler(inner, fork, follower.check_prompt), players, check_cancelled=follower.emit_turns)
         check_end(fork, players[0])
     except LimitReached as reached:
         stopped = str(reached)

@@ -131,9 +131,9 @@ class ForkSampler:
         self.context = []
         self.inner.restart(row)
 
-    def advance(self, *, patient: bool = True) -> list[Response] | None:
+    def advance(self, *, block: bool = True) -> list[Response] | None:
         if not self.waiting:
-            return self.inner.advance(patient=patient)
+            return self.inner.advance(block=block)
         self.waiting = False
         response = self.fork.responses[self.turn]
         self.context += response.ids

@@ -15,10 +15,9 @@ from engine.events import TrajectoriesRecorded
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.environment_crew import OwnThread
+from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
 from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
-from engine.rollout.stage import Stage
 from engine.rollout.trajectory_files import write_trajectory_file
 from engine.rollout.types import Response, Trajectory
 from webapp.runs.models import Run
@@ -62,9 +61,11 @@ class WordTokenizer:
 class ScriptedSampler:
     """Responses for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
 
-    def __init__(self, tokenizer: WordTokenizer, stage: Stage, *, skill: float, faults: float, seed: int) -> None:
+    def __init__(
+        self, tokenizer: WordTokenizer, active: ActiveEpisodes, *, skill: float, faults: float, seed: int
+    ) -> None:
         self.tokenizer = tokenizer
-        self.stage = stage
+        self.active = active
         self.skill = skill
         self.faults = faults
         self.stream = random.Random(seed)
@@ -76,7 +77,7 @@ class ScriptedSampler:
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
+    def advance(self, *, block: bool = True) -> list[Response]:
         rows, self.waiting = self.waiting, []
         return [self._response(row) for row in rows]
 
@@ -84,12 +85,12 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.tokenizer.encode(self._words(self.stage.episodes[row]), add_special_tokens=False), 0]
+        ids = [*self.tokenizer.encode(self._response_text(self.active.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
         return Response(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
 
-    def _words(self, episode: Episode) -> str:
+    def _response_text(self, episode: Episode) -> str:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
         environment = episode.environment
@@ -117,9 +118,9 @@ def play_step(
     tokenizer = WordTokenizer()
     proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
-    players, crew = proxy.players(manager.training_batch(step)), OwnThread()
-    sampler = ScriptedSampler(tokenizer, crew.stage, skill=skill, faults=faults, seed=seed * 1000 + step)
-    proxy.play(sampler, players, crew=crew)
+    players, environments = proxy.players(manager.training_batch(step)), InlineEnvironments()
+    sampler = ScriptedSampler(tokenizer, environments.active, skill=skill, faults=faults, seed=seed * 1000 + step)
+    proxy.play(sampler, players, environments=environments)
     played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
 
@@ -150,14 +151,14 @@ def _record(
     trajectory: Trajectory, played: list[Trajectory], tokenizer: WordTokenizer, *, step: int, split: str
 ) -> dict[str, Any]:
     scores = [other.score for other in played if other.group == trajectory.group]
-    spread = pstdev(scores)
-    advantage = (trajectory.score - fmean(scores)) / (spread + 1e-6)
+    std = pstdev(scores)
+    advantage = (trajectory.score - fmean(scores)) / (std + 1e-6)
     return record_of(
         trajectory,
         step=step,
         split=split,
         piece=lambda token: tokenizer.pieces[token],
         advantages=[advantage * sampled for sampled in trajectory.sampled],
-        kept=spread > 0.1,
-        group_std=spread,
+        kept=std > 0.1,
+        group_std=std,
     )

@@ -36,7 +36,7 @@ def small_model(seed: int = 0, *, width: int = 32, tied: bool = False) -> Qwen2F
 
 
 def save_small_model(directory: Path, seed: int = 0) -> Path:
-    """A model directory as a user has it."""
+    """A model directory like a user's."""
     small_model(seed).save_pretrained(directory)
     words().save_pretrained(directory)
     return directory

@@ -1,7 +1,7 @@
-"""A very small model that has learned to talk: its responses parse, name any action, and mean nothing.
+"""A very small model that has learned the response format: its responses parse and name random actions.
 
-Untrained models never answer, so none of their groups differ. This one plays at random, which is what tests of filters
-and advantages need.
+An untrained model's responses never parse, so all returns of a group are equal. This one plays at random, as tests of
+filters and advantages need.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UPDATES = 60
 
 @lru_cache(maxsize=1)
 def talking_model() -> Qwen2ForCausalLM:
-    """Do not train it: it is shared. Load it from a directory to do so."""
+    """Shared between tests: do not train it, but load it from a directory for that."""
     model = small_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     chance = random.Random(1)
@@ -43,22 +43,22 @@ def talking_model() -> Qwen2ForCausalLM:
 
 
 def save_talking_model(directory: Path) -> Path:
-    """A model directory as a user has it."""
+    """A model directory like a user's."""
     talking_model().save_pretrained(directory)
     words().save_pretrained(directory)
     return directory
 
 
 def _example(context: ContextManager, chance: random.Random) -> Trajectory:
-    """A first prompt, or one with a turn before it, and a response."""
+    """A first prompt, or one after a turn, and a response."""
     lake = EnvironmentConfig.model_validate({"kind": "frozen_lake"})
     system, user = (m["content"] for m in prompts.first_prompt(lake, think=True, seed=chance.randrange(1000)))
     example = Trajectory(environment="", kind="", group=0, member=0, seed=0)
     example.append(list(context.first(system, user)))
     for _ in range(chance.randint(0, 1)):
-        said = list(context.encode(_response(chance) + words().eos_token))
-        example.append(said)
-        example.append(list(context.following(f"Reward 0\n{user}", response=said)))
+        earlier = list(context.encode(_response(chance) + words().eos_token))
+        example.append(earlier)
+        example.append(list(context.following(f"Reward 0\n{user}", response=earlier)))
     response = list(context.encode(_response(chance) + words().eos_token))
     example.append(response, logprobs=[0.0] * len(response), entropies=[0.0] * len(response))
     return example

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.__main__ import COMMANDS, main
-from engine.cpu_threads import SPINS, threads_for, wait_politely
+from engine.cpu_threads import SPINS, limit_thread_spinning, threads_for
 from tests.engine.models import save_small_model
 
 SMALL = """
@@ -81,18 +81,18 @@ def test_bench_times_the_parts_of_real_steps(tmp_path: Path) -> None:
     assert result["perf/sampled_tokens_per_second"] > 0
 
 
-def test_threads_wait_politely_unless_the_user_said_how(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_spinning_is_limited_unless_the_user_sets_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     monkeypatch.setenv("GOMP_SPINCOUNT", "")
     monkeypatch.delenv("GOMP_SPINCOUNT")
-    wait_politely()
+    limit_thread_spinning()
     assert os.environ["GOMP_SPINCOUNT"] == str(SPINS)
     monkeypatch.setenv("GOMP_SPINCOUNT", "7")
-    wait_politely()
+    limit_thread_spinning()
     assert os.environ["GOMP_SPINCOUNT"] == "7"
     monkeypatch.delenv("GOMP_SPINCOUNT")
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    wait_politely()
+    limit_thread_spinning()
     assert "GOMP_SPINCOUNT" not in os.environ
 
 

@@ -12,7 +12,7 @@ from engine.config import RunConfig
 from engine.config.live import LIVE_FIELDS, value_of, with_changes
 from engine.diagnostics.alerts import Metrics
 from engine.diagnostics.held_out import AREA as HELD_OUT
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import RuleConfig, limit_of
 from engine.errors import ConfigError
 from engine.events import SettingsChanged
 from engine.metrics import describe
@@ -175,27 +175,13 @@ def _curve(steps: QuerySet[StepMetrics], alert: Alert, rule: RuleConfig | None) 
     )
 
 
-# what a rule's limit is on the metric's own axis, from what it compares with
-THRESHOLDS = {
-    "below": lambda limit, reference: limit,
-    "above": lambda limit, reference: limit,
-    "falls": lambda limit, reference: limit * reference,
-    "rises": lambda limit, reference: limit * reference,
-    "reward_std_collapsed": lambda limit, reference: limit * reference,
-    "template_collapse": lambda limit, reference: limit * reference,
-    "falls_from_best": lambda limit, reference: limit * reference,
-    "spike": lambda limit, reference: limit * reference,
-    "gains": lambda limit, reference: limit + reference,
-}
-
-
 def _lines(alert: Alert, rule: RuleConfig | None) -> list[tuple[float, str, str]]:
     reference = alert.baseline
     if reference is None:
         return []
     fixed = rule is not None and rule.kind in ("below", "above")
     found = [] if fixed else [(reference, "reference", f"compared with {reference:.3g}")]
-    if rule is not None and rule.kind in THRESHOLDS:
-        limit = THRESHOLDS[rule.kind](rule.limit, reference)
+    limit = limit_of(rule, reference) if rule is not None else None
+    if limit is not None:
         found.append((limit, "threshold", f"limit {limit:.3g}"))
     return found

@@ -28,4 +28,4 @@ def why_infeasible(config: EnvironmentConfig) -> str:
 def warning(config: EnvironmentConfig) -> str:
     """A warning about a budget that leaves many problems unsolvable; empty if it does not."""
     found = measured(config)
-    return f"Many problems cannot be solved: {found.explain()}" if found.doubtful else ""
+    return f"Many problems cannot be solved: {found.explain()}" if found.unlikely else ""

@@ -26,7 +26,7 @@ def replay(config: EnvironmentConfig, seed: int, responses: list[str]) -> dict[s
             now.observation,
             reward=outcome["reward"],
             actions_left=now.actions_left,
-            understood=outcome["penalty"] == 0,
+            valid=outcome["penalty"] == 0,
         )
         turns.append({"response": response, **outcome, "answer": "" if episode.stop else answer})
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from engine.cluster.checks import look_at, this_machine
+from engine.cluster.checks import check_cluster, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
@@ -85,7 +85,7 @@ def draft(
 
 
 def _check_cluster(made: Draft, config: RunConfig) -> None:
-    found = look_at(config, this_machine())
+    found = check_cluster(config, this_machine())
     made.errors = {**found.problems, **made.errors}
     made.warnings += found.warnings
     made.memory = found.memory.sentences() if found.memory else [f"Memory could not be estimated. {found.unknown}"]
@@ -112,7 +112,7 @@ def _check_budget(made: Draft, config: RunConfig) -> None:
             made.errors[_field(f"environments.{index}")] = (
                 f"No problem can be solved within the action budget. {found.explain()}"
             )
-        elif found.doubtful:
+        elif found.unlikely:
             made.warnings.append(f"Many problems cannot be solved within the action budget. {found.explain()}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from engine.config import EnvironmentConfig
-from engine.environments.optimal import LOST, OptimalPlay, actions_to_go, optimal_play
+from engine.environments.optimal import UNSOLVABLE, OptimalPlay, actions_to_go, optimal_play
 from engine.errors import RunDirectoryError, StarboardError
 from webapp.trajectories import services
 from webapp.trajectories.alignment import Aligned, Cell, align
@@ -51,7 +51,7 @@ class Slot:
     def distance(self) -> str:
         if self.to_go is None:
             return ""
-        if self.to_go == LOST:
+        if self.to_go == UNSOLVABLE:
             return "no longer solvable"
         return f"{self.to_go} action{'' if self.to_go == 1 else 's'} from success" if self.to_go else ""
 

@@ -1,7 +1,7 @@
-"""Builds the model that ships: `python -m engine.models.tiny.build --out DIR`. The same seed gives the same data.
+"""Builds the bundled model: `python -m engine.models.tiny.build --out DIR`. The same seed gives the same data.
 
-1. Learn a tokenizer from what players and environments say.  2. Play imperfectly by script.  3. Imitate with
-cross-entropy on the response tokens alone.  4. Measure on held-out problems and write the model card.
+1. Train a tokenizer on the texts of players and environments.  2. Generate imperfect scripted play.  3. Imitate it with
+cross-entropy on the response tokens.  4. Evaluate on held-out problems and write the model card.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def learn_tokenizer(seed: int) -> PreTrainedTokenizerFast:
-    """From 2,000 episodes written with a tokenizer of single bytes."""
+    """Trained on 2,000 episodes that were written with a byte tokenizer."""
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
     texts = [context.text(episode.ids) for episode in imitation_data.play(context, episodes=2000, seed=seed)]
@@ -77,13 +77,13 @@ def imitate(model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, *, episodes
     context = ContextManager(words, think=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.05, betas=(0.9, 0.98))
     updates = episodes // ROWS_PER_UPDATE
-    began = time.monotonic()
-    for done, batch in enumerate(_batches(context, episodes, seed), start=1):
+    started = time.monotonic()
+    for update, batch in enumerate(_batches(context, episodes, seed), start=1):
         for group in optimizer.param_groups:
-            group["lr"] = PEAK_RATE * _schedule((done - 1) / updates)
+            group["lr"] = PEAK_RATE * _schedule((update - 1) / updates)
         loss = _update(model, optimizer, batch)
-        if done % 50 == 0:
-            sys.stdout.write(f"update {done}/{updates}: loss {loss:.3f}, {time.monotonic() - began:.0f} s\n")
+        if update % 50 == 0:
+            sys.stdout.write(f"update {update}/{updates}: loss {loss:.3f}, {time.monotonic() - started:.0f} s\n")
             sys.stdout.flush()
 
 

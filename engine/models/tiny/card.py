@@ -1,6 +1,6 @@
-"""The model card: what the small model is and how well it plays before any RL, measured on held-out problems.
+"""The model card: what the small model is, and its success on held-out problems before any RL.
 
-`python -m engine.models.tiny.card DIR` measures again and rewrites `DIR/README.md`.
+`python -m engine.models.tiny.card DIR` evaluates again and rewrites `DIR/README.md`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from engine.config import build_config
 from engine.environments.players import baseline
-from engine.evaluation.contestants import LocalModel
 from engine.evaluation.evaluation import Plan, evaluate
+from engine.evaluation.models import LocalModel
 from engine.evaluation.seeds import seed_range
 from engine.evaluation.summary import Summary
 
@@ -24,20 +24,20 @@ MEASURED = (
 )
 TEXT = """# Starboard tiny
 
-A Qwen2-architecture language model of {parameters:,} parameters: {layers} layers, width {width}, a byte-level
-tokenizer of {vocabulary:,} tokens that encodes any text, input and output embeddings untied. It ships with Starboard so
-that StarPO can be seen to work on two CPU cores. It is of no use for anything else.
+A Qwen2-architecture language model of {parameters:,} parameters: {layers} layers, width {width}, a byte-level tokenizer
+of {vocabulary:,} tokens that encodes any text, input and output embeddings untied. It is bundled with Starboard so that
+StarPO can be tried on two CPU cores, and is not useful for anything else.
 
-It imitated {episodes:,} scripted episodes of Bandit, FrozenLake and Sokoban. The players reason truly about what they
-see, in several wordings, and replace {random:.0%} of their moves by random ones: the format is learned, the play is
-mediocre. No reinforcement learning has touched it.
+It imitated {episodes:,} scripted episodes of Bandit, FrozenLake and Sokoban. The players describe the state
+correctly, in several wordings, and replace {random:.0%} of their moves by random ones: the model has learned the format
+and plays mediocrely. It has had no reinforcement learning.
 
 Built by `python -m engine.models.tiny.build --out DIR --seed {seed}`; the data is the same for the same seed. Problems
-of the imitation data, of training runs and of the evaluation below come from three ranges of seeds that do not meet.
+of the imitation data, of training runs and of the evaluation below come from three disjoint ranges of seeds.
 
 ## Before any RL
 
-{games} held-out problems each, one episode a problem, temperature 1, 95% Wilson intervals.
+{count} held-out problems each, one episode per problem, temperature 1, 95% Wilson intervals.
 
 | environment | success | interval | random play | optimal play |
 |---|---|---|---|---|
@@ -48,7 +48,7 @@ Measured by `python -m engine.models.tiny.card DIR`.
 
 
 def write(directory: Path, *, episodes: int, seed: int) -> None:
-    """Measures the model in `directory` and writes its card."""
+    """Evaluates the model in `directory` and writes its card."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from engine.models.tiny.imitation_data import RANDOM_SHARE
@@ -69,7 +69,7 @@ def write(directory: Path, *, episodes: int, seed: int) -> None:
     )  # fmt: skip
     card = TEXT.format(
         parameters=parameters, layers=config.num_hidden_layers, width=config.hidden_size, vocabulary=config.vocab_size,
-        episodes=episodes, random=RANDOM_SHARE, seed=seed, games=EPISODES, rows=rows,
+        episodes=episodes, random=RANDOM_SHARE, seed=seed, count=EPISODES, rows=rows,
     )  # fmt: skip
     (directory / "README.md").write_text(card)
 

@@ -1,7 +1,7 @@
-"""Imperfect scripted play as trajectories of exact token ids: what the small model imitates before any RL.
+"""Imperfect scripted play as trajectories of exact token ids, which the small model imitates before any RL.
 
-The players go through the same AgentProxy, prompts and parser as a training run, so the small model meets nothing new
-when StarPO begins. A share of their moves is random: they reason truly about the state and often act badly.
+The players use the same AgentProxy, prompts and parser as a training run, so the small model knows the format when
+StarPO starts. A share of their moves is random: they describe the state correctly and often act badly.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from engine.models.tiny.thoughts import THINKERS
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_crew import OwnThread
+from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
 from engine.rollout.episode import Episode
-from engine.rollout.stage import Stage
 from engine.rollout.types import Response, Trajectory
 
 RANDOM_SHARE = 0.4
@@ -26,15 +25,15 @@ FIRST_SEED = 2_100_000_000  # beyond training and held-out seeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingredient:
-    """An environment of the imitation data and how much of it there is."""
+class MixComponent:
+    """An environment of the imitation data and its share."""
 
     share: float
     config: dict[str, Any]
 
 
-def _lake(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
-    return Ingredient(
+def _lake(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
+    return MixComponent(
         share=share,
         config={
             "kind": "frozen_lake",
@@ -45,14 +44,14 @@ def _lake(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
     )
 
 
-def _sokoban(share: float, turn: int = 2, **parameters: Any) -> Ingredient:
-    return Ingredient(
+def _sokoban(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
+    return MixComponent(
         share=share,
         config={"kind": "sokoban", "parameters": parameters, "max_actions_per_turn": turn, "max_response_tokens": 60},
     )
 
 
-MIX: tuple[Ingredient, ...] = (
+MIX: tuple[MixComponent, ...] = (
     _lake(0.44),
     _lake(0.08, turn=1),
     _lake(0.04, turn=3),
@@ -63,42 +62,42 @@ MIX: tuple[Ingredient, ...] = (
     _sokoban(0.04, turn=1),
     _sokoban(0.03, turn=4),
     _sokoban(0.02, format="grid_and_coordinates"),
-    Ingredient(share=0.04, config={"kind": "bandit"}),
-    Ingredient(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
+    MixComponent(share=0.04, config={"kind": "bandit"}),
+    MixComponent(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
 )
 
 
 class ScriptedSampler:
-    """A `ResponseSampler` that writes responses by script instead of sampling them from a model."""
+    """A `ResponseSampler` that generates responses by script instead of with a model."""
 
-    def __init__(self, stage: Stage, context: ContextManager, chance: np.random.Generator) -> None:
-        self.stage = stage
+    def __init__(self, active: ActiveEpisodes, context: ContextManager, rng: np.random.Generator) -> None:
+        self.active = active
         self.context = context
-        self.chance = chance
-        self.asked: list[int] = []
+        self.rng = rng
+        self.waiting: list[int] = []
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
-        self.asked.append(row)
+        self.waiting.append(row)
 
     def restart(self, row: int) -> None:
         pass
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
-        asked, self.asked = self.asked, []
-        return [self._response(row) for row in asked]
+    def advance(self, *, block: bool = True) -> list[Response]:
+        rows, self.waiting = self.waiting, []
+        return [self._response(row) for row in rows]
 
     def release(self, row: int) -> None:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.context.encode(self._write(self.stage.episodes[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(self.active.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
     def _write(self, episode: Episode) -> str:
         names = episode.environment.action_names()
         plan = [names[action] for action in self._plan(episode, len(names))]
-        thought = THINKERS[episode.config.kind](episode.environment.drawing(), plan, self.chance)
+        thought = THINKERS[episode.config.kind](episode.environment.drawing(), plan, self.rng)
         return f"{thought}</think><answer>{' || '.join(plan)}</answer>"
 
     def _plan(self, episode: Episode, count: int) -> list[int]:
@@ -106,22 +105,22 @@ class ScriptedSampler:
         best = episode.environment.solution() or []
         length = min(episode.config.max_actions_per_turn, max(1, len(best)))
         return [
-            best[i] if i < len(best) and self.chance.random() > RANDOM_SHARE else int(self.chance.integers(count))
+            best[i] if i < len(best) and self.rng.random() > RANDOM_SHARE else int(self.rng.integers(count))
             for i in range(length)
         ]
 
 
 def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajectory]:
     """`episodes` trajectories over the mix, in random order; the same for the same seed."""
-    chance = np.random.default_rng([seed, 17])
-    shares = np.array([ingredient.share for ingredient in MIX])
-    kinds = chance.choice(len(MIX), size=episodes, p=shares / shares.sum())
-    configs = [EnvironmentConfig.model_validate(ingredient.config) for ingredient in MIX]
+    rng = np.random.default_rng([seed, 17])
+    shares = np.array([component.share for component in MIX])
+    kinds = rng.choice(len(MIX), size=episodes, p=shares / shares.sum())
+    configs = [EnvironmentConfig.model_validate(component.config) for component in MIX]
     specs = [
         EpisodeSpec(environment=configs[kind], group=i, member=0, seed=FIRST_SEED + seed * 1_000_000 + i, chance_seed=i)
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=1024)
-    players, crew = proxy.players(specs), OwnThread()
-    proxy.play(ScriptedSampler(crew.stage, context, chance), players, crew=crew)
+    players, environments = proxy.players(specs), InlineEnvironments()
+    proxy.play(ScriptedSampler(environments.active, context, rng), players, environments=environments)
     return [player.trajectory for player in players]

@@ -1,4 +1,4 @@
-"""What the scripted players think aloud: short, true sentences about the drawn state, in several wordings."""
+"""Thoughts of the scripted players: short, true sentences about the state, in several wordings."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ ARM_WORDINGS = (
 )
 
 
-def frozen_lake(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+def frozen_lake(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
     me, goal = tuple(drawing["agent"]), _find(drawing, "goal")[0]
-    return _say(GRID_WORDINGS, chance, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
+    return _say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
 
 
-def sokoban(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+def sokoban(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
     me = tuple(drawing["agent"])
     boxes, targets = _find(drawing, "box"), _find(drawing, "target")
-    box = min(boxes or [me], key=lambda place: _distance(place, me))
-    target = min(targets or [me], key=lambda place: _distance(place, box))
+    box = min(boxes or [me], key=lambda cell: _distance(cell, me))
+    target = min(targets or [me], key=lambda cell: _distance(cell, box))
     return _say(
-        PUSH_WORDINGS, chance, me=_at(me), box=_at(box), target=_at(target), way=_way(box, target), plan=" ".join(plan)
+        PUSH_WORDINGS, rng, me=_at(me), box=_at(box), target=_at(target), way=_way(box, target), plan=" ".join(plan)
     )
 
 
-def bandit(drawing: Drawing, plan: list[str], chance: np.random.Generator) -> str:
+def bandit(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
     first, second = (arm["name"] for arm in drawing["arms"])
-    return _say(ARM_WORDINGS, chance, first=first, second=second, plan=" ".join(plan))
+    return _say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
 
 
 THINKERS: dict[str, Thinker] = {"frozen_lake": frozen_lake, "sokoban": sokoban, "bandit": bandit}
 
 
-def _say(wordings: tuple[str, ...], chance: np.random.Generator, **words: Any) -> str:
-    return wordings[int(chance.integers(len(wordings)))].format(**words)
+def _say(wordings: tuple[str, ...], rng: np.random.Generator, **words: Any) -> str:
+    return wordings[int(rng.integers(len(wordings)))].format(**words)
 
 
 def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:
@@ -66,8 +66,8 @@ def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:
     ]
 
 
-def _at(place: tuple[int, ...]) -> str:
-    return f"{place[0]} {place[1]}"
+def _at(cell: tuple[int, ...]) -> str:
+    return f"{cell[0]} {cell[1]}"
 
 
 def _distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:

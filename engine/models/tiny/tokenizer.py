@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer learned from the environments' words. It encodes any text, a common word as one token."""
+"""A byte-level BPE tokenizer trained on the environments' texts. It encodes any text, and common words as one token."""
 
 from __future__ import annotations
 

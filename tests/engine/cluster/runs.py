@@ -84,11 +84,11 @@ def wait_for(directory: Path, wanted: Callable[[Event], bool], *, after: int = 0
     """Until an event is as `wanted`, other than the first `after` ones."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
-        told = events(directory)[after:]
-        if any(wanted(event) for event in told):
+        recorded = events(directory)[after:]
+        if any(wanted(event) for event in recorded):
             return
-        over = time.monotonic() > deadline or any(event.kind == "run_failed" for event in told)
-        assert not over, f"{told[-1:]}\n{(directory / 'engine.log').read_text()[-3000:]}"
+        over = time.monotonic() > deadline or any(event.kind == "run_failed" for event in recorded)
+        assert not over, f"{recorded[-1:]}\n{(directory / 'engine.log').read_text()[-3000:]}"
         time.sleep(0.02)
 
 

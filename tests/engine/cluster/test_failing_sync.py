@@ -1,4 +1,4 @@
-"""A learner that fails while it gathers its weights ends the weight sync at once, though all others wait for it."""
+"""A learner that fails while it gathers its weights ends the weight sync at once, although all others block on it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from engine.cluster.actors import Asked, Troupe
-from engine.cluster.connection import connect, disconnect
-from engine.cluster.faults import ClusterFault
+from engine.cluster.actors import ActorPool, Call
+from engine.cluster.connection import ClusterFault, connect, disconnect
 from engine.cluster.waiting import results
 from engine.cluster.weight_transfer import ObjectStore
 from tests.engine.cluster.runs import needs_ray
@@ -27,12 +26,12 @@ def cluster(ray_address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     disconnect()
 
 
-def troupe_whose_second_learner_fails() -> Troupe:
+def pool_whose_second_learner_fails() -> ActorPool:
     import ray
 
     class Waiting:
         def weights(self) -> None:
-            time.sleep(600)  # as in a collective that one of its members has left
+            time.sleep(600)  # like a collective operation that one member has left
 
     class Failing:
         def weights(self) -> None:
@@ -42,16 +41,16 @@ def troupe_whose_second_learner_fails() -> Troupe:
         def load(self, weights: Any) -> None: ...
 
     learners, sampler = [ray.remote(Waiting).remote(), ray.remote(Failing).remote()], ray.remote(Sampler).remote()
-    return cast(Troupe, SimpleNamespace(learners=learners, samplers=[sampler]))
+    return cast(ActorPool, SimpleNamespace(learners=learners, samplers=[sampler]))
 
 
-def wait(asked: Sequence[Asked]) -> list[Any]:
-    names = [name for name, _ in asked]
-    references = [reference for _, reference in asked]
-    return results(references, what="Weight sync", minutes=1, checkpoint=lambda: None, names=names)
+def wait(calls: Sequence[Call]) -> list[Any]:
+    names = [name for name, _ in calls]
+    references = [reference for _, reference in calls]
+    return results(references, phase="Weight sync", minutes=1, check_cancelled=lambda: None, names=names)
 
 
-def test_the_error_of_one_learner_is_told_and_not_waited_out(cluster: None) -> None:
-    transfer = ObjectStore(troupe_whose_second_learner_fails(), wait)
+def test_an_error_of_one_learner_is_raised_at_once(cluster: None) -> None:
+    transfer = ObjectStore(pool_whose_second_learner_fails(), wait)
     with pytest.raises(ClusterFault, match=r"Weight sync failed in learner 1: .*CUDA out of memory"):
         transfer.send()

@@ -1,4 +1,4 @@
-"""A process that hangs: what is told of it, what becomes of it, and how the run goes on."""
+"""A process that hangs: what is reported of it, and that it is ended."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.evidence import innermost
-from engine.cluster.looking import Place, look, py_spy, stacks_by_spy
+from engine.cluster.hang_report import innermost
+from engine.cluster.process_snapshots import ActorLocation, py_spy_path, py_spy_stacks, take_snapshots
 from engine.events import AlertRaised
 from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
 
 WORKER = """
 import sys, time
 from pathlib import Path
-from engine.cluster.actor_setup import set_up
+from engine.cluster.actor_process import set_up
 
 def hang():
-    print("the last word", file=sys.stderr, flush=True)
+    print("the last line", file=sys.stderr, flush=True)
     while True:
         time.sleep(0.1)
 
@@ -43,7 +43,7 @@ def hanging(folder: Path, setting: str) -> Iterator[int]:
         process = subprocess.Popen([sys.executable, "-c", WORKER.format(setting=setting), str(folder)], stderr=file)
     try:
         deadline = time.monotonic() + 60
-        while "the last word" not in errors.read_text() and time.monotonic() < deadline:
+        while "the last line" not in errors.read_text() and time.monotonic() < deadline:
             time.sleep(0.05)
         yield process.pid
     finally:
@@ -51,37 +51,37 @@ def hanging(folder: Path, setting: str) -> Iterator[int]:
         process.wait()
 
 
-def test_of_a_process_are_seen_where_it_hangs_and_its_last_words(tmp_path: Path) -> None:
+def test_a_snapshot_shows_where_a_process_hangs_and_its_last_log_line(tmp_path: Path) -> None:
     with hanging(tmp_path, SET_UP) as pid:
-        (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
-    assert innermost(seen.stack).startswith("hang")
-    assert (seen.name, seen.state, seen.log) == ("worker", "", "the last word")
+        (snapshot,) = take_snapshots([ActorLocation(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert innermost(snapshot.stack).startswith("hang")
+    assert (snapshot.name, snapshot.state, snapshot.log) == ("worker", "", "the last line")
 
 
-def test_a_process_that_was_stopped_says_nothing_and_is_told_as_stopped(tmp_path: Path) -> None:
+def test_a_stopped_process_is_reported_as_stopped(tmp_path: Path) -> None:
     with hanging(tmp_path, SET_UP) as pid:
         os.kill(pid, signal.SIGSTOP)
-        (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
-    assert seen.state == "stopped by a signal"
-    assert innermost(seen.stack).startswith(
-        "hang" if py_spy() else "no stack"
+        (snapshot,) = take_snapshots([ActorLocation(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert snapshot.state == "stopped by a signal"
+    assert innermost(snapshot.stack).startswith(
+        "hang" if py_spy_path() else "no stack"
     )  # py-spy asks the kernel, not the process
 
 
-def test_a_process_that_is_gone_is_told_as_gone(tmp_path: Path) -> None:
+def test_a_process_that_ended_is_reported_as_gone(tmp_path: Path) -> None:
     with hanging(tmp_path, SET_UP) as pid:
         pass
-    (seen,) = look([Place(node="here", pid=pid, name="worker")], str(tmp_path))
-    assert (seen.state, seen.stack, seen.log) == ("gone", "", "")
+    (snapshot,) = take_snapshots([ActorLocation(node="here", pid=pid, name="worker")], str(tmp_path))
+    assert (snapshot.state, snapshot.stack, snapshot.log) == ("gone", "", "")
 
 
-@pytest.mark.skipif(py_spy() is None, reason="py-spy is not installed")
-def test_py_spy_tells_of_a_process_that_does_not_tell_of_itself(tmp_path: Path) -> None:
+@pytest.mark.skipif(py_spy_path() is None, reason="py-spy is not installed")
+def test_py_spy_shows_the_stack_of_a_process_that_dumps_none(tmp_path: Path) -> None:
     with hanging(tmp_path, "") as pid:
-        assert innermost(stacks_by_spy(pid)).startswith("hang")
+        assert innermost(py_spy_stacks(pid)).startswith("hang")
 
 
-def test_the_newest_frame_is_the_working_threads_in_either_form() -> None:
+def test_the_innermost_frame_is_found_in_either_format() -> None:
     own = 'Current thread 0x1 (most recent call first):\n  File "old.py", line 1 in old\n'
     own += 'Thread 0x2 (most recent call first):\n  File "other.py", line 2 in other\n\n'
     own += 'Current thread 0x1 (most recent call first):\n  File "new.py", line 3 in new\n'
@@ -91,15 +91,15 @@ def test_the_newest_frame_is_the_working_threads_in_either_form() -> None:
     assert innermost("") == "no stack"
 
 
-def test_of_an_actor_whose_methods_run_in_threads_each_place_where_one_is_is_told() -> None:
+def test_an_actor_with_several_threads_shows_the_innermost_frame_of_each() -> None:
     waiting = 'Thread 7 (idle): "MainThread"\n    main_loop (ray/worker.py:12)\n'
-    inside = "    sleep (lake.py:3)\n    play (engine/cluster/environment_actor.py:46)\n"
+    inside = "    sleep (lake.py:3)\n    play (engine/cluster/environment_actors.py:46)\n"
     pool = f'Thread 8 (idle)\n{inside}Thread 9 (idle): "pool_1"\n{inside}Thread 10 (idle)\n    wait (threading.py:3)\n'
     other = 'Thread 11 (active): "pool_2"\n' + inside.replace("sleep (lake.py:3)", "read (socket.py:7)")
     assert innermost(waiting + pool) == "sleep (lake.py:3)"
     assert innermost(waiting + pool + other) == "sleep (lake.py:3), read (socket.py:7)"
     own = 'Thread 0x2 (most recent call first):\n  File "lake.py", line 3 in sleep\n'
-    own += '  File "/x/engine/cluster/environment_actor.py", line 46 in play\n\n'
+    own += '  File "/x/engine/cluster/environment_actors.py", line 46 in play\n\n'
     own += 'Current thread 0x1 (most recent call first):\n  File "worker.py", line 12 in main_loop\n'
     assert innermost(own) == "sleep in lake.py:3"
 
@@ -119,20 +119,20 @@ def two_nodes() -> Iterator[str]:
 
 @pytest.mark.slow
 @needs_ray
-def test_a_learner_that_hangs_is_told_with_what_each_process_does_and_is_ended(tmp_path: Path, two_nodes: str) -> None:
+def test_a_learner_that_hangs_is_reported_with_all_stacks_and_is_ended(tmp_path: Path, two_nodes: str) -> None:
     config = ray_config(steps=3, cluster={"phase_minutes": 0.75}, rollout={"groups": 8, "group_size": 8})
     with engine(config, tmp_path, RAY_ADDRESS=two_nodes) as process:
         wait_for(tmp_path, rolling_out(2))
         learner = actors("LearnerActor")[0]
         learner.send_signal(signal.SIGSTOP)
         assert process.wait(200) == 1
-    told = events(tmp_path)
-    (alert,) = [event for event in told if isinstance(event, AlertRaised)]
+    recorded = events(tmp_path)
+    (alert,) = [event for event in recorded if isinstance(event, AlertRaised)]
     assert (alert.step, alert.rule, alert.metric, alert.value) == (2, "cluster", "time/update", 45.0)
-    assert "Update took longer than 0.75 minutes; learner 0 did not answer." in alert.message
+    assert "Update took longer than 0.75 minutes; learner 0 did not respond." in alert.message
     assert "learner-0-1 (stopped by a signal)" in alert.message
     assert re.search(r"sampler-0-2: \S*main_loop ", alert.message)  # it waits for work
     assert "Ray shows 2 of 2 nodes alive" in alert.message
-    assert "in learn\n" in (tmp_path / "stacks" / "driver.txt").read_text()
-    assert told[-1].kind == "run_failed" and told[-1].retryable
+    assert "in update\n" in (tmp_path / "stacks" / "driver.txt").read_text()
+    assert recorded[-1].kind == "run_failed" and recorded[-1].retryable
     assert not actors("LearnerActor")  # so that the next attempt has room

@@ -21,7 +21,7 @@ from engine.cluster.memory import (
     LearnerMemory,
     activation_bytes,
     estimate,
-    in_words,
+    format_bytes,
     learner_memory,
     torch_memory,
     vllm_memory,
@@ -134,7 +134,7 @@ def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_g
     shape = replace(decoder(), weights=weights, vocabulary=152064, **sizes)
     assert round(shape.parameters / 1e9, 1) == 72.7
     more: dict[str, Any] = {"tokens": 2048, "sampled": 1024, "half": True, "checkpointing": True, "gpu": True}
-    found = learner_memory(shape, learners=32, hands_on=False, **more)
+    found = learner_memory(shape, learners=32, sends_weights=False, **more)
     # 4 + 4 + 8 bytes of 2.27 billion parameters, and no more while it loads than while it learns
     assert found.lasting + found.gradients == pytest.approx(16 * shape.parameters / 32, rel=1e-3)
     assert found.loading < found.total < 80 * 1024**3
@@ -157,10 +157,11 @@ def test_a_sampler_of_vllm_on_two_gpus() -> None:
     assert found.work == 2048 * (6 * 4 + 4 * 4) * 2 + 3 * 3 * 10 * 4
 
 
-def test_the_cache_on_a_cpu_is_the_one_that_vllm_is_told_to_make() -> None:
-    told = cpu_arguments(AutoConfig.from_pretrained(TINY), rows=7, context_tokens=100, precision="float32", share=0.5)
+def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
+    config = AutoConfig.from_pretrained(TINY)
+    arguments = cpu_arguments(config, rows=7, context_tokens=100, precision="float32", share=0.5)
     found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
-    assert found.cache == told["kv_cache_memory_bytes"]
+    assert found.cache == arguments["kv_cache_memory_bytes"]
 
 
 def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:
@@ -232,7 +233,7 @@ def test_a_real_learner_holds_what_was_estimated(case: str) -> None:
     assert found.weights == size_of(policy)
     assert found.moments == size_of(moments)
     assert found.gradients >= size_of(weight for weight in policy if weight.requires_grad)
-    frozen = learner.reference.start.parameters() if isinstance(learner.reference, FrozenCopy) else []
+    frozen = learner.reference.frozen.parameters() if isinstance(learner.reference, FrozenCopy) else []
     assert found.reference == size_of(frozen)
     of_critic = []
     if learner.critic is not None and learner.critic_optimizer is not None:
@@ -288,15 +289,15 @@ class Peak(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
         for one in tree_leaves(made):
-            if isinstance(one, Tensor) and (place := one.untyped_storage())._cdata not in self.sizes:
-                self.sizes[place._cdata] = place.nbytes()
-                self.held += place.nbytes()
+            if isinstance(one, Tensor) and (storage := one.untyped_storage())._cdata not in self.sizes:
+                self.sizes[storage._cdata] = storage.nbytes()
+                self.held += storage.nbytes()
                 self.bytes = max(self.bytes, self.held)
-                weakref.finalize(place, self._freed, place._cdata)
+                weakref.finalize(storage, self._released, storage._cdata)
         return made
 
-    def _freed(self, place: int) -> None:
-        self.held -= self.sizes.pop(place, 0)
+    def _released(self, pointer: int) -> None:
+        self.held -= self.sizes.pop(pointer, 0)
 
 
 SHARDED = ("a critic", "a head that is its embedding", "an adapter")
@@ -395,4 +396,4 @@ def test_the_estimate_is_said_in_words() -> None:
     [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (80 * 1024**3, "80.0 GiB"), (2.0**60, "1024 PiB")],
 )
 def test_bytes_in_words(size: float, words: str) -> None:
-    assert in_words(size) == words
+    assert format_bytes(size) == words

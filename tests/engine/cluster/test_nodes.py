@@ -14,7 +14,7 @@ from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_con
 
 
 def pid_of(node: Any) -> int:
-    """Of the process that starts a node's actors."""
+    """The process that starts a node's actors."""
     return int(node.all_processes["raylet"][0].process.pid)
 
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, needs_ray]
 
 @contextmanager
 def three_nodes() -> Iterator[tuple[Any, list[Any]]]:
-    """A head that lends nothing, and two with room for one actor each."""
+    """A head without resources, and two nodes with room for one actor each."""
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -39,7 +39,7 @@ def lose_the_node_of(actor: psutil.Process, cluster: Any, nodes: list[Any]) -> N
     cluster.remove_node(lost, allow_graceful=False)
 
 
-def test_a_node_that_goes_ends_the_attempt_and_the_run_goes_on_where_there_is_room_for_what_it_held(
+def test_a_lost_node_ends_the_attempt_and_the_run_resumes_where_there_is_room_for_its_actors(
     tmp_path: Path,
 ) -> None:
     config = ray_config(steps=1000, rollout={"groups": 8, "group_size": 8}, cluster={"phase_minutes": 60})
@@ -56,7 +56,10 @@ def test_a_node_that_goes_ends_the_attempt_and_the_run_goes_on_where_there_is_ro
             wait_for(tmp_path, rolling_out(4), after=len(before))
             lose_the_node_of(actors("SamplerActor")[0], cluster, nodes)  # and no other has room for another
             assert process.wait(200) == 1
-    told = events(tmp_path)
-    assert [event.resumed_from for event in told if event.kind == "run_started"] == [None, 2]
-    assert told[-1].kind == "run_failed" and told[-1].retryable
-    assert "no other has room" in told[-1].message and "goes on from its last checkpoint" in told[-1].remedy
+    recorded = events(tmp_path)
+    assert [event.resumed_from for event in recorded if event.kind == "run_started"] == [None, 2]
+    assert recorded[-1].kind == "run_failed" and recorded[-1].retryable
+    assert (
+        "no other machine has room" in recorded[-1].message
+        and "resumes from its last checkpoint" in recorded[-1].remedy
+    )

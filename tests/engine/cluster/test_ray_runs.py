@@ -1,4 +1,4 @@
-"""Whole runs on Ray: the same numbers as here, faults that are mended, and clear words when there is no cluster."""
+"""Whole runs on Ray: the same metrics as a local run, recovery from failures, and clear errors without a cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def played(directory: Path, step: int) -> Counter[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def numbers_here(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, float]]:
+def local_metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, float]]:
     """What a run in one process gives."""
     directory = tmp_path_factory.mktemp("runs") / "local"
     assert train(ray_config().model_copy(update={"backend": "local"}), directory) == 0
@@ -57,14 +57,14 @@ def numbers_here(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str
 
 
 @pytest.mark.parametrize("environment_actors", [0, 2])
-def test_a_run_on_ray_has_the_numbers_of_the_same_run_without(
-    tmp_path: Path, ray_address: str, numbers_here: dict[int, dict[str, float]], environment_actors: int
+def test_a_run_on_ray_has_the_metrics_of_the_same_local_run(
+    tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]], environment_actors: int
 ) -> None:
     config = ray_config(cluster={"environment_actors": environment_actors})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
     found = metrics(tmp_path)
-    assert numbers_here.keys() == found.keys() == {1, 2, 3}
-    for step, wanted in numbers_here.items():
+    assert local_metrics.keys() == found.keys() == {1, 2, 3}
+    for step, wanted in local_metrics.items():
         assert found[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
     (freed,) = [event for event in events(tmp_path) if event.kind == "cluster_released"]
     assert freed.proven
@@ -92,7 +92,7 @@ def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_pa
         assert theirs[step] == pytest.approx(ours[step], rel=1e-4, abs=1e-5)
 
 
-def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_the_attempt_which_the_next_goes_on_from(
+def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_the_attempt_which_the_next_resumes(
     tmp_path: Path, ray_address: str
 ) -> None:
     config = ray_config(steps=5, cluster={"samplers": 2, "learners": 2}, rollout={"groups": 8, "group_size": 8})
@@ -104,7 +104,7 @@ def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_
         assert process.wait(200) == 1
     *before, freed, failed = events(tmp_path)
     (alert,) = [event for event in before if event.kind == "alert_raised" and event.rule == "cluster"]
-    assert "takes its place" in alert.message
+    assert "replaces it" in alert.message
     assert freed.kind == "cluster_released" and freed.proven
     assert failed.kind == "run_failed" and failed.retryable and "learner" in failed.message
     assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
@@ -115,10 +115,10 @@ def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_
         assert played(tmp_path, step) == Counter({(group, member): 1 for group in range(8) for member in range(8)})
 
 
-def test_a_run_that_is_told_to_leave_in_an_update_finishes_it_saves_the_step_of_its_weights_and_leaves_no_process(
+def test_a_run_that_is_interrupted_in_an_update_completes_it_saves_the_step_and_leaves_no_process(
     tmp_path: Path,
 ) -> None:
-    # an update that takes longer than the quarter of a second after which waiting looks whether to leave
+    # an update that takes longer than the quarter of a second between cancellation checks
     config = ray_config(steps=1000, rollout={"groups": 16, "group_size": 16}, checkpoint={"every": 0})
     with engine(config, tmp_path) as process:
         wait_for(tmp_path, in_phase("update", 2))
@@ -133,17 +133,17 @@ def test_a_run_that_is_told_to_leave_in_an_update_finishes_it_saves_the_step_of_
     assert {float(state["step"]) for state in states.values()} == {2.0}
 
 
-def test_an_address_where_nothing_answers_is_said_at_once(tmp_path: Path) -> None:
+def test_an_address_where_nothing_responds_fails_at_once(tmp_path: Path) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound, and not listening
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
         assert train(ray_config(), tmp_path, RAY_ADDRESS=address) == 1
     last = events(tmp_path)[-1]
     assert last.kind == "run_failed" and not last.retryable
-    assert address in last.message and "nothing answers" in last.message and "ray start --head" in last.remedy
+    assert address in last.message and "nothing responds" in last.message and "ray start --head" in last.remedy
 
 
-def test_a_ray_that_does_not_start_here_may_start_when_it_is_tried_again(tmp_path: Path) -> None:
+def test_a_local_ray_that_does_not_start_is_a_retryable_failure(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     assert train(ray_config(), tmp_path / "run", RAY_TMPDIR=str(file / "no folder")) == 1
@@ -152,7 +152,7 @@ def test_a_ray_that_does_not_start_here_may_start_when_it_is_tried_again(tmp_pat
     assert "Ray did not start" in last.message and "RAY_TMPDIR" in last.remedy
 
 
-def test_a_cluster_with_too_few_gpus_is_waited_for_in_words_and_then_given_up(tmp_path: Path, ray_address: str) -> None:
+def test_a_cluster_with_too_few_gpus_is_waited_for_until_the_time_limit(tmp_path: Path, ray_address: str) -> None:
     config = ray_config(cluster={"device": "gpu", "wait_minutes": 0.05})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 1
     details = [event.detail for event in events(tmp_path) if event.kind == "phase_changed"]
@@ -161,9 +161,7 @@ def test_a_cluster_with_too_few_gpus_is_waited_for_in_words_and_then_given_up(tm
     assert last.kind == "run_failed" and "needs 2 GPUs" in last.message and "cluster.wait_minutes" in last.remedy
 
 
-def test_one_rollout_ahead_each_step_is_one_update_behind_and_corrected_for_it(
-    tmp_path: Path, ray_address: str
-) -> None:
+def test_with_overlap_each_step_is_one_update_behind_and_corrected_for_it(tmp_path: Path, ray_address: str) -> None:
     cluster = {"overlap": True, "environment_actors": 1}  # with which a rollout is two actors ahead of the learner
     config = ray_config(steps=4, cluster=cluster, evaluation={"every": 2, "episodes": 4})
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
@@ -175,7 +173,7 @@ def test_one_rollout_ahead_each_step_is_one_update_behind_and_corrected_for_it(
         assert played(tmp_path, step) == Counter({(group, member): 1 for group in range(4) for member in range(4)})
 
 
-def test_a_learner_that_is_killed_while_a_rollout_is_ahead_is_told_once_and_the_engine_leaves_at_once(
+def test_a_learner_that_is_killed_during_a_rollout_ahead_is_reported_once_and_the_engine_exits_at_once(
     tmp_path: Path, ray_address: str
 ) -> None:
     long = {"kind": "frozen_lake", "max_turns": 8}  # so that the next rollout outlasts what becomes of the learner
@@ -186,8 +184,8 @@ def test_a_learner_that_is_killed_while_a_rollout_is_ahead_is_told_once_and_the_
         actors("LearnerActor")[0].send_signal(signal.SIGKILL)
         wait_for(tmp_path, lambda event: event.kind == "run_failed")
         assert process.wait(20) == 1
-    told = events(tmp_path)
-    assert [event.kind for event in told if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
-    failed = next(event for event in told if event.kind == "run_failed")
+    recorded = events(tmp_path)
+    assert [event.kind for event in recorded if event.kind in ("run_failed", "alert_raised")] == ["run_failed"]
+    failed = next(event for event in recorded if event.kind == "run_failed")
     assert failed.retryable and "learner" in failed.message
     assert "Traceback" not in (tmp_path / "engine.log").read_text()

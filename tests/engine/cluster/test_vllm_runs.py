@@ -26,7 +26,8 @@ pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
 
 STEPS, GROUPS, MEMBERS = 3, 20, 8
 # Members of a group share its problem, so a group is what is drawn. There are 3 x 20 = 60 of them in each run, the same
-# problems in both, and the difference of a group's means has the same spread in all: a paired t-test with 59 degrees of
+# problems in both, and the difference of a group's means has the same standard deviation in all: a paired t-test with
+# 59 degrees of
 # freedom. Were the two alike, |t| would pass 4.5 once in 30,000 times, so once in 7,500 for one of the four numbers.
 # What it finds: a group's success rate of 8 episodes has a standard deviation of at most 0.18, a difference of two
 # 0.25, the mean of 60 of them 0.032; so it finds a gap of 4.5 x 0.032 = 0.15, and smaller ones the nearer success is
@@ -124,7 +125,7 @@ def test_vllm_samples_with_the_learners_weights_of_every_step(by_vllm: Played) -
         assert step.metrics["optim/grad_norm"] > 0
 
 
-def test_of_episodes_that_no_learner_scored_no_entropy_is_told(by_vllm: Played) -> None:
+def test_entropies_of_episodes_that_no_learner_scored_are_unknown(by_vllm: Played) -> None:
     shards = list((by_vllm.directory / "trajectories/validation").glob("*.jsonl.zst"))
     records = [record for shard in shards for _, _, record in read_records(shard)]
     assert len(records) == 4

@@ -1,4 +1,4 @@
-"""Weights on their way to samplers: which way is taken, what is sent, and that vLLM takes what it is handed.
+"""Weights on their way to samplers: which transfer is used, what is sent, and that vLLM accepts what it gets.
 
 NCCL and IPC need GPUs. What does not is run here with vLLM's own classes: both ends' arguments, the sender's part that
 every learner has, and the worker's update from start to finish.
@@ -17,15 +17,15 @@ import torch.multiprocessing as processes
 from safetensors.torch import save_file
 from torch import Tensor
 
-from engine.cluster.checks import Machine, look_at
-from engine.cluster.weight_sender import ToldByTheDriver, nccl_link, nccl_worker_link, open_nccl
+from engine.cluster.checks import Machine, check_cluster
+from engine.cluster.weight_sender import CoordinatedByDriver, nccl_link, nccl_worker_link, open_nccl
 from engine.config import ClusterConfig, LoraSection, build_config
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import add_adapter, merged_state
 from engine.policies.loading import load_model
 from engine.policies.policy_weights import PolicyWeights
 from engine.policies.vllm_engine import VllmEngine
-from engine.policies.weight_sums import WeightSums, agree
+from engine.policies.weight_checksums import SentChecksums, agree
 from tests.engine.models import small_model
 from tests.engine.policies.vllm_builders import CONTEXT_TOKENS, logprobs_of, needs_vllm, random_ids
 
@@ -33,7 +33,7 @@ GIB = 1024**3
 
 
 @pytest.mark.parametrize(
-    ("section", "gpus", "way"),
+    ("section", "gpus", "method"),
     [
         ({}, False, "object_store"),
         ({}, True, "nccl"),
@@ -43,33 +43,33 @@ GIB = 1024**3
         ({"weight_transfer": "object_store"}, True, "object_store"),
     ],
 )
-def test_weights_go_from_gpu_to_gpu_where_vllm_and_gpus_are(section: dict[str, Any], gpus: bool, way: str) -> None:
-    assert ClusterConfig(**section).weight_transfer_method(gpus=gpus) == way
+def test_weights_go_from_gpu_to_gpu_where_vllm_and_gpus_are(section: dict[str, Any], gpus: bool, method: str) -> None:
+    assert ClusterConfig(**section).weight_transfer_method(gpus=gpus) == method
 
 
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        ({"weight_transfer": "nccl", "placement": "colocated"}, "no two processes on one GPU"),
-        ({"weight_transfer": "ipc"}, "cannot read the memory of another's GPU"),
-        ({"weight_transfer": "nccl", "device": "cpu"}, "between GPUs"),
-        ({"weight_transfer": "ipc", "placement": "colocated", "sampler": "torch"}, "vLLM's own"),
+        ({"weight_transfer": "nccl", "placement": "colocated"}, "between two processes on one GPU"),
+        ({"weight_transfer": "ipc"}, "needs both processes on one GPU"),
+        ({"weight_transfer": "nccl", "device": "cpu"}, "needs GPUs"),
+        ({"weight_transfer": "ipc", "placement": "colocated", "sampler": "torch"}, "needs the vllm sampler"),
     ],
 )
-def test_a_way_that_cannot_be_is_refused_with_one_that_can(section: dict[str, Any], reason: str) -> None:
+def test_an_impossible_weight_transfer_is_refused_with_a_possible_one(section: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError) as refused:
         build_config({"backend": "ray", "cluster": section})
     assert reason in str(refused.value) and "se " in str(refused.value)
 
 
-def test_on_a_machine_without_gpus_the_form_refuses_what_is_between_gpus() -> None:
+def test_on_a_machine_without_gpus_the_form_refuses_a_transfer_between_gpus() -> None:
     config = build_config({"backend": "ray", "cluster": {"weight_transfer": "nccl"}})
     without, with_gpus = Machine(gpus=(), memory=64 * GIB), Machine(gpus=(80 * GIB,) * 2, memory=64 * GIB)
-    assert "Use auto or object_store" in look_at(config, without).problems["cluster.weight_transfer"]
-    assert look_at(config, with_gpus).problems == {}
+    assert "Use auto or object_store" in check_cluster(config, without).problems["cluster.weight_transfer"]
+    assert check_cluster(config, with_gpus).problems == {}
 
 
-def test_what_is_sent_is_all_of_the_models_parameters() -> None:
+def test_all_parameters_of_the_model_are_sent() -> None:
     model, _ = load_model("tiny")
     weights = PolicyWeights(model, torch.bfloat16)
     sent, manifest = dict(weights), weights.manifest()
@@ -82,7 +82,7 @@ def test_what_is_sent_is_all_of_the_models_parameters() -> None:
     assert weights.largest() == 2 * own["model.embed_tokens.weight"].numel()
 
 
-def test_an_adapter_is_added_in_and_its_own_weights_do_not_travel() -> None:
+def test_an_adapter_is_merged_and_its_own_weights_are_not_sent() -> None:
     model = small_model()
     names = [name for name, _ in model.named_parameters()]
     add_adapter(model, LoraSection(rank=4))
@@ -119,7 +119,7 @@ def test_every_worker_of_every_sampler_has_a_rank_of_its_own() -> None:
 
     link = nccl_link("10.0.0.1", 6000, workers=3 * 2)
     sender = NCCLTrainerInitInfo(rank=0, **link)
-    samplers = [NCCLWeightTransferInitInfo(**nccl_worker_link(link, place, tensor_parallel=2)) for place in range(3)]
+    samplers = [NCCLWeightTransferInitInfo(**nccl_worker_link(link, index, tensor_parallel=2)) for index in range(3)]
     # a worker's rank is its sampler's offset and its own rank within it; 0 is the first learner
     ranks = [0] + [sampler.rank_offset + worker for sampler in samplers for worker in range(2)]
     assert ranks == list(range(sender.world_size)) == list(range(7))
@@ -143,7 +143,7 @@ def test_vllms_sender_takes_our_weights_as_its_source_and_our_manifest_as_its_up
     weights = PolicyWeights(model, torch.bfloat16)
     checked = list(NCCLTrainerWeightTransferEngine._checked_iter(weights, weights.metadata()))
     assert NCCLWeightTransferUpdateInfo(**weights.manifest()).names == [name for name, _ in checked]
-    assert isinstance(ToldByTheDriver(), VLLMWeightSyncClient)
+    assert isinstance(CoordinatedByDriver(), VLLMWeightSyncClient)
 
 
 @needs_vllm
@@ -186,7 +186,7 @@ def parts(weights: PolicyWeights, folder: Path, count: int) -> list[dict[str, An
     """The update in `count` parts, each with the file that stands in for the wire."""
     save_file(dict(weights), folder / "weights.safetensors")
     manifest, size = weights.manifest(), len(weights.metadata())
-    borders = [place * size // count for place in range(count + 1)]
+    borders = [index * size // count for index in range(count + 1)]
     return [
         {name: values[begin:end] for name, values in manifest.items()} | {"file": str(folder / "weights.safetensors")}
         for begin, end in pairwise(borders)
@@ -205,14 +205,14 @@ def test_an_update_from_start_to_finish_gives_the_learners_log_probabilities(
     model = changed_model()
     started.start_update()
     for part in parts(PolicyWeights(model, torch.float32), tmp_path, count):
-        started.take_update(part)
+        started.receive_update(part)
     started.finish_update()
     assert started.score([ids])[0] == pytest.approx(logprobs_of(model, ids), abs=1e-4)
     # vLLM's build for processors holds its layers packed, so they cannot be compared bit for bit
-    sums = WeightSums()
+    sums = SentChecksums()
     for name, weight in PolicyWeights(model, torch.float32):
         sums.add(name, weight)
-    assert agree(sums.total(), started.held_sums()) is None
+    assert agree(sums.total(), started.checksums()) is None
     assert max(abs(new - old) for new, old in zip(started.score([ids])[0], before, strict=True)) > 0.1
 
 
@@ -223,10 +223,10 @@ def test_an_update_that_lacks_weights_is_refused_and_so_is_work_until_they_are_a
 ) -> None:
     halves = parts(PolicyWeights(changed_model(), torch.float32), tmp_path, 2)
     started.start_update()
-    started.take_update(halves[0])
+    started.receive_update(halves[0])
     with pytest.raises(ModelError, match="weights are missing"):
         started.finish_update()
-    with pytest.raises(ModelError, match="one version and some of another"):
+    with pytest.raises(ModelError, match="weights of different versions"):
         started.score([[1, 2, 3]])
     started.load_weights(load_model("tiny")[0].named_parameters())
     assert started.score([[1, 2, 3]])
@@ -234,10 +234,10 @@ def test_an_update_that_lacks_weights_is_refused_and_so_is_work_until_they_are_a
 
 @pytest.mark.slow
 @needs_vllm
-def test_a_weight_that_the_model_has_not_is_named_before_anything_is_taken(started: VllmEngine) -> None:
+def test_an_unknown_weight_is_refused_before_any_is_received(started: VllmEngine) -> None:
     started.start_update()
     with pytest.raises(ModelError, match=r"no weight 'model\.nothing'"):
-        started.take_update({"names": ["model.nothing"], "dtype_names": ["float32"], "shapes": [[1]], "file": ""})
+        started.receive_update({"names": ["model.nothing"], "dtype_names": ["float32"], "shapes": [[1]], "file": ""})
     with pytest.raises(ModelError, match="weights are missing"):
         started.finish_update()
     started.load_weights(load_model("tiny")[0].named_parameters())
@@ -245,7 +245,7 @@ def test_a_weight_that_the_model_has_not_is_named_before_anything_is_taken(start
 
 @pytest.mark.slow
 @needs_vllm
-def test_vllm_starts_with_each_of_its_ways_that_we_ask_for() -> None:
-    for way in ("nccl", "ipc"):
-        with VllmEngine("tiny", max_context_tokens=64, rows=2, transfer=way) as engine:
+def test_vllm_starts_with_each_of_its_transfers() -> None:
+    for method in ("nccl", "ipc"):
+        with VllmEngine("tiny", max_context_tokens=64, rows=2, transfer=method) as engine:
             assert len(engine.score([[1, 2, 3]])[0]) == 2

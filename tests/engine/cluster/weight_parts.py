@@ -32,7 +32,7 @@ def send_to_file(rank: int, size: int, folder: Path, sections: dict[str, Any]) -
     os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
 
 
-class FilesInPlaceOfNccl(NCCLWeightTransferEngine):
+class FileTransfer(NCCLWeightTransferEngine):
     """vLLM's own worker end, but for the wire: weights come from a file that stands in for NCCL."""
 
     def init_transfer_engine(self, init_info: Any) -> None:
@@ -47,4 +47,4 @@ class FilesInPlaceOfNccl(NCCLWeightTransferEngine):
 
 def register() -> None:
     if FILES not in WeightTransferEngineFactory._registry:
-        WeightTransferEngineFactory.register_engine(FILES, FilesInPlaceOfNccl)
+        WeightTransferEngineFactory.register_engine(FILES, FileTransfer)

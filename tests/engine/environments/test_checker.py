@@ -14,7 +14,7 @@ from tests.engine.environments import broken
 BROKEN = {
     "Raises": "raises",
     "ForgetsItsSeed": "reset-deterministic",
-    "LetsLuckChooseTheProblem": "luck-changes-problem",
+    "LetsLuckChooseTheProblem": "chance-changes-problem",
     "RollsGlobalDice": "global-randomness",
     "RollsNumpysGlobalDice": "global-randomness",
     "PaysAtRandom": "step-deterministic",
@@ -62,7 +62,7 @@ def test_each_rule_is_reported_once_however_many_seeds_break_it(monkeypatch: pyt
 
 def test_the_command_passes_a_healthy_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert check_env_main(["frozen_lake", "--set", "success_rate=0.6"]) == 0
-    assert capsys.readouterr().out == "frozen_lake keeps the contract.\n"
+    assert capsys.readouterr().out == "frozen_lake satisfies the contract.\n"
 
 
 def test_the_command_fails_a_broken_kind_and_says_what_it_does(

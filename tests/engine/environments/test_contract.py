@@ -1,4 +1,4 @@
-"""Every environment of the registry keeps the contract, gymnasium's and ours."""
+"""Every environment of the registry satisfies the contract, gymnasium's and ours."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_it_keeps_our_contract(kind: str, parameters: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
 def test_the_budget_it_proposes_is_enough_for_its_problems(kind: str) -> None:
     proposed = EnvironmentConfig.model_validate({"kind": kind})
-    assert not feasibility(kind, {}, action_budget(proposed), range(50)).doubtful
+    assert not feasibility(kind, {}, action_budget(proposed), range(50)).unlikely
 
 
 @pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
@@ -59,7 +59,7 @@ def test_an_action_that_is_none_is_refused_with_the_ones_there_are(kind: str, pa
     environment = make_environment(kind, **parameters)
     environment.reset(seed=1)
     with pytest.raises(
-        ValueError, match=f"7 is no action of {kind}; the actions are 0 {environment.action_names()[0]}"
+        ValueError, match=f"7 is not an action of {kind}; the actions are 0 {environment.action_names()[0]}"
     ):
         environment.step(7)
 

@@ -153,8 +153,8 @@ def test_coordinates_name_player_goal_and_holes_where_the_grid_has_them() -> Non
         lines = lake.reset(seed=seed)[0].splitlines()
         grid = [line.split(" ") for line in lines[-4:]]
         for name, symbol in (("Player", "P"), ("Goal", "G"), ("Holes", "O")):
-            places = " ".join(f"({r}, {c})" for r in range(4) for c in range(4) if grid[r][c] == symbol)
-            assert not places or f"{name}: {places}" in lines
+            positions = " ".join(f"({r}, {c})" for r in range(4) for c in range(4) if grid[r][c] == symbol)
+            assert not positions or f"{name}: {positions}" in lines
 
 
 @pytest.mark.parametrize(

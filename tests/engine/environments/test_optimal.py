@@ -8,7 +8,7 @@ import pytest
 
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
-from engine.environments.optimal import LOST, actions_to_go, optimal_play
+from engine.environments.optimal import UNSOLVABLE, actions_to_go, optimal_play
 
 # 3 x 3, no hole: any seed's shortest way is the distance in rows and columns
 LAKE = {"kind": "frozen_lake", "parameters": {"size": 3, "frozen_probability": 1.0}}
@@ -74,7 +74,7 @@ def test_a_hole_cannot_be_left() -> None:
             environment.reset(seed=seed)
             environment.step(index)
             if environment.drawing()["agent_state"] == "in_hole":
-                assert actions_to_go(chosen, seed, [[(name, environment.drawing())]])[1] == LOST
+                assert actions_to_go(chosen, seed, [[(name, environment.drawing())]])[1] == UNSOLVABLE
                 return
     raise AssertionError("no seed has a hole beside its start")
 

@@ -94,7 +94,7 @@ def test_the_terminal_game_shows_the_rules_plays_what_is_typed_and_ends_with_the
 ) -> None:
     game = EpisodeByHand(lake(), seed=3)
     names = solving_names(game)
-    turns = [names[place : place + 2] for place in range(0, len(names), 2)]
+    turns = [names[index : index + 2] for index in range(0, len(names), 2)]
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(" || ".join(turn) + "\n" for turn in turns)))
     assert play_main(["frozen_lake", "--seed", "3"]) == 0
     out = capsys.readouterr().out
@@ -112,7 +112,7 @@ def test_leaving_the_terminal_game_early_is_no_success(monkeypatch: pytest.Monke
     [
         (["chess"], "Choose one of: bandit, frozen_lake, sokoban"),
         (["frozen_lake", "--set", "size=99"], "parameters.size"),
-        (["frozen_lake", "--set", "depth=3"], "unknown key"),
+        (["frozen_lake", "--set", "depth=3"], "unknown field"),
         (["sokoban", "--set", "boxes=4", "--set", "rows=5"], "parameters.boxes: 4 do not fit"),
         (["frozen_lake", "--seed", "-1"], "Give 0 or more"),
     ],

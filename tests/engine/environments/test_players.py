@@ -7,7 +7,7 @@ import pytest
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import make_environment
-from engine.environments.feasibility import action_budget, feasibility, refuse_impossible
+from engine.environments.feasibility import action_budget, feasibility, require_solvable
 from engine.environments.players import PLAYERS, baseline, mixed, player_named
 from engine.errors import ConfigError
 
@@ -94,8 +94,8 @@ def test_feasibility_counts_the_problems_whose_shortest_solution_fits() -> None:
 def test_a_budget_that_fits_under_six_problems_of_ten_is_doubtful_and_one_that_fits_none_impossible() -> None:
     hard = {"boxes": 3, "rows": 8, "columns": 8, "depth": 30}
     none, some = feasibility("sokoban", hard, 1), feasibility("sokoban", hard, 12)
-    assert none.impossible and none.doubtful
-    assert not some.impossible and some.doubtful
+    assert none.impossible and none.unlikely
+    assert not some.impossible and some.unlikely
     assert none.explain().startswith("0% of 20 problems can be solved in 1 action; shortest solutions take ")
 
 
@@ -107,4 +107,4 @@ def test_the_bandit_is_solved_by_one_pull() -> None:
 def test_a_run_whose_problems_cannot_be_solved_is_refused_with_what_to_raise() -> None:
     environments = [{"kind": "sokoban", "parameters": {"boxes": 3, "rows": 8, "columns": 8}, "max_actions": 1}]
     with pytest.raises(ConfigError, match="Raise max_turns, max_actions_per_turn or max_actions"):
-        refuse_impossible(RunConfig.model_validate({"environments": environments}))
+        require_solvable(RunConfig.model_validate({"environments": environments}))

@@ -177,8 +177,8 @@ def test_coordinates_say_everything_that_the_grid_says() -> None:
         grid = [line.split(" ") for line in text.splitlines()[-7:]]
         inside = [(r, c) for r in range(1, 6) for c in range(1, 6)]
         for name, symbols in (("Player", "PS"), ("Boxes", "X"), ("Targets", "OS"), ("Inner walls", "#")):
-            places = " ".join(f"({r}, {c})" for r, c in inside if grid[r][c] in symbols)
-            assert f"{name}: {places}" in text.splitlines()
+            positions = " ".join(f"({r}, {c})" for r, c in inside if grid[r][c] in symbols)
+            assert f"{name}: {positions}" in text.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A chat-completions server on loopback that plays at random, seeded by the request, and misbehaves when told to."""
+"""A chat-completions server on loopback that plays at random, seeded by the request, and can misbehave on demand."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def moves_for(seed: int) -> list[str]:
 def completion(content: str | None, *, finish: str = "stop", usage: bool = True, **more: Any) -> bytes:
     """Usage is made up but checkable: 10 tokens given for each request, 3 sampled."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content, **more}, "finish_reason": finish}
-    told = {"usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}} if usage else {}
-    return json.dumps({"id": "x", "object": "chat.completion", "choices": [choice], **told}).encode()
+    usage_fields = {"usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}} if usage else {}
+    return json.dumps({"id": "x", "object": "chat.completion", "choices": [choice], **usage_fields}).encode()
 
 
 def usual(asked: Asked) -> Answer:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.config import RunConfig, build_config
-from engine.evaluation.contestants import EndpointModel
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
+from engine.evaluation.models import EndpointModel
 from engine.policies.api_key import ApiKey, key_from_environment
 from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
 from tests.engine.evaluation.chat_server import ChatServer
@@ -53,7 +53,7 @@ def evaluate_at(
     config = config or lake_config()
     patience = EndpointSettings(url=server.address, model="moves", **{"backoff": 0.01, "retries": 3, **settings})  # type: ignore[arg-type]
     endpoint = ChatEndpoint(patience, key_from_environment(KEY_NAME) if keyed else ApiKey(), concurrency=concurrency)
-    contestant = EndpointModel(config, endpoint, concurrency=concurrency)
+    model_under_test = EndpointModel(config, endpoint, concurrency=concurrency)
     plan = Plan(
         environments=config.environments,
         seeds=list(range(1_000_000_000, 1_000_000_000 + episodes)),
@@ -61,6 +61,6 @@ def evaluate_at(
         temperatures=[temperature],
     )
     try:
-        return evaluate(config, contestant, plan)
+        return evaluate(config, model_under_test, plan)
     finally:
-        contestant.close()
+        model_under_test.close()

@@ -15,7 +15,7 @@ from engine.environments import make_environment
 from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
 from engine.policies.api_key import ApiKey
-from engine.policies.chat_answers import ChatResponse
+from engine.policies.chat_completions import ChatResponse
 from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
 from engine.policies.openai_policy import whole_response
 from tests.engine.evaluation.chat_server import Answer, Asked, completion, error, moves_for, serving
@@ -77,7 +77,7 @@ def test_an_evaluation_repeats_itself_and_its_samples_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    "failure",
     [
         error(500, "out of memory"),
         error(503, "loading"),
@@ -89,15 +89,15 @@ def test_an_evaluation_repeats_itself_and_its_samples_differ() -> None:
     ],
     ids=["500", "503", "429", "broken JSON", "error in a 200", "hung up", "slow"],
 )
-def test_what_passes_is_tried_again_and_changes_no_number(trouble: Answer) -> None:
+def test_transient_failures_are_retried_and_change_no_result(failure: Answer) -> None:
     with serving() as calm:
         undisturbed = evaluate_at(calm, timeout=0.3)
-    with serving(lambda asked, number: trouble if number % 3 == 1 else None) as troubled:
-        disturbed = evaluate_at(troubled, timeout=0.3, retries=8)
+    with serving(lambda asked, number: failure if number % 3 == 1 else None) as failing:
+        disturbed = evaluate_at(failing, timeout=0.3, retries=8)
     assert disturbed.complete
     assert timeless(disturbed) == timeless(undisturbed)
-    assert len(troubled.asked) > len(calm.asked)
-    assert any("tried again" in note for note in disturbed.notes)
+    assert len(failing.asked) > len(calm.asked)
+    assert any("retried" in note for note in disturbed.notes)
 
 
 def test_a_server_that_names_its_wait_is_not_asked_before() -> None:
@@ -118,7 +118,7 @@ def test_a_wait_may_be_named_as_a_date() -> None:
     with serving(tomorrow) as server:
         outcome = evaluate_at(server, episodes=1, longest_wait=5)
     assert len(server.asked) == 1
-    assert re.search(r"asks to wait 3(600|59\d) s; no more than 5 s are waited", outcome.results[0].error)
+    assert re.search(r"Its Retry-After is 3(600|59\d) s; the longest wait is 5 s", outcome.results[0].error)
 
 
 def test_no_more_requests_run_at_once_than_allowed() -> None:
@@ -144,7 +144,7 @@ def test_models_that_want_other_fields_get_them() -> None:
         outcome = evaluate_at(server, episodes=2, concurrency=1)
     assert outcome.complete
     assert "max_completion_tokens" in server.asked[-1].payload and "seed" not in server.asked[-1].payload
-    assert any("takes no seed" in note for note in outcome.notes)
+    assert any("accepts no seed" in note for note in outcome.notes)
 
 
 def test_token_counts_that_an_endpoint_does_not_tell_are_unknown_not_zero() -> None:
@@ -161,7 +161,7 @@ def test_token_counts_that_an_endpoint_does_not_tell_are_unknown_not_zero() -> N
         ("<answer>Up</answer>", "a", True, "<think>a</think><answer>Up</answer>"),  # the server took the thought out
         ("a</think><answer>Up</answer>", "", True, "<think>a</think><answer>Up</answer>"),  # its template opened it
         ("Up</answer>", "", False, "<answer>Up</answer>"),
-        ("Up", "", True, "Up"),  # nothing else is mended
+        ("Up", "", True, "Up"),  # nothing else is corrected
         ("<answer>Up</answer>", "a", False, "<answer>Up</answer>"),
     ],
 )
@@ -230,10 +230,10 @@ def test_a_server_that_restarts_is_waited_for() -> None:
     endpoint.close()
 
 
-def test_an_endpoint_that_dies_under_way_leaves_what_was_played() -> None:
+def test_results_are_kept_when_an_endpoint_dies() -> None:
     with serving(lambda asked, number: error(500, "gone") if number > 10 else None) as server:
         outcome = evaluate_at(server, episodes=40, concurrency=1, retries=0)
-    assert "gives no responses" in str(outcome.failure)
+    assert "does not respond" in str(outcome.failure)
     assert len(outcome.results) == 40
     stops = [result.stop for result in outcome.results]
     assert stops.count("error") == 8 and stops.count("not_played") > 0

@@ -50,22 +50,22 @@ def echo(asked: Asked, status: int) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
-        (401, "refused the key (status 401)"),
-        (403, "refused the key (status 403)"),
+        (401, "rejected the key (status 401)"),
+        (403, "rejected the key (status 403)"),
         (404, "no model 'moves' (404)"),
-        (429, "it asks to slow down (429)"),
+        (429, "rate limited (429)"),
         (500, "status 500"),
-        (400, "refused the request (status 400)"),
-        (418, "is no chat endpoint: it answers with status 418"),
+        (400, "rejected the request (status 400)"),
+        (418, "is not a chat endpoint: it responds with status 418"),
     ],
 )
-def test_each_refusal_has_its_words_and_none_has_the_key(status: int, said: str, run: Run) -> None:
+def test_each_failure_has_its_message_and_none_has_the_key(status: int, message: str, run: Run) -> None:
     with serving(lambda asked, number: echo(asked, status)) as server:
         code, everything = run(server.address)
     assert code == 1
-    assert said in everything and "[key]" in everything
+    assert message in everything and "[key]" in everything
     assert KEY not in everything and KEY[:12] not in everything
 
 
@@ -80,33 +80,33 @@ def test_an_evaluation_that_succeeds_shows_no_key_either(run: Run) -> None:
 def test_without_a_key_the_remedy_names_the_option(run: Run) -> None:
     with serving(lambda asked, number: error(401, "who are you?")) as server:
         code, everything = run(server.address, keyed=False)
-    assert code == 1 and "It wants a key: name the environment variable" in everything
+    assert code == 1 and "It requires a key: name the environment variable" in everything
     assert "Authorization" not in server.asked[0].headers
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
-        (Answer(body=b"<html>hello</html>", headers={"Content-Type": "text/html"}), "it answers with a web page"),
-        (Answer(body=b'{"hello": "world"}'), "its answer has no `choices`"),
-        (Answer(body=b'{"choices": [{"text": "Up"}]}'), "its answer has no `message` in the first choice"),
-        (Answer(body=b'{"choices": [{"message": {"content": ["Up"]}}]}'), "a `content` that is no text"),
-        (Answer(body=b"[1, 2"), "an answer that is not JSON"),
-        (Answer(status=405), "it answers with status 405"),
+        (Answer(body=b"<html>hello</html>", headers={"Content-Type": "text/html"}), "it returns a web page"),
+        (Answer(body=b'{"hello": "world"}'), "its response has no `choices`"),
+        (Answer(body=b'{"choices": [{"text": "Up"}]}'), "its response has no `message` in the first choice"),
+        (Answer(body=b'{"choices": [{"message": {"content": ["Up"]}}]}'), "a `content` that is not text"),
+        (Answer(body=b"[1, 2"), "a response that is not JSON"),
+        (Answer(status=405), "it responds with status 405"),
     ],
 )
-def test_what_is_no_chat_endpoint_is_called_so(answer: Answer, said: str, run: Run) -> None:
+def test_an_address_that_is_not_a_chat_endpoint_is_reported_as_such(answer: Answer, message: str, run: Run) -> None:
     with serving(lambda asked, number: answer) as server:
         code, everything = run(server.address)
-    assert code == 1 and said in everything
+    assert code == 1 and message in everything
 
 
-def test_where_nobody_listens_the_error_says_so(run: Run) -> None:
+def test_an_unreachable_endpoint_is_reported(run: Run) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
         code, everything = run(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
     assert code == 1
-    assert "cannot be reached: " in everything and "See that it runs" in everything
+    assert "cannot be reached: " in everything and "Check that it is running" in everything
 
 
 def test_nobody_waits_for_an_address_where_nobody_ever_listened(lake: Path) -> None:
@@ -118,10 +118,10 @@ def test_nobody_waits_for_an_address_where_nobody_ever_listened(lake: Path) -> N
     assert time.monotonic() - began < 10  # six retries would take half a minute
 
 
-def test_an_endpoint_too_slow_to_answer_is_given_up(run: Run) -> None:
+def test_requests_to_a_slow_endpoint_time_out(run: Run) -> None:
     with serving(lambda asked, number: Answer(delay=0.5, body=completion("no"))) as server:
         code, everything = run(server.address, "--timeout", "0.1")
-    assert code == 1 and "no answer within 0.1 s" in everything
+    assert code == 1 and "no response within 0.1 s" in everything
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -134,9 +134,9 @@ def test_a_redirect_is_not_followed_so_no_other_host_sees_the_key(status: int, r
     assert other.asked == [] and len(server.asked) <= 3
 
 
-def test_a_redirect_to_nowhere_is_refused_as_well(run: Run) -> None:
+def test_a_redirect_to_an_invalid_address_is_refused_too(run: Run) -> None:
     with serving(lambda asked, number: Answer(status=302, headers={"Location": "http://[::"})) as server:
-        assert "redirects to an address that is none" in run(server.address)[1]
+        assert "redirects to an invalid address" in run(server.address)[1]
 
 
 def test_words_that_would_steer_a_terminal_do_not(run: Run) -> None:
@@ -160,14 +160,14 @@ def test_a_key_given_by_mistake_in_place_of_its_name_is_not_repeated(
     monkeypatch.setenv("EMPTY", " \n")
     monkeypatch.setenv("SPLIT", "sk-one\r\nX-Other: two")
     code, everything = run("http://127.0.0.1:1/v1", "--key-env", name)
-    assert code == 2 and "--key-env names" in everything
+    assert code == 2 and "--key-env" in everything
     assert name not in everything and "sk-one" not in everything
 
 
 def test_a_key_can_be_neither_printed_nor_pickled() -> None:
     key = key_from_environment(KEY_NAME)
     assert f"{key} {key!r} {[key]}".count("ApiKey(hidden)") == 3
-    with pytest.raises(TypeError, match="not written anywhere"):
+    with pytest.raises(TypeError, match="must not be pickled"):
         pickle.dumps(key)
     assert not ApiKey() and repr(ApiKey()) == "ApiKey(none)"
     with pytest.raises(ConfigError):
@@ -177,21 +177,21 @@ def test_a_key_can_be_neither_printed_nor_pickled() -> None:
 def test_the_first_refusal_ends_the_evaluation() -> None:
     with serving(lambda asked, number: error(401, "no")) as server:
         outcome = evaluate_at(server, episodes=50, concurrency=2)
-    assert len(server.asked) <= 6  # those that were under way
+    assert len(server.asked) <= 6  # those that were in progress
     assert outcome.failure is not None and outcome.unscored == 50
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--endpoint", "http://127.0.0.1:1/v1"], "needs the model's name"),
-        (["--key-env", KEY_NAME], "--key-env is for an endpoint"),
-        (["--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--concurrency", "0"], "cannot be used"),
-        (["--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--timeout", "nan"], "cannot be used"),
+        (["--key-env", KEY_NAME], "--key-env is only for an endpoint"),
+        (["--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--concurrency", "0"], "out of range"),
+        (["--endpoint", "http://127.0.0.1:1/v1", "--model", "m", "--timeout", "nan"], "out of range"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
-    arguments: list[str], said: str, lake: Path, capsys: pytest.CaptureFixture[str]
+def test_invalid_options_are_refused(
+    arguments: list[str], message: str, lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(lake), *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -13,8 +13,8 @@ import pytest
 
 from engine.__main__ import main
 from engine.config import build_config
-from engine.evaluation.contestants import LocalModel
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
+from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
 from engine.events import parse_event
 from engine.rollout.trajectory_files import read_records
@@ -73,10 +73,10 @@ def timeless(results: list[Result]) -> list[Result]:
 def test_a_run_directory_is_evaluated_exactly_as_its_trainer_did_at_the_end(trained: Path, tmp_path: Path) -> None:
     assert main(["evaluate", str(trained), "--out", str(tmp_path / "out")]) == 0
     events = [parse_event(line) for line in (trained / "events.jsonl").read_bytes().splitlines()]
-    told = [event for event in events if event.kind == "evaluation_completed" and event.final]
+    recorded = [event for event in events if event.kind == "evaluation_completed" and event.final]
     summaries = json.loads((tmp_path / "out/summary.json").read_text())["summaries"]
-    assert len(told) == len(summaries) == 2
-    for event, summary in zip(told, summaries, strict=True):
+    assert len(recorded) == len(summaries) == 2
+    for event, summary in zip(recorded, summaries, strict=True):
         for name in ("environment", "episodes", "successes", "success", "mean_return", "temperature"):
             assert getattr(event, name) == summary[name], name
         assert (summary["low"], summary["high"]) == pytest.approx((event.low, event.high), abs=1e-12)
@@ -102,7 +102,7 @@ def test_a_checkpoint_is_named_by_its_own_directory_or_its_models(trained: Path,
 
 
 @pytest.mark.slow
-def test_a_damaged_checkpoint_is_passed_over_and_refused_when_named(
+def test_a_damaged_checkpoint_is_skipped_and_refused_when_named(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
@@ -115,7 +115,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_refused_when_named(
     assert "is damaged" in capsys.readouterr().err
     shutil.rmtree(run / "checkpoints")
     assert main(["evaluate", str(run)]) == 1
-    assert "has no whole checkpoint" in capsys.readouterr().err
+    assert "has no valid checkpoint" in capsys.readouterr().err
 
 
 def test_an_evaluation_repeats_itself() -> None:
@@ -124,7 +124,7 @@ def test_an_evaluation_repeats_itself() -> None:
     assert all(result.seconds > 0 for result in once.results)
 
 
-def test_the_first_of_many_samples_is_what_one_sample_is() -> None:
+def test_the_first_of_several_samples_equals_a_single_sample() -> None:
     one, many = play(), play(samples=2)
     assert timeless(many.results)[:6] == timeless(one.results)
     assert [result.sample for result in many.results] == [0] * 6 + [1] * 6
@@ -132,20 +132,20 @@ def test_the_first_of_many_samples_is_what_one_sample_is() -> None:
     assert tokens[0] != tokens[1]  # they are drawn anew
 
 
-def test_greedy_samples_of_a_sure_environment_are_alike() -> None:
+def test_greedy_samples_of_a_deterministic_environment_are_equal() -> None:
     lake = lake_config().environments[0].model_copy(update={"parameters": {"success_rate": 1.0}})
     results = timeless(play(environments=[lake], samples=2, temperatures=[0.0]).results)
     assert results[:6] == [dataclasses.replace(result, sample=0) for result in results[6:]]
     assert {result.temperature for result in results} == {0.0}
 
 
-def test_several_temperatures_are_summed_up_apart() -> None:
+def test_several_temperatures_are_summarised_separately() -> None:
     outcome = play(temperatures=[0.0, 1.0])
     assert [summary.temperature for summary in outcome.summaries] == [0.0, 1.0]
     assert [summary.episodes for summary in outcome.summaries] == [6, 6]
 
 
-def test_the_models_own_context_limit_holds_and_is_told(small: Path) -> None:
+def test_the_models_own_context_limit_applies_and_is_noted(small: Path) -> None:
     config = lake_config(max_context_tokens=4096)  # the small model has 512 positions
     model = LocalModel(config, str(small))
     assert model.context_tokens == 512
@@ -158,7 +158,7 @@ def test_a_first_prompt_that_does_not_fit_has_no_score_and_no_exit_status_0(
     arguments = ["--model", str(small), "--episodes", "3", "--set", "rollout.max_context_tokens=60"]
     assert main(["evaluate", str(lake), *arguments, "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr()
-    assert "3 before the first response, not scored" in printed.out
+    assert "3 before it, not scored" in printed.out
     assert "3 of 3 episodes were not scored" in printed.err
     assert [(row["stop"], row["success"], row["return"]) for row in rows_in(tmp_path / "out")] == [
         ("context_full", None, None)
@@ -200,14 +200,14 @@ def test_a_directory_without_a_model_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--samples", "0"], "--samples 0"),
-        (["--episodes", "-3"], "--episodes -3"),
-        (["--temperature", "-1"], "--temperature -1.0"),
-        (["--temperature", "0", "nan"], "--temperature nan"),
+        (["--samples", "0"], "--samples is 0"),
+        (["--episodes", "-3"], "--episodes is -3"),
+        (["--temperature", "-1"], "--temperature is -1.0"),
+        (["--temperature", "0", "nan"], "--temperature is nan"),
         (["--environment", "Pond"], "Its tags are: FrozenLake"),
     ],
 )
-def test_what_cannot_be_played_is_refused_before_a_model_loads(
+def test_an_invalid_plan_is_refused_before_a_model_loads(
     arguments: list[str], said: str, lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(lake), "--model", "./none", *arguments]) in (1, 2)
@@ -223,6 +223,6 @@ def test_a_budget_that_solves_no_problem_is_refused_instead_of_scored_0(
     assert "cannot be solved within its budget" in capsys.readouterr().err
 
 
-def test_a_directory_that_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_is_not_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path)]) == 2
-    assert "is no run directory" in capsys.readouterr().err
+    assert "is not a run directory" in capsys.readouterr().err

@@ -24,17 +24,17 @@ def test_a_file_keeps_its_order_and_may_explain_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1\ntwo\n3\n", "line 2: 'two' is no seed"),
-        ("1\n-2\n", "line 2: '-2' is no seed"),
-        ("1.5\n", "line 1: '1.5' is no seed"),
-        ("1e9\n", "line 1: '1e9' is no seed"),
-        ("٣\n", "line 1: '٣' is no seed"),
-        ("9007199254740992\n", "is no seed"),
+        ("1\ntwo\n3\n", "line 2: 'two' is not a seed"),
+        ("1\n-2\n", "line 2: '-2' is not a seed"),
+        ("1.5\n", "line 1: '1.5' is not a seed"),
+        ("1e9\n", "line 1: '1e9' is not a seed"),
+        ("٣\n", "line 1: '٣' is not a seed"),
+        ("9007199254740992\n", "is not a seed"),
         ("4\n5\n4\n", "line 3: seed 4 is on line 1 already"),
-        ("# nothing\n", "names no seed"),
+        ("# nothing\n", "has no seeds"),
     ],
 )
-def test_a_file_with_something_else_in_it_is_refused_by_line(text: str, said: str, tmp_path: Path) -> None:
+def test_a_file_with_an_invalid_line_is_refused_with_its_number(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "seeds.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=said):
@@ -54,7 +54,7 @@ def test_ranges_of_nothing_or_too_much_are_refused(text: str) -> None:
         read_seeds(text)
 
 
-def test_seeds_that_training_may_have_used_are_told() -> None:
+def test_seeds_that_training_may_have_used_are_counted() -> None:
     seeds = [999_999_999, 1_000_000_000]
     assert trained_on(seeds) == 1
     plan = Plan(environments=[], seeds=seeds, samples=1, temperatures=[1.0])

@@ -119,7 +119,7 @@ def test_results_are_never_written_over(lake: Path, tmp_path: Path, capsys: pyte
         arguments = ["--endpoint", server.address, "--model", "moves", "--out", str(tmp_path)]
         assert main(["evaluate", str(lake), *arguments]) == 2
     assert server.asked == [] and (tmp_path / "results.jsonl").read_text() == "precious"
-    assert "holds results.jsonl already" in capsys.readouterr().err
+    assert "already has results.jsonl" in capsys.readouterr().err
 
 
 @pytest.fixture

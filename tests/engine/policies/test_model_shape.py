@@ -31,8 +31,8 @@ QWEN25_HALF_BILLION = {
 }
 
 
-def folder_with(directory: Path, told: Any) -> str:
-    (directory / "config.json").write_text(json.dumps(told))
+def folder_with(directory: Path, config: Any) -> str:
+    (directory / "config.json").write_text(json.dumps(config))
     return str(directory)
 
 
@@ -55,9 +55,9 @@ def test_a_head_that_is_the_embedding_is_counted_once(tmp_path: Path) -> None:
 
 def test_what_is_not_said_of_tying_is_seen_from_the_weights(tmp_path: Path) -> None:
     save_small_model(tmp_path)
-    told = json.loads((tmp_path / "config.json").read_text())
-    del told["tie_word_embeddings"]
-    assert not model_shape(folder_with(tmp_path, told)).tied
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["tie_word_embeddings"]
+    assert not model_shape(folder_with(tmp_path, config)).tied
 
 
 def test_without_weights_the_published_count_comes_out(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_changed_folder_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "config",
     [
         {},
         [],
@@ -118,16 +118,16 @@ def test_a_changed_folder_is_read_again(tmp_path: Path) -> None:
         {**QWEN25_HALF_BILLION, "text_config": "none"},
     ],
 )
-def test_a_configuration_that_tells_no_sizes_is_refused(tmp_path: Path, told: Any) -> None:
-    with pytest.raises(ModelError, match="tell no shape"):
-        model_shape(folder_with(tmp_path, told))
+def test_a_configuration_that_tells_no_sizes_is_refused(tmp_path: Path, config: Any) -> None:
+    with pytest.raises(ModelError, match="do not describe"):
+        model_shape(folder_with(tmp_path, config))
 
 
 @pytest.mark.parametrize("header", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0{}"[:7], b"\x04\0\0\0\0\0\0\0null"])
 def test_weights_that_are_none_are_refused(tmp_path: Path, header: bytes) -> None:
     folder_with(tmp_path, QWEN25_HALF_BILLION)
     (tmp_path / "model.safetensors").write_bytes(header)
-    with pytest.raises(ModelError, match="tell no shape"):
+    with pytest.raises(ModelError, match="do not describe"):
         model_shape(str(tmp_path))
 
 

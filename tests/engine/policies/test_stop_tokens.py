@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.policies.loading import load_model, own_stops, own_stops_of
+from engine.policies.loading import load_model, stop_token_ids, stop_token_ids_of
 from engine.rollout.action_parser import parse_response
 from engine.rollout.context_manager import ContextManager
 from tests.engine.models import save_small_model, words
@@ -33,14 +33,14 @@ def tokenizer_with(template: str) -> Any:
     return tokenizer
 
 
-@pytest.mark.parametrize("told_apart", [True, False])
-def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, told_apart: bool) -> None:
+@pytest.mark.parametrize("separate", [True, False])
+def test_a_models_files_tell_the_same_stop_tokens_as_the_model(tmp_path: Path, separate: bool) -> None:
     path = save_small_model(tmp_path)
-    if not told_apart:
+    if not separate:
         (path / "generation_config.json").unlink()
     model, tokenizer = load_model(str(path))
-    assert own_stops_of(str(path)) == own_stops(model)
-    assert tokenizer.eos_token_id in ContextManager(tokenizer, think=True, stops=own_stops(model)).stop_ids
+    assert stop_token_ids_of(str(path)) == stop_token_ids(model)
+    assert tokenizer.eos_token_id in ContextManager(tokenizer, think=True, stops=stop_token_ids(model)).stop_ids
 
 
 def test_a_response_may_end_its_turn_by_another_token_than_the_one_that_ends_texts() -> None:
@@ -81,7 +81,7 @@ def test_a_template_without_marks_ends_turns_as_texts() -> None:
     assert context.text(list(context.following("next", response=said))).startswith("\nuser: next\n")
 
 
-def test_a_models_own_stops_are_left_out_of_its_words() -> None:
+def test_a_models_stop_tokens_are_left_out_of_its_text() -> None:
     [digit] = words().encode("7", add_special_tokens=False)
     context = ContextManager(words(), think=True, stops=[digit])
     assert context.response_text([*context.encode("go up"), digit]) == "<think>go up"

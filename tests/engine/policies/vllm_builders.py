@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from engine.config import RolloutConfig, RunConfig
-from engine.policies.loading import load_model, own_stops
+from engine.policies.loading import load_model, stop_token_ids
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
@@ -29,7 +29,7 @@ def tiny() -> tuple[Any, Any]:
 
 def tiny_stop_ids() -> set[int]:
     model, tokenizer = tiny()
-    return ContextManager(tokenizer, think=True, stops=own_stops(model)).stop_ids
+    return ContextManager(tokenizer, think=True, stops=stop_token_ids(model)).stop_ids
 
 
 def lakes(*, groups: int, group_size: int, seed: int = 1, max_response_tokens: int = 40) -> list[EpisodeSpec]:

@@ -1,4 +1,4 @@
-"""Rollouts of the small model that has learned to talk, and samplers that say what they are told."""
+"""Rollouts of the small model that has learned the response format, and samplers with scripted responses."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Script:
     def restart(self, row: int) -> None:
         self.restarted.append(row)
 
-    def advance(self, *, patient: bool = True) -> list[Response]:
+    def advance(self, *, block: bool = True) -> list[Response]:
         rows, self.waiting = self.waiting, []
         return [self._response(row) for row in rows]
 

@@ -85,27 +85,27 @@ def test_a_response_that_says_nothing_is_a_named_fault_and_its_tokens_stay(
     assert len(trainable(played)) == (len(played) if response else 0)
 
 
-def test_a_response_of_tags_alone_says_something_and_is_told_apart() -> None:
+def test_a_response_of_only_tags_is_not_blank() -> None:
     played = say(lake_config(), ["</think><answer></answer>"])
     assert {turn.parsed.case for turn in played[0].turns} == {"empty_answer"}
 
 
-def test_a_group_that_nobody_understands_is_counted_and_has_advantage_zero() -> None:
+def test_a_group_of_malformed_responses_is_counted_and_has_advantage_zero() -> None:
     played = say(lake_config(rollout={"groups": 2, "group_size": 3}), ["what now"])
-    understood = say(lake_config(rollout={"groups": 2, "group_size": 3}), [DOWN])
+    well_formed = say(lake_config(rollout={"groups": 2, "group_size": 3}), [DOWN])
     assert rollout_metrics(played)["rollout/unparsed_groups"] == 1.0
-    assert rollout_metrics(understood)["rollout/unparsed_groups"] == 0.0
-    assert rollout_metrics(played[:3] + understood[3:])["rollout/unparsed_groups"] == 0.5
+    assert rollout_metrics(well_formed)["rollout/unparsed_groups"] == 0.0
+    assert rollout_metrics(played[:3] + well_formed[3:])["rollout/unparsed_groups"] == 0.5
     batch = collate(played)
     assert batch.scores.tolist() == pytest.approx([-0.4] * 6)  # four turns at -0.1
     assert torch.equal(grpo(batch.scores, batch.groups, batch.mask), torch.zeros_like(batch.mask))
     assert group_scores(batch.returns, batch.groups).tolist() == [0.0, 0.0]
 
 
-def test_a_prompt_that_fits_for_no_problem_is_refused_with_the_number_that_is_needed() -> None:
+def test_a_context_too_short_for_every_first_prompt_is_refused_with_the_length_that_is_needed() -> None:
     lake = lake_config(rollout={"max_context_tokens": 100})
     fits = len(say(lake_config(), [DOWN])[0].seen(say(lake_config(), [DOWN])[0].turns[0])) + 12
-    with pytest.raises(ConfigError, match=rf"make {fits}, .* is 100\. Raise .* to {fits} or"):
+    with pytest.raises(ConfigError, match=rf"need {fits}, .* is 100\. Raise .* to {fits} or"):
         say(lake, [DOWN])
 
 

@@ -16,8 +16,8 @@ def trajectory(*, group: int = 0, member: int = 0, reward: float = 0.0, unparsed
     cases = ["no_answer"] * unparsed + ["ok"]
     turns = [
         Turn(
-            prompt_start=0, response_start=0, response_end=0, prompt="", response="", executed=[], penalty=0.0, frames=[],
-            parsed=ParsedResponse(thought="", actions=[], case=case), reward=reward if case == "ok" else 0.0,  # type: ignore[arg-type]
+            prompt_start=0, response_start=0, response_end=0, prompt="", response="", executed=[], penalty=0.0,
+            frames=[], parsed=ParsedResponse(thought="", actions=[], case=case), reward=reward if case == "ok" else 0.0,  # type: ignore[arg-type]
         )
         for case in cases
     ]  # fmt: skip
@@ -38,7 +38,7 @@ def step(*groups: list[float]) -> list[Trajectory]:
 def but_the_lot(kept: dict[int, Reason]) -> dict[int, Reason]:
     """What was kept without the one that was drawn by lot, which a budget below twenty always has."""
     assert counted(kept)["sample"] == 1
-    return {place: reason for place, reason in kept.items() if reason != "sample"}
+    return {index: reason for index, reason in kept.items() if reason != "sample"}
 
 
 def test_without_a_budget_all_are_kept_in_order() -> None:
@@ -81,7 +81,7 @@ def test_groups_that_fit_are_kept_whole_and_the_last_in_part() -> None:
     # 2 for the group of best and worst, then of eight groups of four 2 whole and 1 with two of its members,
     # one of which these seeds' lot drew before
     found = choose(step([9, -9], *[[1, 2, 3, 4] for _ in range(8)]), most=12, seeds=SEEDS)
-    sizes = sorted(sum(2 + 4 * g <= place < 6 + 4 * g for place in found) for g in range(8))
+    sizes = sorted(sum(2 + 4 * g <= index < 6 + 4 * g for index in found) for g in range(8))
     assert sizes == [0, 0, 0, 0, 0, 2, 4, 4]
     assert counted(found) == {"best": 1, "worst": 1, "sample": 10}
 
@@ -92,8 +92,8 @@ def test_a_tenth_of_the_budget_is_drawn_by_lot_however_much_must_be_kept() -> No
     found = choose(step(*[[1, 1]] * 40), most=30, seeds=SEEDS)
     assert counted(found) == {"best": 1, "worst": 1, "zero_variance": 39, "sample": 3}
     other = choose(step(*[[1, 1]] * 40), most=30, seeds=[1, 4, 11, 0])
-    assert [place for place, why in found.items() if why == "sample"] != [
-        place for place, why in other.items() if why == "sample"
+    assert [index for index, why in found.items() if why == "sample"] != [
+        index for index, why in other.items() if why == "sample"
     ]
 
 

@@ -48,15 +48,15 @@ def test_the_other_name_of_the_assistant_is_known() -> None:
 
 def test_a_response_that_goes_on_from_an_earlier_text_is_the_first_message() -> None:
     text = "<answer>Up</answer><|im_end|>\n<|im_start|>user\nReward 0<|im_end|>\n<|im_start|>assistant\n<answer>Down"
-    assert split_chat(text, goes_on="assistant") == said(
+    assert split_chat(text, continued_role="assistant") == said(
         ("assistant", "<answer>Up</answer>"), ("user", "Reward 0"), ("assistant", "<answer>Down")
     )
 
 
 def test_bare_roles_count_only_where_they_can_be_no_words_of_the_text() -> None:
-    assert split_chat("I asked the\nuser\nand he said no", goes_on="assistant") == []
+    assert split_chat("I asked the\nuser\nand he said no", continued_role="assistant") == []
     assert split_chat("a list:\nuser\nname") == []
-    assert split_chat("Up\nuser\nnow?\nassistant\nDown", goes_on="assistant") == said(
+    assert split_chat("Up\nuser\nnow?\nassistant\nDown", continued_role="assistant") == said(
         ("assistant", "Up"), ("user", "now?"), ("assistant", "Down")
     )
 

@@ -12,7 +12,7 @@ from engine.rollout.batching import collate
 from engine.rollout.context_windows import WINDOWS as KNOWN
 from engine.rollout.records import record_of
 from engine.rollout.types import Trajectory
-from engine.training.token_values import Critic, apart, logprobs_and_entropies
+from engine.training.token_values import Critic, logprobs_and_entropies, split_contexts
 from tests.engine.models import small_model, words
 from tests.engine.rollout.builders import WINDOWS, lake_config, roll_out, say
 from tests.engine.talker import talking_model
@@ -30,7 +30,7 @@ def test_every_window_of_the_configuration_is_tested() -> None:
     assert {context for context, _ in WINDOWS} == set(KNOWN)
 
 
-def test_a_response_that_was_not_understood_is_told_so_where_that_costs_nothing() -> None:
+def test_the_prompt_after_a_malformed_response_says_so() -> None:
     free = lake_config("full", rollout=PAIR, format_penalty=0.0)
     trajectory, _ = say(free, ["so it is", LEFT])
     assert decoded(trajectory.seen(trajectory.turns[1])).count("Not understood.") == 1
@@ -113,8 +113,8 @@ def test_the_last_turns_are_shown_word_for_word_and_no_earlier_one() -> None:
     assert trajectory.context_starts == [0, trajectory.turns[2].prompt_start, trajectory.turns[3].prompt_start]
     third = trajectory.seen(trajectory.turns[2])
     second_response = trajectory.ids[trajectory.turns[1].response_start : trajectory.turns[1].response_end]
-    place = next(i for i in range(len(third)) if third[i : i + len(second_response)] == second_response)
-    assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(place, len(third)))
+    index = next(i for i in range(len(third)) if third[i : i + len(second_response)] == second_response)
+    assert not any(trajectory.sampled[trajectory.turns[2].context_start + i] for i in range(index, len(third)))
 
 
 def test_responses_stay_in_a_window_as_the_ids_that_were_sampled() -> None:
@@ -146,7 +146,7 @@ def test_a_summary_tells_states_actions_and_rewards_in_one_message() -> None:
     board = first.split("\n10 left")[0]
     tail = "<|im_end|>\n<|im_start|>assistant\n<think>"
     assert second == f"Before:\n{board}\nDone: Left. Reward 0\nNow:\n{board}\n9 left{tail}"
-    # the first turn is out of the window of two, and a response that names no action was not understood
+    # the first turn is out of the window of two, and a response that names no action is malformed
     assert third == f"Before:\n{board}\nDone: nothing. Not understood. Reward 0\nNow:\n{board}\n9 left{tail}"
 
 
@@ -202,10 +202,10 @@ def by_hand(*, member: int, contexts: int) -> Trajectory:
     return trajectory
 
 
-def test_contexts_are_taken_apart_into_rows_and_every_token_knows_its_place() -> None:
+def test_contexts_are_split_into_rows_with_the_position_of_every_token() -> None:
     ids = torch.tensor([[1, 2, 3, 4, 5], [6, 7, 8, 0, 0]])
     contexts = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, -1, -1]])
-    rows, row, column = apart(ids, contexts)
+    rows, row, column = split_contexts(ids, contexts)
     assert rows.tolist() == [[1, 2, 0], [3, 4, 5], [6, 0, 0], [7, 8, 0]]
     assert row.tolist() == [[0, 0, 1, 1, 1], [2, 3, 3, 0, 0]]
     assert column.tolist() == [[0, 1, 0, 1, 2], [0, 0, 1, 0, 0]]

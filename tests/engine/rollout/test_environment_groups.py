@@ -14,7 +14,7 @@ from tests.engine.rollout.builders import say
 
 
 def environments(*groups: int) -> list[dict[str, Any]]:
-    return [{"kind": "frozen_lake", "tag": f"lake {place}", "groups": count} for place, count in enumerate(groups)]
+    return [{"kind": "frozen_lake", "tag": f"lake {index}", "groups": count} for index, count in enumerate(groups)]
 
 
 def config_of(total: int, *groups: int) -> RunConfig:
@@ -65,9 +65,9 @@ def test_metrics_by_tag_are_those_of_its_own_trajectories() -> None:
     config = build_config({"environments": [lake, bandit], "rollout": {"groups": 3, "group_size": 2}})
     played = say(config, ["go</think><answer>Up</answer>"])
     assert [t.environment for t in played] == ["lake"] * 2 + ["arms"] * 4
-    for place, trajectory in enumerate(played):
-        trajectory.turns[0].reward = float(place)  # lake 0 and 1; arms 2, 3, 4 and 5
-        trajectory.success = place in (1, 5)
+    for index, trajectory in enumerate(played):
+        trajectory.turns[0].reward = float(index)  # lake 0 and 1; arms 2, 3, 4 and 5
+        trajectory.success = index in (1, 5)
     metrics = rollout_metrics(played)
     assert (metrics["env/lake/return"], metrics["env/arms/return"]) == (0.5, 3.5)
     assert (metrics["env/lake/success"], metrics["env/arms/success"]) == (0.5, 0.25)

@@ -25,7 +25,7 @@ def on(tag: str, response: str) -> list[Trajectory]:
     )
 
 
-def test_unknown_actions_and_broken_responses_are_told_by_environment() -> None:
+def test_unknown_actions_and_malformed_responses_are_reported_by_environment() -> None:
     metrics = rollout_metrics(on("Lake", UNKNOWN) + on("Pond", BROKEN))
     assert metrics["rollout/invalid_action_rate"] == 0.5
     assert (metrics["env/Lake/invalid_action_rate"], metrics["env/Pond/invalid_action_rate"]) == (1.0, 0.0)
@@ -45,13 +45,13 @@ def test_turns_used_are_a_share_of_what_the_environment_allows() -> None:
 def test_the_95th_percentile_of_lengths_is_of_responses() -> None:
     played = on("Lake", BROKEN)
     turns = [turn for trajectory in played for turn in trajectory.turns]
-    for place, turn in enumerate(turns):
-        turn.response_end = turn.response_start + place  # 0 to 23 tokens: 0.95 of 23 is 21.85
+    for index, turn in enumerate(turns):
+        turn.response_end = turn.response_start + index  # 0 to 23 tokens: 0.95 of 23 is 21.85
     assert len(turns) == 24
     assert rollout_metrics(played)["rollout/response_tokens_p95"] == pytest.approx(21.85)
 
 
-def test_the_spread_of_scores_in_a_group_has_the_penalties_that_the_spread_of_returns_leaves_out() -> None:
+def test_the_score_std_of_a_group_includes_penalties_and_the_return_std_does_not() -> None:
     played = on("Lake", BROKEN)
     for trajectory in played:
         for turn in trajectory.turns:
@@ -63,7 +63,7 @@ def test_the_spread_of_scores_in_a_group_has_the_penalties_that_the_spread_of_re
     assert found["reward/within_group_score_std"] == pytest.approx(expected)
 
 
-def test_where_a_group_is_one_the_spread_of_scores_is_that_of_the_step() -> None:
+def test_with_groups_of_one_the_score_std_is_that_of_the_step() -> None:
     alone = [trajectory for trajectory in on("Lake", BROKEN) if trajectory.member == 0][:2]
     for trajectory, penalty in zip(alone, (0.0, -0.2), strict=True):
         for turn in trajectory.turns:
@@ -92,8 +92,9 @@ def test_groups_are_counted_by_whether_all_some_or_none_of_their_trajectories_su
     assert [rollout_metrics(played)[name] for name in names] == [1, 2, 1]
 
 
-def test_how_unevenly_groups_spread_is_their_spreads_deviation_over_their_mean() -> None:
-    # spreads of 0, 1 and of 0, 3 are sqrt(1/2) and 3 sqrt(1/2): 1 from their mean of 2, both times sqrt(1/2)
+def test_the_variation_of_group_stds_is_their_std_over_their_mean() -> None:
+    # standard deviations of 0, 1 and of 0, 3 are sqrt(1/2) and 3 sqrt(1/2): 1 from their mean of 2, both times
+    # sqrt(1/2)
     assert rollout_metrics(groups_of([0, 1], [0, 3]))["reward/within_group_std_variation"] == pytest.approx(0.5)
     assert rollout_metrics(groups_of([0, 1], [1, 0]))["reward/within_group_std_variation"] == 0.0
     assert "reward/within_group_std_variation" not in rollout_metrics(groups_of([1, 1], [0, 0]))

@@ -52,7 +52,7 @@ def test_padding_beside_a_long_row_never_passes_the_last_position_a_model_has_le
     ids = [*range(5, 45), *first.ids, 1, 2, 3, 4, *responses[0].ids]
     with torch.no_grad():
         whole = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-    expected = [float(whole[place - 1, ids[place]]) for place in (46, 47)]
+    expected = [float(whole[index - 1, ids[index]]) for index in (46, 47)]
     assert responses[0].logprobs == pytest.approx(expected, abs=1e-4)
 
 

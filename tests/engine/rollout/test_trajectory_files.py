@@ -27,8 +27,8 @@ def test_what_is_written_is_read_back_in_order(tmp_path: Path) -> None:
 def test_an_offset_and_a_length_find_one_trajectory(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
     write_trajectory_file(path, RECORDS)
-    places = [(offset, length) for offset, length, _ in read_records(path)]
-    assert [read_record(path, *place) for place in places] == RECORDS
+    spans = [(offset, length) for offset, length, _ in read_records(path)]
+    assert [read_record(path, *span) for span in spans] == RECORDS
 
 
 def test_the_whole_file_is_one_stream_of_json_lines_to_other_tools(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def lost(path: Path) -> dict[object, str]:
 def test_a_file_cut_short_names_every_trajectory_that_it_lost(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.zst"
     write_trajectory_file(path, members())
-    places = [offset for offset, _, _ in read_records(path)]
-    path.write_bytes(path.read_bytes()[: places[2] + 5])
+    spans = [offset for offset, _, _ in read_records(path)]
+    path.write_bytes(path.read_bytes()[: spans[2] + 5])
     found = [frame.record["member"] for frame in survey(path) if frame.record]
     assert found == [0, 1]
     assert list(lost(path)) == [2, 3]
@@ -100,9 +100,9 @@ def test_a_file_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_pat
     """As files were before they had contents, or where the contents themselves are damaged."""
     path = tmp_path / "s.jsonl.zst"
     write_trajectory_file(path, members())
-    places = [(offset, length) for offset, length, _ in read_records(path)]
-    data = bytearray(path.read_bytes()[places[0][0] :])
-    begin = places[1][0] - places[0][0]
+    spans = [(offset, length) for offset, length, _ in read_records(path)]
+    data = bytearray(path.read_bytes()[spans[0][0] :])
+    begin = spans[1][0] - spans[0][0]
     data[begin : begin + 4] = b"\0" * 4
     path.write_bytes(bytes(data))
     frames = list(survey(path))

@@ -21,11 +21,11 @@ def made_up_batch(lengths: tuple[int, ...] = LENGTHS, *, contexts: int = 1, seed
     draw = torch.Generator().manual_seed(seed)
     shape = (len(lengths), max(lengths))
     real = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
-    places = torch.arange(shape[1]).expand(shape)
+    positions = torch.arange(shape[1]).expand(shape)
     starts = torch.tensor(lengths)[:, None].div(contexts, rounding_mode="floor").clamp(min=1)
-    numbers = places.div(starts, rounding_mode="floor").clamp(max=contexts - 1)
+    numbers = positions.div(starts, rounding_mode="floor").clamp(max=contexts - 1)
     first = torch.cat([torch.full((shape[0], 1), -1), numbers[:, :-1]], dim=1) != numbers
-    mask = (real & ~first & (places % 5 != 4)).float()
+    mask = (real & ~first & (positions % 5 != 4)).float()
     scores = torch.randn(shape[0], generator=draw)
     ids = torch.randint(10, 200, shape, generator=draw) * real
     logprobs = -(4 + torch.rand(shape, generator=draw)) * mask

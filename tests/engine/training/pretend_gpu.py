@@ -51,10 +51,10 @@ def _without_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, 
         target = torch.device(kwargs.pop("device")).type
         return args, kwargs, target
     if name == "to" and len(args) > 1:
-        for place, one in enumerate(args):
+        for index, one in enumerate(args):
             if isinstance(one, torch.device) or (isinstance(one, str) and one.startswith(("cpu", "cuda"))):
-                return (*args[:place], *args[place + 1 :]), kwargs, torch.device(one).type
-            if isinstance(one, Tensor) and place:
+                return (*args[:index], *args[index + 1 :]), kwargs, torch.device(one).type
+            if isinstance(one, Tensor) and index:
                 return args, kwargs, one.device.type
     return args, kwargs, None
 
@@ -70,7 +70,7 @@ def _check(name: str, args: Any, kwargs: Any) -> None:
 
 
 def move(module: nn.Module) -> None:
-    """In place, so that an optimiser which holds the weights holds them still."""
+    """In index, so that an optimiser which holds the weights holds them still."""
     for weight in module.parameters():
         weight.__class__, weight._is_param = Far, True
     for buffer in module.buffers():

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from transformers import AutoModelForCausalLM
 
 from engine.policies.adapter import add_adapter
-from engine.policies.hollow import hollow_model
+from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training.learner import Learner
 from engine.training.sharding import Alone, Sharded, Share
@@ -63,7 +63,7 @@ def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:
     config = learner_config(**sections)
     torch.manual_seed(0)  # an adapter begins at random, and as the same in all processes
     if share.size > 1:
-        return Learner(hollow_model(str(path), device="cpu", lora=config.model.lora), config, share=share)
+        return Learner(meta_model(str(path), device="cpu", lora=config.model.lora), config, share=share)
     model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)

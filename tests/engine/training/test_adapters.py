@@ -91,7 +91,7 @@ def test_an_adapter_is_read_by_peft_and_by_its_own_reader(tmp_path: Path) -> Non
     for other in (LoraSection(rank=2), LoraSection(rank=4, targets="q_proj")):
         model = small_model()
         add_adapter(model, other)
-        with pytest.raises(ModelError, match="not one of this model"):
+        with pytest.raises(ModelError, match="does not fit this model"):
             load_adapter(model, tmp_path / "adapter")
 
 

@@ -39,7 +39,7 @@ def test_a_rule_can_save_a_checkpoint_at_once(model: Path, tmp_path: Path) -> No
     saved = [(event.step, event.reason) for event in events if event.kind == "checkpoint_saved"]
     assert (alert.step, alert.action) == (2, "checkpoint")
     assert saved == [(2, "alert"), (4, "final")]
-    assert checkpoint.is_good(tmp_path / "checkpoints/step_2")
+    assert checkpoint.is_valid(tmp_path / "checkpoints/step_2")
     kept = json.loads((tmp_path / "checkpoints/step_2/progress.json").read_text())
     assert kept["detectors"]["rules"]["always"]["firing"] is True
 
@@ -50,7 +50,7 @@ def test_a_rule_can_end_the_run_with_a_last_checkpoint_and_evaluation(model: Pat
     assert (events[-1].kind, events[-1].step, events[-1].outcome) == ("run_finished", 2, "collapsed")
     assert events[-1].reason.startswith("always: ")
     assert [event.final for event in events if event.kind == "evaluation_completed"] == [True]
-    assert checkpoint.is_good(tmp_path / "checkpoints/step_2")
+    assert checkpoint.is_valid(tmp_path / "checkpoints/step_2")
 
 
 def test_a_rule_can_pause_the_run_until_it_is_resumed_as_a_user_pauses_it(model: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_an_alert_does_not_take_back_what_a_user_asked(tmp_path: Path, asked: st
     control = Control(tmp_path / "control.json", epoch=2)
     written = json.dumps({"request": asked, "checkpoint": 3, "epoch": 2})
     (tmp_path / "control.json").write_text(written)
-    control.ask_to_pause()
+    control.request_pause()
     assert (tmp_path / "control.json").read_text() == written
     assert control.request == asked
 
@@ -92,7 +92,7 @@ def test_an_alert_does_not_take_back_what_a_user_asked(tmp_path: Path, asked: st
 def test_a_pause_keeps_the_count_of_checkpoints_asked_for(tmp_path: Path) -> None:
     (tmp_path / "control.json").write_text(json.dumps({"request": "run", "checkpoint": 3, "epoch": 2}))
     control = Control(tmp_path / "control.json", epoch=2)
-    control.ask_to_pause()
+    control.request_pause()
     assert json.loads((tmp_path / "control.json").read_text()) == {"request": "pause", "checkpoint": 3, "epoch": 2}
     assert control.paused
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from engine.config import build_config
 from engine.training.learner import Learner
-from engine.training.step_update import learn
+from engine.training.step_update import update
 from tests.engine.models import small_model
 from tests.engine.training.builders import made_up_batch
 from tests.engine.training.pretend_gpu import Far, OtherDevice, move, pretend_gpu
@@ -18,7 +18,7 @@ from tests.engine.training.pretend_gpu import Far, OtherDevice, move, pretend_gp
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "packed": {"optimizer": {"packing": True}},
-    "with a starting model": {"loss": {"kl_coefficient": 0.1}},
+    "with a reference model": {"loss": {"kl_coefficient": 0.1}},
     "with a critic": {"algorithm": {"type": "ppo"}},
 }
 
@@ -27,7 +27,7 @@ def learned(variant: dict[str, Any], *, gpu: bool) -> tuple[Tensor, dict[str, fl
     learner = Learner(small_model(), build_config(variant))
     batch = made_up_batch()
     if not gpu:
-        return learn(learner, batch, step=1, scale=1.0)
+        return update(learner, batch, step=1, scale=1.0)
     move(learner.model)
     if learner.critic is not None:
         move(learner.critic)
@@ -35,7 +35,7 @@ def learned(variant: dict[str, Any], *, gpu: bool) -> tuple[Tensor, dict[str, fl
         with learner.reference.model() as start:
             move(start)
     with pretend_gpu():
-        return learn(learner, batch, step=1, scale=1.0)
+        return update(learner, batch, step=1, scale=1.0)
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)

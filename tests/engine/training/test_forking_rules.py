@@ -36,7 +36,7 @@ def test_an_engine_alone_ends_at_a_fork_and_says_what_a_site_would_do(model: Pat
 
 
 def test_the_checkpoint_before_the_trouble_is_spared_though_newer_ones_are_enough(model: Path, tmp_path: Path) -> None:
-    # the seconds of a save are told with the next step, so 2 and 3 are breached; with two to keep, 3 would remove 1
+    # the seconds of a save are recorded with the next step, so 2 and 3 are breached; with two to keep, 3 would remove 1
     forks = {**ALWAYS, "metric": "time/checkpoint", "action": "fork"}
     quiet = {"every": 0, "at_start": False, "final_episodes": 4}
     config = run_config(model, detectors={"rules": [forks]}, evaluation=quiet, checkpoint={"every": 1, "keep": 2})
@@ -64,8 +64,8 @@ def test_a_held_out_rule_speaks_at_its_evaluation_and_the_run_ends_with_a_last_o
     events = events_of(tmp_path)
     [alert] = [event for event in events if event.kind == "alert_raised"]
     assert (alert.step, alert.metric, alert.since) == (1, "eval/success", 0)
-    told = [(event.step, event.episodes, event.final) for event in events if event.kind == "evaluation_completed"]
-    assert told == [(0, 2, False), (1, 2, False), (1, 4, True)]
+    recorded = [(event.step, event.episodes, event.final) for event in events if event.kind == "evaluation_completed"]
+    assert recorded == [(0, 2, False), (1, 2, False), (1, 4, True)]
     assert (events[-1].step, events[-1].outcome) == (1, "collapsed")
 
 

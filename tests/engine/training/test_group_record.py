@@ -34,17 +34,17 @@ def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str
 
 
 def filtered(played: list[Trajectory], **choice: object) -> GroupsFiltered:
-    sound = [played[place] for place in trainable(played)]
+    usable = [played[index] for index in trainable(played)]
     config = filter_from({"type": "none", **choice})
-    return group_record(1, played, keep_groups(config, collate(sound)), config)
+    return group_record(1, played, keep_groups(config, collate(usable)), config)
 
 
-def test_every_group_is_told_with_its_problem_its_returns_and_whether_it_trained() -> None:
+def test_every_group_is_recorded_with_its_problem_its_returns_and_whether_it_was_kept() -> None:
     bandit = [episode(1, member, 0.5, tag="Bandit") for member in range(2)]
     played = [episode(0, 0, 1.0), episode(0, 1, 0.0), *bandit]
     event = filtered(played, type="top_p")
     assert (event.groups, event.seeds, event.kept) == ([0, 1], [100, 101], [0])
-    assert [event.tags[place] for place in event.environments] == ["Lake", "Bandit"]
+    assert [event.tags[index] for index in event.environments] == ["Lake", "Bandit"]
     assert event.returns == [[1.0, 0.0], [0.5, 0.5]]
     # of 1 and 0: squares 0.25 + 0.25 over 1, its root 0.7071
     assert event.stds == event.scores == [pytest.approx(0.70710677), 0.0]

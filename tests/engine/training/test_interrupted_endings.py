@@ -1,4 +1,4 @@
-"""What a run owes when it is told to leave between a step and the next: it is made good by the next attempt."""
+"""What an interruption between two steps leaves undone is done by the next attempt."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def test_a_stop_while_the_run_waits_to_be_loaded_is_a_stop_and_no_failure(
     ) -> NoReturn:
         """As a run on Ray waits for GPUs that others have."""
         while True:
-            control.check()
+            control.check_cancelled()
             time.sleep(0.05)
 
     monkeypatch.setitem(BACKENDS, "local", wait_for_room)
     write_json(tmp_path / "control.json", {"request": "stop", "checkpoint": 0, "epoch": 0})
     assert train(run_config(model), tmp_path) == EXIT_DONE
     [end] = events_of(tmp_path)
-    assert (end.kind, end.outcome, end.reason) == ("run_finished", "stopped", "Stopped before it had loaded.")
+    assert (end.kind, end.outcome, end.reason) == ("run_finished", "stopped", "Stopped before the model was loaded.")

@@ -45,9 +45,9 @@ def test_a_learning_rate_holds_from_the_step_after_it_was_asked_for(model: Path,
     assert train(config, tmp_path, sinks=[hear]) == EXIT_DONE
     rates = [metrics["optim/learning_rate"] for metrics in steps_of(tmp_path).values()]
     assert rates == [0.001, 0.001, 0.0005, 0.0005]
-    [told] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
-    assert (told.step, told.revision, told.refused) == (2, 1, "")
-    assert {name: (one.old, one.new) for name, one in told.changes.items()} == {
+    [recorded] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
+    assert (recorded.step, recorded.revision, recorded.refused) == (2, 1, "")
+    assert {name: (one.old, one.new) for name, one in recorded.changes.items()} == {
         "optimizer.learning_rate": (0.001, 0.0005)
     }
     assert json.loads((tmp_path / "config.json").read_text())["optimizer"]["learning_rate"] == 0.001
@@ -79,8 +79,8 @@ def test_a_resumed_run_takes_up_what_was_asked_for_after_its_checkpoint(model: P
     settings = {"revision": 1, "changes": {"loss.entropy_coefficient": 0.5}}
     (tmp_path / "control.json").write_text(json.dumps({"request": "run", "settings": settings}))
     train(config, tmp_path, resume=True)
-    [told] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
-    assert (told.step, told.attempt) == (2, 1)
+    [recorded] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
+    assert (recorded.step, recorded.attempt) == (2, 1)
 
 
 def test_a_setting_that_is_no_longer_asked_for_is_again_what_the_run_began_with(model: Path, tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_what_cannot_be_is_refused_in_the_record_once_and_changes_nothing(model:
     config = run_config(model, evaluation=QUIET)
     hear = asking(tmp_path, after=1, optimizer__learning_rate=-1, loss__entropy_coefficient=0.5)
     assert train(config, tmp_path, sinks=[hear]) == EXIT_DONE
-    [told] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
-    assert told.changes == {}
-    assert "optimizer.learning_rate" in told.refused
+    [recorded] = [event for event in events_of(tmp_path) if event.kind == "settings_changed"]
+    assert recorded.changes == {}
+    assert "optimizer.learning_rate" in recorded.refused
     assert {metrics["optim/learning_rate"] for metrics in steps_of(tmp_path).values()} == {2e-4}
 
 
@@ -115,7 +115,7 @@ def test_a_pause_by_a_rule_keeps_the_settings_in_the_file(tmp_path: Path) -> Non
     path = tmp_path / "control.json"
     settings = {"revision": 4, "changes": {"optimizer.learning_rate": 1e-5}}
     path.write_text(json.dumps({"request": "run", "checkpoint": 2, "settings": settings}))
-    Control(path, epoch=0).ask_to_pause()
+    Control(path, epoch=0).request_pause()
     assert json.loads(path.read_text()) == {"request": "pause", "checkpoint": 2, "epoch": 0, "settings": settings}
 
 
@@ -123,8 +123,8 @@ def test_a_pause_by_a_rule_keeps_the_settings_in_the_file(tmp_path: Path) -> Non
 def test_settings_of_another_form_are_no_wish(tmp_path: Path, settings: Any) -> None:
     (tmp_path / "control.json").write_text(json.dumps({"request": "run", "settings": settings}))
     control = Control(tmp_path / "control.json", epoch=0)
-    control.look()
-    assert control.wanted.revision == 0
+    control.poll()
+    assert control.settings.revision == 0
 
 
 def test_every_live_field_is_one_of_the_configuration(model: Path) -> None:

@@ -26,11 +26,11 @@ def test_a_busy_process_uses_about_a_core_and_a_sleeping_one_none() -> None:
 def test_shares_lie_between_nothing_and_everything() -> None:
     use = MachineUse(gpu=False)
     time.sleep(0.1)
-    told = use.measure()
-    assert told["perf/memory_mb"] > 10
+    metrics = use.measure()
+    assert metrics["perf/memory_mb"] > 10
     for name in ("perf/host_cpu_share", "perf/host_memory_share"):
-        assert 0 <= told[name] <= 1
-    assert not any(name.startswith("perf/gpu") for name in told)
+        assert 0 <= metrics[name] <= 1
+    assert not any(name.startswith("perf/gpu") for name in metrics)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch can use")
@@ -41,7 +41,7 @@ def test_a_gpu_tells_its_memory_and_how_busy_it_is() -> None:
     while time.monotonic() < until:
         values = values @ values / 2048
     torch.cuda.synchronize()
-    told = use.measure()
-    assert told["perf/gpu_memory_mb"] >= 16  # 2048 * 2048 values of four bytes
-    assert 0 < told["perf/gpu_memory_share"] < 1
-    assert told["perf/gpu_share"] > 0.3
+    metrics = use.measure()
+    assert metrics["perf/gpu_memory_mb"] >= 16  # 2048 * 2048 values of four bytes
+    assert 0 < metrics["perf/gpu_memory_share"] < 1
+    assert metrics["perf/gpu_share"] > 0.3

@@ -167,8 +167,8 @@ def test_a_trajectory_never_passes_the_positions_that_the_model_has(tmp_path: Pa
 
 def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
     played = say(lake_config(rollout={"groups": 2, "group_size": 2}), ["so it is"])
-    for place, trajectory in enumerate(played):
-        trajectory.success = place < 2
+    for index, trajectory in enumerate(played):
+        trajectory.success = index < 2
     played[3].fault = "the ice broke"
     unasked = Trajectory(environment="", kind="", group=4, member=0, seed=4)  # its first prompt left no room
     found = Evaluation(

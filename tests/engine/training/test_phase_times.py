@@ -33,6 +33,6 @@ def test_a_weight_sync_is_no_part_of_the_phase_that_it_lies_in(
 
     monkeypatch.setattr(training.backend, "sync", sync)
     training.run()
-    told = [event.metrics for event in events_of(tmp_path) if event.kind == "step_completed"]
-    assert [metrics["time/step"] for metrics in told] == [SYNC, SYNC]
-    assert [(metrics["time/rollout"], metrics["time/update"]) for metrics in told] == [(0.0, 0.0), (0.0, 0.0)]
+    recorded = [event.metrics for event in events_of(tmp_path) if event.kind == "step_completed"]
+    assert [metrics["time/step"] for metrics in recorded] == [SYNC, SYNC]
+    assert [(metrics["time/rollout"], metrics["time/update"]) for metrics in recorded] == [(0.0, 0.0), (0.0, 0.0)]

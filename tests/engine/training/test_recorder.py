@@ -37,20 +37,20 @@ def record(path: Path, steps: range, **capture: Any) -> list[Any]:
 
 
 def test_an_event_says_what_was_kept_and_what_was_dropped(tmp_path: Path) -> None:
-    told = record(tmp_path, range(1, 2), most_per_step=5)
+    recorded = record(tmp_path, range(1, 2), most_per_step=5)
     # best and worst are of groups 2 and 0, one of the group of equal returns is always kept, and one of
     # the other three is drawn by lot; then there is room for one more, which makes one of those two groups whole
-    assert (told[0].count, told[0].dropped) == (5, 1)
-    assert told[0].reasons == {"best": 1, "worst": 1, "zero_variance": 1, "sample": 1, "group": 1}
-    assert (told[1].split, told[1].count, told[1].dropped) == ("validation", 2, 0)
-    records = [record for _, _, record in read_records(tmp_path / told[0].path)]
+    assert (recorded[0].count, recorded[0].dropped) == (5, 1)
+    assert recorded[0].reasons == {"best": 1, "worst": 1, "zero_variance": 1, "sample": 1, "group": 1}
+    assert (recorded[1].split, recorded[1].count, recorded[1].dropped) == ("validation", 2, 0)
+    records = [record for _, _, record in read_records(tmp_path / recorded[0].path)]
     assert sorted(record["reason"] for record in records) == ["best", "group", "sample", "worst", "zero_variance"]
 
 
 def test_only_the_newest_steps_stay_and_splits_are_counted_apart(tmp_path: Path) -> None:
-    told = record(tmp_path, range(1, 5), keep_steps=2)
+    recorded = record(tmp_path, range(1, 5), keep_steps=2)
     assert files(tmp_path) == ["train step_3", "train step_4", "validation step_3", "validation step_4"]
-    removed = [event for event in told if event.kind == "trajectories_removed"]
+    removed = [event for event in recorded if event.kind == "trajectories_removed"]
     assert [path for event in removed for path in event.paths] == [
         f"trajectories/{split}/step_{step}.jsonl.zst" for step in (1, 2) for split in ("train", "validation")
     ]
@@ -66,9 +66,9 @@ def test_above_the_limit_of_disk_the_oldest_go_and_never_the_newest(
 
 
 def test_without_limits_all_stay(tmp_path: Path) -> None:
-    told = record(tmp_path, range(1, 4))
+    recorded = record(tmp_path, range(1, 4))
     assert len(files(tmp_path)) == 6
-    assert {event.kind for event in told} == {"trajectories_recorded"}
+    assert {event.kind for event in recorded} == {"trajectories_recorded"}
 
 
 @pytest.mark.slow

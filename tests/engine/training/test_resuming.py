@@ -13,7 +13,7 @@ from engine.config import build_config
 from engine.config.live import LIVE_FIELDS, with_changes
 from engine.errors import CheckpointError
 from engine.forking import begun_at
-from engine.training.made_with import FILE, made_with, refuse_another, weights_of
+from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import events_of, run_config, steps_of
@@ -36,7 +36,7 @@ def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "difference"),
     [
         ({"model": {"path": "tiny"}}, "and is now tiny"),
         ({"seed": 8}, "seed was 1 and is now 8"),
@@ -56,12 +56,12 @@ def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=["model", "seed", "think", "context", "budget", "parameter", "one more", "kind"],
 )
 def test_another_configuration_is_refused_by_what_differs(
-    run: Path, model: Path, changes: dict[str, Any], told: str
+    run: Path, model: Path, changes: dict[str, Any], difference: str
 ) -> None:
     before = (run / "config.json").read_text()
     assert train(run_config(model, **{"evaluation": QUIET, **changes}), run, resume=True) == EXIT_FAILED
     failure = events_of(run)[-1]
-    assert failure.error == "CheckpointError" and told in failure.message
+    assert failure.error == "CheckpointError" and difference in failure.message
     assert "the run began with" in failure.remedy and "fork" in failure.remedy
     assert (run / "config.json").read_text() == before  # it still says what the checkpoint is of
 
@@ -82,33 +82,33 @@ def test_length_rules_and_all_that_may_change_while_it_goes_on_are_no_other_conf
 def test_no_live_setting_is_compared() -> None:
     config = build_config({})
     changed = with_changes(config, {"optimizer.learning_rate": 1e-5, "filter": {"type": "none"}, "detectors.rules": []})
-    assert made_with(changed) == made_with(config)
-    assert not made_with(config).keys() & set(LIVE_FIELDS)
+    assert checkpoint_settings(changed) == checkpoint_settings(config)
+    assert not checkpoint_settings(config).keys() & set(LIVE_FIELDS)
 
 
-def test_a_checkpoint_that_says_less_is_taken_at_its_word(tmp_path: Path) -> None:
-    now = made_with(build_config({"seed": 3}))
-    refuse_another(tmp_path, now)  # the first versions wrote nothing
+def test_settings_that_a_checkpoint_does_not_have_are_not_compared(tmp_path: Path) -> None:
+    now = checkpoint_settings(build_config({"seed": 3}))
+    require_same_settings(tmp_path, now)  # the first versions wrote nothing
     (tmp_path / FILE).write_text(json.dumps({"algorithm.type": "grpo", "model.lora.rank": 0}))
-    refuse_another(tmp_path, now)
+    require_same_settings(tmp_path, now)
 
 
-def test_a_fork_is_told_by_what_it_started_from_and_not_by_where_that_lies(tmp_path: Path) -> None:
+def test_a_fork_is_identified_by_the_run_it_started_from_and_not_by_its_path(tmp_path: Path) -> None:
     config = build_config({"model": {"path": "tiny", "start_from": {"run": "parent", "step": 2}}})
     written = tmp_path / FILE
-    written.write_text(json.dumps(made_with(begun_at(config, Path("/first/start/parent/step_2")))))
-    refuse_another(tmp_path, made_with(begun_at(config, Path("/moved/start/parent/step_2"))))
+    written.write_text(json.dumps(checkpoint_settings(begun_at(config, Path("/first/start/parent/step_2")))))
+    require_same_settings(tmp_path, checkpoint_settings(begun_at(config, Path("/moved/start/parent/step_2"))))
     other = build_config({"model": {"path": "tiny", "start_from": {"run": "parent", "step": 4}}})
     with pytest.raises(CheckpointError, match=r"model.start_from was step 2 of parent and is now step 4 of parent"):
-        refuse_another(tmp_path, made_with(begun_at(other, Path("/first/start/parent/step_4"))))
+        require_same_settings(tmp_path, checkpoint_settings(begun_at(other, Path("/first/start/parent/step_4"))))
 
 
 def test_a_folder_may_be_named_in_another_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / FILE).write_text(json.dumps(weights_of(build_config({"model": {"path": "./models/b"}}))))
-    refuse_another(tmp_path, weights_of(build_config({"model": {"path": str(tmp_path / "models/b")}})))
+    (tmp_path / FILE).write_text(json.dumps(weight_settings(build_config({"model": {"path": "./models/b"}}))))
+    require_same_settings(tmp_path, weight_settings(build_config({"model": {"path": str(tmp_path / "models/b")}})))
     with pytest.raises(CheckpointError, match=r"model.path was ./models/b and is now tiny"):
-        refuse_another(tmp_path, weights_of(build_config({})))
+        require_same_settings(tmp_path, weight_settings(build_config({})))
 
 
 def test_a_step_whose_filter_keeps_nothing_leaves_weights_and_optimiser_as_they_are(

@@ -1,4 +1,4 @@
-"""What a failed run says of a fresh start: it may mend what broke under the run, and never what its user caused."""
+"""Which failures of a run are retryable: those of the infrastructure, and never those that its user caused."""
 
 from __future__ import annotations
 

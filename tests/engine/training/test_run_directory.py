@@ -14,7 +14,7 @@ from engine.training.run_directory import RunDirectory
 
 def test_a_directory_that_another_engine_holds_is_refused_until_it_is_closed(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path)
-    with pytest.raises(RunDirectoryError, match="Another engine is working"):
+    with pytest.raises(RunDirectoryError, match="Another engine is running"):
         RunDirectory(tmp_path)
     first.close()
     RunDirectory(tmp_path).close()

@@ -83,7 +83,7 @@ def test_a_resumed_run_skips_a_damaged_checkpoint(model: Path, tmp_path: Path) -
     train(run_config(model), tmp_path)
     weights = tmp_path / "checkpoints/step_4/model/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    found = checkpoint.newest_good(tmp_path / "checkpoints")
+    found = checkpoint.latest_valid(tmp_path / "checkpoints")
     assert found is not None and found.name == "step_2"
 
 
@@ -156,7 +156,7 @@ def test_a_stop_request_ends_the_run_with_a_checkpoint(model: Path, tmp_path: Pa
     assert process.wait(timeout=30) == 0
     last = events_of(tmp_path / "run")[-1]
     assert (last.kind, last.outcome) == ("run_finished", "stopped")
-    assert checkpoint.newest_good(tmp_path / "run/checkpoints") is not None
+    assert checkpoint.latest_valid(tmp_path / "run/checkpoints") is not None
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_a_terminated_engine_saves_and_says_it_was_interrupted(model: Path, tmp_
     wait_for_step(tmp_path / "run", 1, process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 3
-    assert checkpoint.newest_good(tmp_path / "run/checkpoints") is not None
+    assert checkpoint.latest_valid(tmp_path / "run/checkpoints") is not None
     assert not any(event.kind in ("run_finished", "run_failed") for event in events_of(tmp_path / "run"))
 
 
@@ -191,6 +191,6 @@ def test_a_second_engine_in_one_run_directory_is_refused(model: Path, tmp_path: 
     wait_for_step(tmp_path / "run", 1, process)
     second = subprocess.run(process.args, capture_output=True, text=True, timeout=60)
     assert second.returncode == 1
-    assert "Another engine is working" in second.stderr
+    assert "Another engine is running" in second.stderr
     process.kill()
     process.wait()

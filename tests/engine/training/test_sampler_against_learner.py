@@ -10,7 +10,7 @@ import pytest
 from engine.rollout.batching import collate
 from engine.rollout.types import Trajectory
 from engine.training.learner import Learner
-from engine.training.step_update import learn
+from engine.training.step_update import update
 from tests.engine.rollout.builders import lake_config, roll_out
 from tests.engine.talker import talking_model
 from tests.engine.training.builders import learner_config
@@ -24,7 +24,7 @@ def said_too_much(trajectory: Trajectory) -> list[float]:
 
 def metrics_of(trajectories: list[Trajectory], *, updates: int = 1) -> dict[str, float]:
     learner = Learner(deepcopy(talking_model()), learner_config(optimizer={"updates_per_step": updates}))
-    return learn(learner, collate(trajectories), step=1, scale=1.0)[1]
+    return update(learner, collate(trajectories), step=1, scale=1.0)[1]
 
 
 @pytest.mark.parametrize("updates", [1, 2])

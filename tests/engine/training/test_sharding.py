@@ -49,7 +49,7 @@ def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(tmp_path: 
 
 
 def test_processes_take_turns_and_who_has_less_to_do_repeats_what_does_not_count() -> None:
-    parts = [torch.tensor([place]) for place in range(3)]
+    parts = [torch.tensor([index]) for index in range(3)]
     shares = []
     for rank in range(2):
         share = Sharded.__new__(Sharded)  # as it is without a process group

@@ -74,11 +74,11 @@ class BrokenReset:
         raise RuntimeError("no level today")
 
 
-def test_only_the_places_asked_for_are_drawn_again_and_for_the_same_environment() -> None:
+def test_a_refill_draws_only_the_requested_groups_and_for_the_same_environment() -> None:
     lakes = [{"kind": "frozen_lake", "tag": tag} for tag in "ABC"]
     environments = build_config({"environments": lakes, "rollout": {"groups": 3, "group_size": 2}}).environments
     manager = EnvStateManager(environments, groups=3, group_size=2, seed=1, refills=1)
-    specs = manager.refill_batch(4, draw=1, places=[2])
+    specs = manager.refill_batch(4, draw=1, indices=[2])
     assert [(spec.environment.tag, spec.group, spec.member) for spec in specs] == [("C", 5, 0), ("C", 5, 1)]
 
 

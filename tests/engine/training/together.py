@@ -19,7 +19,7 @@ IMPORTED = (
     "peft",
     "torch.distributed.fsdp",
     "tests.engine.training.sharded_runs",
-    "tests.engine.training.filled_shards",
+    "tests.engine.training.materialized_shards",
 )
 PATIENCE = timedelta(seconds=60)  # of one process with another
 

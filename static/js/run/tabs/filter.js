@@ -48,7 +48,7 @@ export class FilterTab {
     const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the filter", view, () => this.redraw());
     part("scrubber").append(this.scrubber.root);
-    this.summary = part("said");
+    this.summary = part("summary");
     this.why = part("why");
     this.matrix = part("matrix");
     this.more = part("more");

@@ -40,7 +40,7 @@ export class RolloutsTab {
     const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
     part("scrubber").append(this.scrubber.root);
-    this.said = part("said");
+    this.summary = part("summary");
     this.signs = part("signs");
     this.read = byId("rollouts-read", HTMLAnchorElement);
     /**
@@ -78,7 +78,7 @@ export class RolloutsTab {
 
   /** @param {Verdict | null | undefined} verdict */
   showChanges(verdict) {
-    this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
+    this.summary.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
     const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
     refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }

@@ -1,0 +1,192 @@
+"""The model that is evaluated: a local one, or an endpoint. Both play the same episodes with the same turn loop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.config import RunConfig
+from engine.cpu_threads import threads_for
+from engine.errors import ConfigError, EnvironmentFault, StarboardError
+from engine.evaluation.results import Result, Stop, result_of
+from engine.policies.chat_endpoint import ChatEndpoint
+from engine.policies.openai_policy import ChatContext, ChatSampler
+from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
+from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.types import Response, Trajectory
+
+UNLIMITED = 10**12  # the endpoint has its own limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """Results in the order of the specs, and the error that ended the batch early, if any."""
+
+    results: list[Result]
+    failure: StarboardError | None
+
+
+class EvaluatedModel(Protocol):
+    name: str
+    address: str  # of the endpoint; empty for a local model
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        """One sample of each problem in `specs`."""
+
+    def notes(self) -> list[str]:
+        """Remarks for readers of its results."""
+
+    def close(self) -> None: ...
+
+
+class LocalModel:
+    """A Hugging Face directory, or `tiny`. Samples exactly like a trainer's own evaluation."""
+
+    def __init__(self, config: RunConfig, path: str) -> None:
+        import torch
+
+        from engine.policies.loading import compute_in, load_model, stop_token_ids
+        from engine.rollout.context_manager import ContextManager
+
+        torch.set_num_threads(threads_for(config.threads))
+        self.name, self.address = path, ""
+        self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
+        compute_in(self.model, config.optimizer.precision)
+        self.configured_context = config.rollout.max_context_tokens
+        self.context_tokens = min(self.configured_context, self._own_limit())
+        context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(self.model))
+        self.proxy = AgentProxy.of(config.rollout, context, max_context_tokens=self.context_tokens)
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        from engine.policies.batched_sampler import BatchedSampler
+
+        sample = specs[0].member
+        seeds = [specs[0].seed, 2, *([sample] if sample else [])]  # the first sample has the trainer's seeds
+        sampler = BatchedSampler(
+            self.model, rows=len(specs), stop_ids=self.proxy.context.stop_ids, temperature=temperature, seeds=seeds
+        )
+        timed = TimedSampler(sampler, rows=len(specs))
+        trajectories, failure = play_out(self.proxy, timed, specs)
+        results = [
+            result_of(
+                trajectory,
+                spec,
+                model=self.name,
+                temperature=temperature,
+                stop=timed.stop_of(row, trajectory),
+                tokens=trajectory.response_tokens,
+                prompt_tokens=len(trajectory.ids) - trajectory.response_tokens,
+                seconds=timed.seconds(row),
+                error=trajectory.fault or ("" if timed.is_over(row, trajectory) else str(failure)),
+            )
+            for row, (trajectory, spec) in enumerate(zip(trajectories, specs, strict=True))
+        ]
+        return Played(results=results, failure=failure)
+
+    def notes(self) -> list[str]:
+        if self.context_tokens == self.configured_context:
+            return []
+        return [
+            f"Episodes end at {self.context_tokens} tokens, the model's own limit, not at "
+            f"rollout.max_context_tokens = {self.configured_context}."
+        ]
+
+    def close(self) -> None:
+        pass
+
+    def _own_limit(self) -> int:
+        """The model's maximum position embeddings; beyond them it responds, but badly."""
+        limit = getattr(self.model.config, "max_position_embeddings", None)
+        return limit if isinstance(limit, int) and limit > 0 else self.configured_context
+
+
+class EndpointModel:
+    """A model behind an OpenAI-compatible endpoint, which has its own context limit."""
+
+    def __init__(self, config: RunConfig, endpoint: ChatEndpoint, *, concurrency: int) -> None:
+        self.name, self.address = endpoint.settings.model, endpoint.url
+        self.endpoint, self.concurrency, self.rollout = endpoint, concurrency, config.rollout
+
+    def play(self, specs: list[EpisodeSpec], *, temperature: float) -> Played:
+        context = ChatContext(think=self.rollout.think)
+        sampler = ChatSampler(self.endpoint, context, specs, temperature=temperature, concurrency=self.concurrency)
+        timed = TimedSampler(sampler, rows=len(specs))
+        proxy = AgentProxy.of(self.rollout, context, max_context_tokens=UNLIMITED)
+        try:
+            trajectories, failure = play_out(proxy, timed, specs)
+        finally:
+            sampler.close()
+        results = [
+            result_of(
+                trajectory,
+                spec,
+                model=self.name,
+                temperature=temperature,
+                stop=row.stop or timed.stop_of(index, trajectory),
+                tokens=row.response_tokens,
+                prompt_tokens=row.prompt_tokens,
+                seconds=row.seconds,
+                error=row.problem or trajectory.fault or ("" if timed.is_over(index, trajectory) else str(failure)),
+            )
+            for index, (trajectory, spec, row) in enumerate(zip(trajectories, specs, sampler.rows, strict=True))
+        ]
+        return Played(results=results, failure=failure)
+
+    def notes(self) -> list[str]:
+        retried = [f"{self.endpoint.retried} requests were retried."] if self.endpoint.retried else []
+        return [*self.endpoint.notes.values(), *retried]
+
+    def close(self) -> None:
+        self.endpoint.close()
+
+
+class TimedSampler:
+    """A `ResponseSampler` that records when each row started and ended."""
+
+    def __init__(self, sampler: ResponseSampler, *, rows: int) -> None:
+        self.sampler = sampler
+        self.started: list[float | None] = [None] * rows
+        self.ended: list[float | None] = [None] * rows
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        if self.started[row] is None:
+            self.started[row] = time.monotonic()
+        self.sampler.submit(row, ids, max_tokens=max_tokens)
+
+    def restart(self, row: int) -> None:
+        self.sampler.restart(row)
+
+    def advance(self, *, block: bool = True) -> list[Response] | None:
+        return self.sampler.advance(block=block)
+
+    def release(self, row: int) -> None:
+        self.ended[row] = time.monotonic()
+        self.sampler.release(row)
+
+    def is_over(self, row: int, trajectory: Trajectory) -> bool:
+        return self.ended[row] is not None or trajectory.stop in ("fault", "context_full")
+
+    def stop_of(self, row: int, trajectory: Trajectory) -> Stop:
+        return trajectory.stop if self.is_over(row, trajectory) else "not_played"
+
+    def seconds(self, row: int) -> float:
+        started, ended = self.started[row], self.ended[row]
+        return ended - started if started is not None and ended is not None else 0.0
+
+
+def play_out(
+    proxy: AgentProxy, sampler: ResponseSampler, specs: list[EpisodeSpec]
+) -> tuple[list[Trajectory], StarboardError | None]:
+    """Plays until all episodes are over or an error ends them; keeps what was played until then."""
+    players = proxy.players(specs)
+    failure: StarboardError | None = None
+    try:
+        proxy.play(sampler, players)
+    except (EnvironmentFault, ConfigError):
+        pass  # every episode of this environment failed, and its rows say so; other environments may succeed
+    except StarboardError as error:
+        failure = error
+    except KeyboardInterrupt:
+        failure = StarboardError("The evaluation was interrupted.", remedy="Its results so far are kept.")
+    return [player.trajectory for player in players], failure
