@@ -237,7 +237,7 @@ def test_a_stored_configuration_that_is_now_invalid_fails_the_run_and_names_the_
     Run.objects.filter(pk=run.pk).update(config={**run.config, "stepz": 3})
     workplace.start_worker()
     run = wait_for_state(run, "failed")
-    assert "stepz: unknown key" in run.state_reason
+    assert "stepz: unknown field" in run.state_reason
 
 
 def test_a_suspended_engine_is_stalled_not_crashed_and_recovers_with_a_heartbeat(workplace: Workplace) -> None:

@@ -1,12 +1,12 @@
 // Why something that is measured every few steps has no data: not measured yet and when it is due, switched off, or not
 // applicable to this run. `facts` are the run's settings as the page has them.
 
+import { hasEnded } from "./states.js";
+
 /** @import { Facts, RunState, StepRow } from "../types.js" */
 
 /** @typedef {{ kind: "none" | "off" | "waiting", text: string }} EmptyState */
 /** @typedef {Pick<RunState, "state" | "total_steps">} Ending */
-
-const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
 
 /**
  * The next step at which something is measured that is due at 1, 1 + every, 1 + 2 every, …
@@ -75,7 +75,7 @@ export function whyNoTemplates(facts, state, { last }) {
   if (!facts.think) return none("Not applicable: this run has no thoughts (rollout.think is false).");
   if (!facts.every) return off("Diagnostics are off in this run (diagnostics.every = 0).");
   if (!facts.templateSimilarity) {
-    return off("Templates are not looked for in this run (diagnostics.template_similarity = 0). Clone it with 0.92.");
+    return off("Template detection is off in this run (diagnostics.template_similarity = 0). Clone it with 0.92.");
   }
   return waiting(whenDue(facts.every, state, last, "They"));
 }
@@ -90,7 +90,7 @@ function whenDue(every, state, last, what) {
   const due = nextDue(every, last);
   const often = every === 1 ? "every step" : `every ${every} steps`;
   const plural = what === "The decomposition" ? "comes" : "come";
-  if (OVER.has(state.state) || due > state.total_steps) {
+  if (hasEnded(state.state) || due > state.total_steps) {
     return `None: the run ended at step ${last}. ${what} ${plural} ${often}, from step 1 on.`;
   }
   return `No data yet. ${what} ${plural} ${often}; the next at step ${due}.`;

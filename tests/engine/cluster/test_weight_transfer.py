@@ -1,4 +1,4 @@
-"""Weights on their way to samplers: which way is taken, what is sent, and that vLLM takes what it is handed.
+"""Weights on their way to samplers: which transfer is used, what is sent, and that vLLM accepts what it gets.
 
 NCCL and IPC need GPUs. What does not is run here with vLLM's own classes: both ends' arguments, the sender's part that
 every learner has, and the worker's update from start to finish.
@@ -33,7 +33,7 @@ GIB = 1024**3
 
 
 @pytest.mark.parametrize(
-    ("section", "gpus", "way"),
+    ("section", "gpus", "method"),
     [
         ({}, False, "object_store"),
         ({}, True, "nccl"),
@@ -43,33 +43,33 @@ GIB = 1024**3
         ({"weight_transfer": "object_store"}, True, "object_store"),
     ],
 )
-def test_weights_go_from_gpu_to_gpu_where_vllm_and_gpus_are(section: dict[str, Any], gpus: bool, way: str) -> None:
-    assert ClusterConfig(**section).weight_transfer_method(gpus=gpus) == way
+def test_weights_go_from_gpu_to_gpu_where_vllm_and_gpus_are(section: dict[str, Any], gpus: bool, method: str) -> None:
+    assert ClusterConfig(**section).weight_transfer_method(gpus=gpus) == method
 
 
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        ({"weight_transfer": "nccl", "placement": "colocated"}, "no two processes on one GPU"),
-        ({"weight_transfer": "ipc"}, "cannot read the memory of another's GPU"),
-        ({"weight_transfer": "nccl", "device": "cpu"}, "between GPUs"),
-        ({"weight_transfer": "ipc", "placement": "colocated", "sampler": "torch"}, "vLLM's own"),
+        ({"weight_transfer": "nccl", "placement": "colocated"}, "between two processes on one GPU"),
+        ({"weight_transfer": "ipc"}, "needs both processes on one GPU"),
+        ({"weight_transfer": "nccl", "device": "cpu"}, "needs GPUs"),
+        ({"weight_transfer": "ipc", "placement": "colocated", "sampler": "torch"}, "needs the vllm sampler"),
     ],
 )
-def test_a_way_that_cannot_be_is_refused_with_one_that_can(section: dict[str, Any], reason: str) -> None:
+def test_an_impossible_weight_transfer_is_refused_with_a_possible_one(section: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError) as refused:
         build_config({"backend": "ray", "cluster": section})
     assert reason in str(refused.value) and "se " in str(refused.value)
 
 
-def test_on_a_machine_without_gpus_the_form_refuses_what_is_between_gpus() -> None:
+def test_on_a_machine_without_gpus_the_form_refuses_a_transfer_between_gpus() -> None:
     config = build_config({"backend": "ray", "cluster": {"weight_transfer": "nccl"}})
     without, with_gpus = Machine(gpus=(), memory=64 * GIB), Machine(gpus=(80 * GIB,) * 2, memory=64 * GIB)
     assert "Use auto or object_store" in check_cluster(config, without).problems["cluster.weight_transfer"]
     assert check_cluster(config, with_gpus).problems == {}
 
 
-def test_what_is_sent_is_all_of_the_models_parameters() -> None:
+def test_all_parameters_of_the_model_are_sent() -> None:
     model, _ = load_model("tiny")
     weights = PolicyWeights(model, torch.bfloat16)
     sent, manifest = dict(weights), weights.manifest()
@@ -82,7 +82,7 @@ def test_what_is_sent_is_all_of_the_models_parameters() -> None:
     assert weights.largest() == 2 * own["model.embed_tokens.weight"].numel()
 
 
-def test_an_adapter_is_added_in_and_its_own_weights_do_not_travel() -> None:
+def test_an_adapter_is_merged_and_its_own_weights_are_not_sent() -> None:
     model = small_model()
     names = [name for name, _ in model.named_parameters()]
     add_adapter(model, LoraSection(rank=4))
@@ -234,7 +234,7 @@ def test_an_update_that_lacks_weights_is_refused_and_so_is_work_until_they_are_a
 
 @pytest.mark.slow
 @needs_vllm
-def test_a_weight_that_the_model_has_not_is_named_before_anything_is_taken(started: VllmEngine) -> None:
+def test_an_unknown_weight_is_refused_before_any_is_received(started: VllmEngine) -> None:
     started.start_update()
     with pytest.raises(ModelError, match=r"no weight 'model\.nothing'"):
         started.receive_update({"names": ["model.nothing"], "dtype_names": ["float32"], "shapes": [[1]], "file": ""})
@@ -245,7 +245,7 @@ def test_a_weight_that_the_model_has_not_is_named_before_anything_is_taken(start
 
 @pytest.mark.slow
 @needs_vllm
-def test_vllm_starts_with_each_of_its_ways_that_we_ask_for() -> None:
-    for way in ("nccl", "ipc"):
-        with VllmEngine("tiny", max_context_tokens=64, rows=2, transfer=way) as engine:
+def test_vllm_starts_with_each_of_its_transfers() -> None:
+    for method in ("nccl", "ipc"):
+        with VllmEngine("tiny", max_context_tokens=64, rows=2, transfer=method) as engine:
             assert len(engine.score([[1, 2, 3]])[0]) == 2

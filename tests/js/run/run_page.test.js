@@ -9,6 +9,7 @@ import { FilterPreview } from "../../../static/js/run/filter_preview.js";
 import { ordered } from "../../../static/js/run/group_matrix.js";
 import { eta } from "../../../static/js/run/header.js";
 import { timesOf } from "../../../static/js/run/phase_bars.js";
+import { hasEnded, isChangeable } from "../../../static/js/run/states.js";
 import { lastBefore, retainedSteps, stepKeptForFork } from "../../../static/js/run/retained_checkpoints.js";
 import { thinned } from "../../../static/js/run/templates_panel.js";
 
@@ -124,4 +125,10 @@ test("the newest checkpoints are retained, and one more for a fork", () => {
 test("thinning keeps the newest and at most so many, evenly taken", () => {
   assert.deepEqual(thinned([1, 2, 3, 4, 5, 6, 7], 3), [1, 4, 7]);
   assert.deepEqual(thinned([1, 2], 3), [1, 2]);
+});
+
+test("an ended run is not changeable, and neither is one that is stopping", () => {
+  const states = ["queued", "running", "stopping", "finished", "crashed"];
+  assert.deepEqual(states.map(hasEnded), [false, false, false, true, true]);
+  assert.deepEqual(states.map(isChangeable), [true, true, false, false, false]);
 });
