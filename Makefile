@@ -41,6 +41,7 @@ test: lint test-js setup-cluster  ## everything that tests, on SQLite and what h
 lint: setup-dev style types lint-js  ## style, types and borders between the parts
 
 lint-js: node_modules/.package-lock.json  ## style and types of the browser's code
+	npx --no-install prettier --check --log-level warn static/js tests/js eslint.config.js
 	npx --no-install eslint .
 	npx --no-install tsc --noEmit
 	npx --no-install tsc --noEmit --project tests/js

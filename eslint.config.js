@@ -3,7 +3,8 @@
 import js from "@eslint/js";
 import globals from "globals";
 
-const MARKUP = "Build elements (core/dom.js) and set textContent: markup from strings is how hostile text becomes code.";
+const MARKUP =
+  "Build elements (core/dom.js) and set textContent: markup from strings is how hostile text becomes code.";
 
 export default [
   { ignores: ["static/vendor/", ".venv*/", "var/", "build/"] },

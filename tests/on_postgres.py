@@ -1,4 +1,4 @@
-"""`python -m tests.on_postgres [more arguments for pytest]`: tests on a PostgreSQL server of their own, then gone.
+"""`python -m tests.on_postgres [more arguments for pytest]`: runs tests on a temporary PostgreSQL server.
 
 It needs the server's programs (`apt install postgresql`). As root they run as the `postgres` user, since the server
 refuses root.
@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.launch.installation import free_port
 
 TESTS = ["tests/webapp", "tests/workers", "-m", "not slow"]
-PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
+DIRECTORIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
 
 
 def main(arguments: list[str]) -> int:
@@ -33,12 +33,12 @@ def main(arguments: list[str]) -> int:
 
 def find_programs() -> Path | None:
     found = shutil.which("initdb")
-    return Path(found).parent if found else next((place for place in PLACES if (place / "initdb").exists()), None)
+    return Path(found).parent if found else next((path for path in DIRECTORIES if (path / "initdb").exists()), None)
 
 
 @contextlib.contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """The `DATABASE_URL` of a server that lives as long as the block."""
+    """The `DATABASE_URL` of a server that runs during the block."""
     user = "postgres" if os.geteuid() == 0 else None
     home = Path(tempfile.mkdtemp(prefix="starboard-postgres-"))
     if user:

@@ -1,4 +1,4 @@
-"""`python -m engine detect`: replays alert rules over recorded runs and prints what they would have said. No torch."""
+"""`python -m engine detect`: replays alert rules on recorded runs and prints the alerts. No torch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engine.diagnostics.scorecard import Score, choose, score
 from engine.errors import ConfigError
 
 EPILOG = """A run is collapsed when its training success stayed below 5% to the end, for at least 5 recorded steps. A
-hit speaks before that, and its lead is the number of steps between; an alert in a run that did not collapse is a false
-alarm. With --choose-on, limits are chosen on those runs and reported on the others: a limit that is judged on the runs
-it was chosen on looks too good."""
+hit fires before that, and its lead is the number of steps in between; an alert in a run that did not collapse is a
+false alarm. With --choose-on, limits are chosen on those runs and evaluated on the others: on the runs it was chosen on
+a limit looks better than it is."""
 
 
 def detect_main(argv: list[str]) -> int:
@@ -37,9 +37,9 @@ def detect_main(argv: list[str]) -> int:
     if options.choose_on:
         rules = _chosen(rules, options, reported)
     for recording in reported:
-        _say(_timeline(recording, rules))
+        _print(_timeline(recording, rules))
     if len(reported) > 1:
-        _say(_table(score(rules, reported)))
+        _print(_table(score(rules, reported)))
     return 0
 
 
@@ -54,15 +54,15 @@ def _chosen(rules: DetectorsConfig, options: argparse.Namespace, reported: Seque
         )
     chosen_on = _read(options.choose_on)
     chosen = choose(rules, chosen_on, false_alarms=options.false_alarms)
-    _say(f"limits chosen on {len(chosen_on)} runs:\n{_table(score(chosen, chosen_on))}")
-    _say(f"reported on {len(reported)} others:")
+    _print(f"limits chosen on {len(chosen_on)} runs:\n{_table(score(chosen, chosen_on))}")
+    _print(f"reported on {len(reported)} others:")
     return chosen
 
 
 def _timeline(recording: Recording, rules: DetectorsConfig) -> str:
     end = recording.collapsed_at
-    fate = f"collapsed at step {end}" if end is not None else "did not collapse"
-    lines = [f"{recording.name}: {len(recording.steps)} steps, {fate}"]
+    ending = f"collapsed at step {end}" if end is not None else "did not collapse"
+    lines = [f"{recording.name}: {len(recording.steps)} steps, {ending}"]
     for firing in replay(recording, rules):
         alert = firing.alert
         lines.append(
@@ -72,7 +72,7 @@ def _timeline(recording: Recording, rules: DetectorsConfig) -> str:
 
 
 def _table(scores: Sequence[Score]) -> str:
-    """Markdown, so that it can be kept as it is."""
+    """As Markdown."""
     lines = ["| rule | limit | hits | median lead | late | false alarms |", "|---|---|---|---|---|---|"]
     for one in scores:
         lead = f"{one.lead:g}" if one.leads else "–"
@@ -83,5 +83,5 @@ def _table(scores: Sequence[Score]) -> str:
     return "\n".join(lines)
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text + "\n")

@@ -1,7 +1,6 @@
-"""How well rules foretell collapse on recorded runs, and which limit does best on some of them. No torch.
+"""How well rules predict collapse on recorded runs, and which limit is best on some of them. No torch.
 
-A limit that is chosen and reported on the same runs looks better than it is (the rules in RAGEN's wake were), so
-`choose` takes runs of its own.
+A limit that is chosen and reported on the same runs looks better than it is, so `choose` takes separate runs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NOT_CHOSEN: frozenset[Kind] = frozenset({"no_signal", "agreement"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One rule over some runs. A hit speaks before the step from which success was gone; later is late."""
+    """One rule over some runs. A hit fires before the step from which success is lost; a later alert is late."""
 
     rule: str
     limit: float

@@ -51,7 +51,7 @@ def cluster_error(clusters: Clusters) -> float | None:
 
 
 def rerun_error(clusters: Clusters) -> float | None:
-    """Standard error of the mean over the same prompts sampled again: the part that sampling replies contributes.
+    """Standard error of the mean over the same prompts sampled again: the part that sampling responses contributes.
 
     sqrt(sum_c v_c / m_c) / C, with v_c the unbiased variance of the m_c scores within a cluster (Miller 2024).
     None where a cluster has fewer than two scores.

@@ -472,7 +472,17 @@ export interface Ends {
 /** How the reader looks at charts. */
 export type View = Pick<
   RunView,
-  "axis" | "smoothing" | "outliers" | "window" | "revision" | "zooms" | "theme" | "step" | "scales" | "turnLog" | "range"
+  | "axis"
+  | "smoothing"
+  | "outliers"
+  | "window"
+  | "revision"
+  | "zooms"
+  | "theme"
+  | "step"
+  | "scales"
+  | "turnLog"
+  | "range"
 >;
 
 /** Lines and signs over a chart, as Plotly takes them. */

@@ -1,4 +1,4 @@
-"""A run as an engine writes it: events appended to `events.jsonl`, which the real bridge turns into rows and
+"""A run as an engine writes it: events appended to `events.jsonl`, from which the real bridge makes rows and
 updates."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workers.bridge import Bridge
 
 
 class RecordedRun:
-    """`emit` writes one event, `deliver` brings what was written into rows. Success rises, as in a run that learns."""
+    """`emit` writes one event, `deliver` turns all written ones into rows. Success rises, as in a run that learns."""
 
     def __init__(
         self, *, name: str = "calm-otter-12", steps: int = 60, version: EnvironmentVersion | None = None
@@ -73,7 +73,7 @@ class RecordedRun:
         self.report_verdict()
 
     def resume(self, step: int) -> None:
-        """Another attempt, which goes on from the checkpoint of `step`."""
+        """Another attempt, which continues from the checkpoint of `step`."""
         self.attempt, self.step = self.attempt + 1, step
         Run.objects.filter(pk=self.run.pk).update(attempt=self.attempt, state=RunState.STARTING)
         values = {"total_steps": self.run.total_steps, "pid": 2, "device": "cpu", "model": "tiny"}

@@ -1,4 +1,4 @@
-"""A run of one step that the model that ships really made: its directory, its row, and rows of its trajectories."""
+"""A real run of one step with the model that ships: its directory, its row, and rows of its trajectories."""
 
 from __future__ import annotations
 

@@ -85,12 +85,12 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.tokenizer.encode(self._words(self.active.episodes[row]), add_special_tokens=False), 0]
+        ids = [*self.tokenizer.encode(self._response_text(self.active.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
         return Response(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
 
-    def _words(self, episode: Episode) -> str:
+    def _response_text(self, episode: Episode) -> str:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
         environment = episode.environment

@@ -1,4 +1,5 @@
-"""What tests of charts share: a patient page, a run of twenty steps, charts once they are drawn, a hand that drags."""
+"""What chart tests share: a page with long timeouts, a run of twenty steps, charts once they are drawn, and
+dragging."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import open_site
+from tests.e2e.threads import in_thread
 
-PATIENCE = 60_000  # ms; the machine that tests may be busy
+PATIENCE = 60_000  # ms; the test machine may be busy
 PLOT = ".chart-plot"
 SUCCESS, NORM, ENTROPY = (f'[data-chart="{name}"]' for name in ("rollout/success", "optim/grad_norm", "policy/entropy"))
 
@@ -37,7 +38,7 @@ def recorded_run(alert: str = "") -> RecordedRun:
         recorded.deliver()
         return recorded
 
-    return beside(record)
+    return in_thread(record)
 
 
 def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
@@ -53,7 +54,7 @@ def drawn(page: Page, chart: str) -> Locator:
 
 
 def drag(page: Page, chart: str, start: float, end: float) -> None:
-    """From one share of the width of a chart to another."""
+    """Drags from one fraction of a chart's width to another."""
     box = page.locator(f"{chart} .nsewdrag").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2

@@ -1,4 +1,4 @@
-"""Where Chromium is, and how it is started: without a window, and without talking to anybody."""
+"""Where Chromium is, and how it is started: headless and without network requests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FLAGS = [
 
 @contextlib.contextmanager
 def shared_browser() -> Iterator[Browser]:
-    """This process's one Chromium: to start it takes longer than most pages. Contexts end with the block.
+    """This process's one Chromium, since starting it takes longer than most pages. Contexts end with the block.
 
-    Playwright's loop counts as running in this thread within the block alone, so that other code may have loops too.
+    Playwright's loop counts as running in this thread only within the block, so that other code may have loops too.
     """
     before = asyncio._get_running_loop()
     asyncio._set_running_loop(_driver().loop)

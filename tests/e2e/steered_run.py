@@ -1,4 +1,4 @@
-"""A run that tests steer: twenty steps on the Lake, with checkpoints at 10 and 20."""
+"""A run for tests of its controls: twenty steps on the lake, with checkpoints at 10 and 20."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from engine.config import EnvironmentConfig
 from tests.builders.recorded_run import RecordedRun
 from webapp.environments.services import define
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 
 
 def steered_run(steps: int) -> RecordedRun:
-    """It is to have so many `steps`. What comes after the twentieth is told by the test, which delivers it."""
+    """A run with a target of `steps`; events after the twentieth step are delivered by the test."""
     version = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
     recorded = RecordedRun(steps=steps, version=version)
     for _ in range(2):

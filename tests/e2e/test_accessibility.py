@@ -1,7 +1,7 @@
-"""What axe finds on every page and in every dialog, wide and as narrow as a phone, light and dark: nothing serious.
+"""axe reports no serious violation on any page or in any dialog, wide and on a phone, light and dark.
 
-All rules are tried on each page, wide in one theme and narrow in the other; wide in the other those of colour, which is
-all that a theme changes.
+Every page is checked with all rules wide in the light theme and narrow in the dark one, and with the colour rules wide
+in the dark theme, since a theme changes nothing else.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction
 Theme = Literal["light", "dark"]
 
 GRAVE = ("serious", "critical")
-FAULTS = {"resultTypes": ["violations"]}  # axe takes twice as long to describe what is right
+FAULTS = {"resultTypes": ["violations"]}  # axe takes twice as long to describe what passes
 COLOURS = {**FAULTS, "runOnly": ["color-contrast", "link-in-text-block"]}
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 VIEWS = (
@@ -43,12 +43,12 @@ STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A page, and what is done there before it is looked at."""
+class View:
+    """A page, and an action on it before it is checked."""
 
     address: str
     then: Callable[[Page], Any] = lambda page: None
-    complete: bool = True  # whether nothing of it may still be coming
+    complete: bool = True  # whether to wait until all its parts have loaded
 
     def __str__(self) -> str:
         return self.address
@@ -60,8 +60,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def places(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[Place]:
-    """Of a world with a failed run, one that a real engine trained, and one that was imported."""
+def pages(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[View]:
+    """For a world with a failed run, a run trained by a real engine, and an imported one."""
     settings.RUNS_DIR = tmp_path / "runs"
     world, run = make_world(), run_of(trained)
     client = Client()
@@ -72,43 +72,43 @@ def places(trained: Path, transactional_db: None, settings: Settings, tmp_path: 
     return [*of_runs(world, run, imported), *of_trajectories(world, run), *of_others(world, run), *dialogs(run)]
 
 
-def of_runs(world: World, run: Run, imported: Run) -> list[Place]:
-    views = [Place(f"/runs/{run.pk}/#{view}") for view in VIEWS]
-    alerts = [Place(f"/runs/{world.run.pk}/#alerts"), Place(f"/runs/{world.run.pk}/alerts/{ALERT_SEQ}/")]
-    forms = [Place("/runs/new/"), Place(f"/runs/new/?clone={run.pk}"), Place("/runs/import/")]
-    return [Place("/runs/"), *views, *alerts, *forms, Place(f"/runs/{imported.pk}/"), Place("/runs/nowhere/")]
+def of_runs(world: World, run: Run, imported: Run) -> list[View]:
+    views = [View(f"/runs/{run.pk}/#{view}") for view in VIEWS]
+    alerts = [View(f"/runs/{world.run.pk}/#alerts"), View(f"/runs/{world.run.pk}/alerts/{ALERT_SEQ}/")]
+    forms = [View("/runs/new/"), View(f"/runs/new/?clone={run.pk}"), View("/runs/import/")]
+    return [View("/runs/"), *views, *alerts, *forms, View(f"/runs/{imported.pk}/"), View("/runs/nowhere/")]
 
 
-def of_trajectories(world: World, run: Run) -> list[Place]:
+def of_trajectories(world: World, run: Run) -> list[View]:
     group = run.trajectories.filter(split="train", step=1, group=0).order_by("member")
     ids = ",".join(str(row.pk) for row in group)
-    first, own, asked = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
+    first, own, what_ifs = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
-        Place(own), Place("/trajectories/"), Place("/trajectories/?q=thought"), Place(f"{own}{first}/"),
-        Place(f"{own}{first}/#t=1&c=advantage"), Place(f"{own}compare/?ids={ids}&best=1"), Place(f"{own}compare/"),
-        Place(f"{asked}of/{world.trajectories[0].pk}/"), Place(f"{asked}{world.what_if.pk}/"),
+        View(own), View("/trajectories/"), View("/trajectories/?q=thought"), View(f"{own}{first}/"),
+        View(f"{own}{first}/#t=1&c=advantage"), View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
+        View(f"{what_ifs}of/{world.trajectories[0].pk}/"), View(f"{what_ifs}{world.what_if.pk}/"),
     ]  # fmt: skip
 
 
-def of_others(world: World, run: Run) -> list[Place]:
+def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
-        Place("/environments/"), Place(environment), Place(f"{environment}edit/"),
-        Place("/environments/new/?kind=frozen_lake"), Place("/leaderboard/"), Place("/compare/"),
-        Place(f"/compare/?runs={world.run.pk},{run.pk}"), Place("/settings/notifications/"),
-        Place("/styleguide/", complete=False), Place("/accounts/login/", signed_out),
-        Place("/accounts/sign-in/", signed_out),
+        View("/environments/"), View(environment), View(f"{environment}edit/"),
+        View("/environments/new/?kind=frozen_lake"), View("/leaderboard/"), View("/compare/"),
+        View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
+        View("/styleguide/", complete=False), View("/accounts/login/", signed_out),
+        View("/accounts/sign-in/", signed_out),
     ]  # fmt: skip
 
 
-def dialogs(run: Run) -> list[Place]:
+def dialogs(run: Run) -> list[View]:
     reader = f"/runs/{run.pk}/trajectories/{run.trajectories.order_by('pk')[0].pk}/"
     return [
-        Place("/runs/?palette", opened("#palette", lambda page: page.keyboard.press("Control+k"))),
-        Place("/runs/?keys", opened("#keys", lambda page: page.keyboard.press("?"))),
-        Place(f"/runs/{run.pk}/?rename", opened("#rename-dialog", lambda page: page.click("#rename"))),
-        Place(f"/runs/{run.pk}/?layout#panels", opened("#layout-dialog", lambda page: page.click("#panel-edit"))),
-        Place(f"{reader}?keys", opened("#reader-keys", lambda page: page.keyboard.press("?"))),
+        View("/runs/?palette", opened("#palette", lambda page: page.keyboard.press("Control+k"))),
+        View("/runs/?keys", opened("#keys", lambda page: page.keyboard.press("?"))),
+        View(f"/runs/{run.pk}/?rename", opened("#rename-dialog", lambda page: page.click("#rename"))),
+        View(f"/runs/{run.pk}/?layout#panels", opened("#layout-dialog", lambda page: page.click("#panel-edit"))),
+        View(f"{reader}?keys", opened("#reader-keys", lambda page: page.keyboard.press("?"))),
     ]
 
 
@@ -127,30 +127,30 @@ def signed_out(page: Page) -> None:
     page.context.add_cookies(cookies)  # type: ignore[arg-type]
 
 
-def test_no_page_has_a_serious_fault(places: list[Place], settings: Settings) -> None:
+def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settings: Settings) -> None:
     found = []
     with open_site(settings, patience=PATIENCE) as page:
-        for place in places:
+        for view in pages:
             turn(page, "light")
             page.set_viewport_size(WIDE)
-            open_place(page, place)
-            found += [f"{place} light {fault}" for fault in grave_faults(page)]
+            open_view(page, view)
+            found += [f"{view} light {fault}" for fault in grave_faults(page)]
             turn(page, "dark")
-            found += [f"{place} dark {fault}" for fault in grave_faults(page, COLOURS)]
+            found += [f"{view} dark {fault}" for fault in grave_faults(page, COLOURS)]
             page.set_viewport_size(PHONE)
-            found += [f"{place} on a phone {fault}" for fault in grave_faults(page)]
+            found += [f"{view} on a phone {fault}" for fault in grave_faults(page)]
     assert not found, "\n".join(found)
 
 
-def open_place(page: Page, place: Place) -> None:
-    page.goto("about:blank")  # so that another fragment loads the page anew
-    page.goto(place.address)
+def open_view(page: Page, view: View) -> None:
+    page.goto("about:blank")  # so that another fragment reloads the page
+    page.goto(view.address)
     if page.locator("#run").count():
         expect(page.locator("#live")).to_have_attribute("data-state", "live")
-    if place.complete:
+    if view.complete:
         expect(page.locator(STILL_COMING)).to_have_count(0)
     page.wait_for_load_state("networkidle")
-    place.then(page)
+    view.then(page)
 
 
 def turn(page: Page, theme: Theme) -> None:

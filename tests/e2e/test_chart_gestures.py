@@ -1,5 +1,5 @@
-"""What a hand does with charts: a window and back, by mouse, keys and fingers; marks that lead on; what is taken away
-says all that the page says; axes that stay as they were turned."""
+"""Chart gestures: zoom and reset by mouse, keyboard and touch; marks that link onwards; exports that match the page;
+axis scales that persist."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.builders.long_run import long_run
-from tests.e2e.beside import beside
 from tests.e2e.charts import NORM, PATIENCE, SUCCESS, drawn, page, recorded_run
 from tests.e2e.open_site import needs_chromium
+from tests.e2e.threads import in_thread
 from webapp.runs.models import RunEvent
 
 __all__ = ["page"]
@@ -36,7 +36,7 @@ def comes_to(page: Page, plot: Locator, what: str, value: list[float]) -> None:
     )
 
 
-def test_a_double_click_takes_back_both_axes_of_a_window(page: Page) -> None:
+def test_a_double_click_resets_both_axes(page: Page) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     plot = drawn(page, SUCCESS)
     whole, across = plot.evaluate(UP), plot.evaluate(ACROSS)
@@ -52,7 +52,7 @@ def test_a_double_click_takes_back_both_axes_of_a_window(page: Page) -> None:
     comes_to(page, plot, UP, whole)
 
 
-def test_keys_look_closer_wider_and_at_the_whole(page: Page) -> None:
+def test_keys_zoom_in_out_and_reset(page: Page) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     plot = drawn(page, SUCCESS)
     across = plot.evaluate(ACROSS)
@@ -71,7 +71,7 @@ def test_keys_look_closer_wider_and_at_the_whole(page: Page) -> None:
     expect(page.locator("#keys")).to_contain_text("zoom in, zoom out, reset")
 
 
-def test_a_finger_that_swipes_over_a_chart_scrolls_the_page(page: Page) -> None:
+def test_swiping_over_a_chart_scrolls_the_page(page: Page) -> None:
     pk = recorded_run(HOSTILE).run.pk
     browser, known = page.context.browser, page.context.cookies()
     assert browser is not None
@@ -99,22 +99,22 @@ def test_a_finger_that_swipes_over_a_chart_scrolls_the_page(page: Page) -> None:
     context.close()
 
 
-def test_an_alert_on_a_chart_says_what_it_is_and_leads_to_its_evidence(page: Page) -> None:
+def test_an_alert_on_a_chart_has_a_tooltip_and_links_to_its_evidence(page: Page) -> None:
     recorded = recorded_run(HOSTILE)
-    [seq] = beside(lambda: list(RunEvent.objects.filter(kind="alert_raised").values_list("seq", flat=True)))
+    [seq] = in_thread(lambda: list(RunEvent.objects.filter(kind="alert_raised").values_list("seq", flat=True)))
     page.goto(f"/runs/{recorded.run.pk}/")
     drawn(page, SUCCESS)
     mark = page.locator(f"{SUCCESS} .annotation").first
     mark.hover()
-    said = page.locator(f"{SUCCESS} .hoverlayer")
-    expect(said).to_contain_text("step 12")
-    expect(said).to_contain_text("warn: entropy_fall")
-    expect(said).to_contain_text(HOSTILE)
+    tooltip = page.locator(f"{SUCCESS} .hoverlayer")
+    expect(tooltip).to_contain_text("step 12")
+    expect(tooltip).to_contain_text("warn: entropy_fall")
+    expect(tooltip).to_contain_text(HOSTILE)
     mark.click()
     expect(page).to_have_url(re.compile(rf"/alerts/{seq}/$"))
 
 
-def taken(page: Page, chart: str, ending: str, folder: Path) -> str:
+def exported(page: Page, chart: str, ending: str, folder: Path) -> str:
     page.locator(f"{chart} .chart-menu summary").click()
     with page.expect_download() as download:
         page.locator(chart).get_by_role("button", name=ending).click()
@@ -122,13 +122,13 @@ def taken(page: Page, chart: str, ending: str, folder: Path) -> str:
     return (folder / ending).read_text()
 
 
-def test_a_picture_names_its_lines_and_numbers_hold_held_out_points(page: Page, tmp_path: Path) -> None:
+def test_a_picture_has_a_legend_and_a_csv_has_held_out_points(page: Page, tmp_path: Path) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/")
     drawn(page, SUCCESS)
-    picture = taken(page, SUCCESS, "SVG", tmp_path)
+    picture = exported(page, SUCCESS, "SVG", tmp_path)
     assert "Training success" in picture and "held out, 95% interval" in picture
-    assert "legend" not in taken(page, NORM, "SVG", tmp_path)  # of one line its title says all
-    head, *rows = csv.reader(taken(page, SUCCESS, "CSV", tmp_path).splitlines())
+    assert "legend" not in exported(page, NORM, "SVG", tmp_path)  # the title of a single line is the metric
+    head, *rows = csv.reader(exported(page, SUCCESS, "CSV", tmp_path).splitlines())
     held_out = ["eval/Lake/success", "eval/Lake/success/low", "eval/Lake/success/high"]
     assert head == ["step", "tokens", "training_seconds", "unix_time", "rollout/success", *held_out]
     assert len(rows) == 20
@@ -138,16 +138,16 @@ def test_a_picture_names_its_lines_and_numbers_hold_held_out_points(page: Page, 
     assert (round(share - low, 9), round(high - share, 9)) == (0.06, 0.06)
 
 
-def test_a_point_of_a_thinned_run_opens_the_steps_that_it_stands_for(page: Page) -> None:
-    recorded = beside(lambda: long_run(2400, spike_at=801))
+def test_a_point_of_a_downsampled_run_opens_the_steps_it_covers(page: Page) -> None:
+    recorded = in_thread(lambda: long_run(2400, spike_at=801))
     page.goto(f"/runs/{recorded.run.pk}/")
     drawn(page, NORM).focus()
-    page.keyboard.press("ArrowLeft")  # the newest of 600 stretches of four
+    page.keyboard.press("ArrowLeft")  # the newest of 600 buckets of four steps
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/trajectories/\?step_low=2397&step_high=2400$"))
 
 
-def test_an_axis_that_was_turned_stays_so_in_the_address_and_in_a_layout(page: Page) -> None:
+def test_a_changed_axis_scale_is_kept_in_the_url_and_in_a_layout(page: Page) -> None:
     recorded = recorded_run(HOSTILE)
     kind = "plot => plot._fullLayout.yaxis.type"
     page.goto(f"/runs/{recorded.run.pk}/?charts=policy%252Fentropy#panels")
@@ -167,7 +167,7 @@ def test_an_axis_that_was_turned_stays_so_in_the_address_and_in_a_layout(page: P
     assert drawn(page, chart).evaluate(kind) == "log"
 
 
-def test_small_charts_share_the_crosshair_and_give_their_numbers(page: Page, tmp_path: Path) -> None:
+def test_small_charts_share_the_crosshair_and_export_their_values(page: Page, tmp_path: Path) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/#rollouts")
     length = page.locator("#rollouts-curves .lines").first
     plot = length.locator(".lines-plot > svg")
@@ -195,12 +195,12 @@ def test_small_charts_show_the_window_of_all_charts(page: Page) -> None:
     length = page.locator("#rollouts-curves .lines").first
     plot, frame = length.locator(".lines-plot > svg"), length.locator(".lines-plot")
     points = "frame => frame.querySelector('polyline')?.getAttribute('points').split(' ').length"
-    # the steps from 5 to 16, and a neighbour on each side: the line goes on to the edge
+    # the steps from 5 to 16 and a neighbour on each side, since the line continues to the edge
     page.wait_for_function(f"frame => ({points})(frame) === 14", arg=frame.element_handle())
-    width = frame.evaluate("frame => frame.querySelector('svg').clientWidth - 60")  # it may be drawn anew meanwhile
+    width = frame.evaluate("frame => frame.querySelector('svg').clientWidth - 60")  # it may be redrawn meanwhile
     plot.click(position={"x": 44 + 5 * width / 11, "y": 60})
     expect(page.locator("#rollouts-scrubber .scrubber-step")).to_have_value("10")
-    page.locator("#x-axis").select_option("tokens")  # another axis, another window: all of it
+    page.locator("#x-axis").select_option("tokens")  # another axis resets the window
     page.wait_for_function(f"frame => ({points})(frame) === 20", arg=frame.element_handle())
     chart = drawn(page, '#charts-rollouts [data-chart="reward/mean"]')
     chart.focus()
@@ -210,7 +210,7 @@ def test_small_charts_show_the_window_of_all_charts(page: Page) -> None:
     page.wait_for_function(f"frame => ({points})(frame) === 20", arg=frame.element_handle())
 
 
-def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give_it_back(page: Page) -> None:
+def test_a_drag_over_a_small_chart_zooms_all_charts_and_a_double_click_resets_them(page: Page) -> None:
     page.goto(f"/runs/{recorded_run().run.pk}/#rollouts")
     large = drawn(page, '#charts-rollouts [data-chart="reward/mean"]')
     frame = page.locator("#rollouts-curves .lines-plot").first
@@ -221,9 +221,9 @@ def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give
     page.mouse.move(left, box["y"] + 1)
     page.mouse.down()
     page.mouse.move(left, box["y"] - 3)
-    page.mouse.up()  # let go beside the chart
+    page.mouse.up()  # released outside the chart
     page.mouse.move(left + 14 * step, middle)
-    assert frame.locator(".lines-window").count() == 0  # at once: a drawing would take it away
+    assert frame.locator(".lines-window").count() == 0  # at once, before a redraw replaces it
     page.mouse.down()
     page.mouse.move(left + 4 * step, middle, steps=5)  # from right to left as well
     expect(frame.locator(".lines-window")).to_be_visible()
@@ -232,7 +232,7 @@ def test_a_drag_over_a_small_chart_chooses_the_window_of_all_and_two_clicks_give
     page.wait_for_function("plot => plot.layout.xaxis.range[1] < 16", arg=large.element_handle())
     first, last = large.evaluate("plot => plot.layout.xaxis.range")
     assert (first, last) == (pytest.approx(5, abs=0.1), pytest.approx(15, abs=0.1))
-    expect(page.locator("#rollouts-scrubber .scrubber-step")).to_have_value("20")  # what ends a drag is no click
+    expect(page.locator("#rollouts-scrubber .scrubber-step")).to_have_value("20")  # the end of a drag is not a click
     page.locator("#x-axis").select_option("tokens")
     page.mouse.dblclick(left + 2 * step, middle)
     expect(page).not_to_have_url(re.compile("zoom="))

@@ -1,5 +1,5 @@
-"""Runs side by side in a browser: one window for all charts that nothing moves, colours that stay, runs that live, and
-seeds as their mean."""
+"""The Compare page in a browser: one zoom for all charts that updates do not move, stable colours, live runs, and the
+mean over seeds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.charts import ENTROPY, NORM, SUCCESS, drag, page
 from tests.e2e.open_site import needs_chromium
+from tests.e2e.threads import in_thread
 from webapp.runs.models import Run
 
 __all__ = ["page"]
@@ -39,7 +39,7 @@ def runs_of(*names: str, steps: int = 20) -> list[RecordedRun]:
             recorded.deliver()
         return made
 
-    return beside(record)
+    return in_thread(record)
 
 
 def visit(page: Page, runs: list[RecordedRun], query: str = "") -> None:
@@ -63,7 +63,7 @@ def window(plot: Locator) -> Any:
     return plot.evaluate("plot => plot.layout.xaxis.range.map(end => end.toFixed(4))")
 
 
-def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> None:
+def test_a_zoom_survives_a_new_metric_a_hidden_run_and_updates(page: Page) -> None:
     one, two = runs_of("calm-otter", "bold-heron")
     visit(page, [one, two])
     plot = drawn(page, SUCCESS, 2)
@@ -77,7 +77,7 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     page.get_by_role("button", name="Curves of calm-otter").click()
     plot = drawn(page, SUCCESS, 1)
     assert plot.evaluate(COLOURS) == colours[1:]
-    beside(lambda: (two.take_steps(5), two.deliver()))
+    in_thread(lambda: (two.take_steps(5), two.deliver()))
     page.wait_for_function(f"plot => ({LINES})(plot)[0].x.length === 25", arg=plot.element_handle())
     expect(page.locator(f'[data-run="{two.run.pk}"] [data-step]')).to_have_text("step 25")
     assert window(plot) == looked
@@ -87,20 +87,20 @@ def test_a_window_outlives_a_new_metric_a_hidden_run_and_news(page: Page) -> Non
     drawn(page, '[data-chart="rollout/response_tokens"]', 1)
 
 
-def test_curves_are_asked_once_of_a_run_that_is_over_and_after_its_outline_of_one_that_lives(page: Page) -> None:
+def test_curves_of_ended_runs_are_requested_once_and_of_live_runs_after_their_outline(page: Page) -> None:
     over, alive = runs_of("calm-otter", "bold-heron")
-    beside(lambda: Run.objects.filter(pk=over.run.pk).update(state="finished"))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.partition("/runs/")[2].partition("?")[0]))
+    in_thread(lambda: Run.objects.filter(pk=over.run.pk).update(state="finished"))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url.partition("/runs/")[2].partition("?")[0]))
     visit(page, [over, alive])
     drawn(page, SUCCESS, 2)
     drawn(page, ENTROPY, 2)
-    assert asked.count(f"{over.run.pk}/bands") == asked.count(f"{alive.run.pk}/bands") == 1
-    assert asked.index(f"{over.run.pk}/bands") < asked.index(f"{over.run.pk}/outline")
-    assert asked.index(f"{alive.run.pk}/outline") < asked.index(f"{alive.run.pk}/bands")
+    assert requested.count(f"{over.run.pk}/bands") == requested.count(f"{alive.run.pk}/bands") == 1
+    assert requested.index(f"{over.run.pk}/bands") < requested.index(f"{over.run.pk}/outline")
+    assert requested.index(f"{alive.run.pk}/outline") < requested.index(f"{alive.run.pk}/bands")
 
 
-def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(page: Page) -> None:
+def test_adding_and_removing_runs_keeps_colours_and_zoom(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs[:2], "&zoom=5..12&x=step")
     before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
@@ -116,7 +116,7 @@ def test_runs_that_come_and_go_leave_the_others_their_colours_and_the_window(pag
     assert drawn(page, SUCCESS, 2).evaluate(COLOURS)[0] == before[1]
 
 
-def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_clicked(page: Page) -> None:
+def test_the_crosshair_shows_every_run_and_a_click_opens_the_step_of_the_clicked_one(page: Page) -> None:
     one, two = runs_of("calm-otter", "bold-heron")
     visit(page, [one, two])
     drawn(page, SUCCESS, 2)
@@ -127,7 +127,7 @@ def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_cli
     values = page.locator(f"{SUCCESS} .compare-key .num")
     for run, shown in ((one, values.nth(0)), (two, values.nth(1))):
         text = page.locator(f"{SUCCESS} .chart-last").inner_text()
-        step = beside(lambda run=run, text=text: run.run.steps.get(step=int(text.split()[1])))
+        step = in_thread(lambda run=run, text=text: run.run.steps.get(step=int(text.split()[1])))
         assert float(shown.inner_text()) == pytest.approx(step.metrics["rollout/success"], abs=5e-4)
     page.locator(f"{SUCCESS} .chart-plot").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Enter"):
@@ -135,26 +135,26 @@ def test_the_crosshair_tells_every_run_and_a_click_opens_the_step_of_the_one_cli
     expect(page).to_have_url(re.compile(rf"/runs/{two.run.pk}/trajectories/\?step=\d+$"))
 
 
-def test_three_seeds_are_one_line_with_their_interval(page: Page) -> None:
+def test_three_seeds_are_one_line_with_a_confidence_interval(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs, "&smoothing=0")
     drawn(page, SUCCESS, 3)
     page.get_by_label("mean over seeds").check()
     plot = drawn(page, SUCCESS, 1)
-    # the band goes there along its upper edge and back along its lower one
+    # the path of the band follows its upper edge and returns along the lower one
     high, low, mean = plot.evaluate("({data}) => [data.at(-2).y[9], data.at(-2).y.at(-10), data.at(-1).y[9]]")
-    values = [beside(lambda one=one: one.run.steps.get(step=10).metrics["rollout/success"]) for one in runs]
+    values = [in_thread(lambda one=one: one.run.steps.get(step=10).metrics["rollout/success"]) for one in runs]
     middle = sum(values) / 3
     reach = T_2 * math.sqrt(sum((value - middle) ** 2 for value in values) / 2 / 3)
     assert [low, mean, high] == pytest.approx([middle - reach, middle, middle + reach], abs=1e-6)
     expect(page.locator(f"{SUCCESS} .compare-key li")).to_contain_text(["calm-otter and 2 more seeds"])
-    page.locator("#x-axis").select_option("time")  # runs of other days have no common hour
+    page.locator("#x-axis").select_option("time")  # runs of different days have no common hour
     drawn(page, SUCCESS, 3)
     expect(page.get_by_label("mean over seeds")).to_be_disabled()
 
 
-def test_a_closer_look_at_long_runs_shows_every_step_of_each(page: Page) -> None:
-    runs = beside(lambda: [long_run(2400, spike_at=800), long_run(2300)])
+def test_zooming_into_long_runs_shows_every_step_of_each(page: Page) -> None:
+    runs = in_thread(lambda: [long_run(2400, spike_at=800), long_run(2300)])
     visit(page, runs)
     plot = drawn(page, NORM, 2)
     assert plot.evaluate(f"plot => ({LINES})(plot).map(line => line.x.length)") == [600, 600]
@@ -166,7 +166,7 @@ def test_a_closer_look_at_long_runs_shows_every_step_of_each(page: Page) -> None
     )
 
 
-def test_the_numbers_of_all_runs_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+def test_the_values_of_all_runs_can_be_downloaded(page: Page, tmp_path: Path) -> None:
     runs = runs_of("calm-otter", "bold-heron")
     visit(page, runs)
     drawn(page, NORM, 2)
@@ -178,10 +178,10 @@ def test_the_numbers_of_all_runs_can_be_taken_away(page: Page, tmp_path: Path) -
     lines = (tmp_path / "CSV").read_text().splitlines()
     assert lines[0] == "run,name,step,tokens,training_seconds,unix_time,optim/grad_norm"
     assert [line.split(",")[1] for line in lines[1:]] == ["calm-otter"] * 20 + ["bold-heron"] * 20
-    assert "bold-heron" in (tmp_path / "SVG").read_text()  # its key is in the picture
+    assert "bold-heron" in (tmp_path / "SVG").read_text()  # the picture includes its legend
 
 
-def test_held_out_results_are_a_chart_and_the_axes_stay_in_the_address(page: Page) -> None:
+def test_held_out_results_are_a_chart_and_the_axes_are_kept_in_the_url(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron")
     visit(page, runs)
     held_out = drawn(page, '[data-chart="eval/Lake/success"]', 2)
@@ -194,7 +194,7 @@ def test_held_out_results_are_a_chart_and_the_axes_stay_in_the_address(page: Pag
     assert plot.evaluate("plot => [plot.layout.yaxis.type, plot.data.at(-1).x.at(-1)]") == ["log", 180_000]
 
 
-def test_on_a_phone_nothing_sticks_out(page: Page) -> None:
+def test_nothing_overflows_on_a_phone(page: Page) -> None:
     runs = runs_of("calm-otter-with-a-name-that-goes-on-and-on-without-end", "bold-heron")
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, runs)

@@ -1,4 +1,4 @@
-"""Control, forks, rules, evidence and notifications in a browser, by mouse and by key, wide and narrow."""
+"""Control, forks, rules, evidence and notifications in a browser, by mouse and keyboard, wide and narrow."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.e2e.steered_run import PATIENCE, steered_run
+from tests.e2e.threads import in_thread
 from tests.webapp.alerts.receivers import Inbox, webhook_receiver
 from webapp.runs import live_settings
 from webapp.runs.models import Run
@@ -38,8 +38,8 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
 
 
 @pytest.fixture
-def say(recorded: RecordedRun) -> Iterator[Callable[..., None]]:
-    """Lets the engine say something. Rows are written in another thread: this one drives the browser."""
+def emit(recorded: RecordedRun) -> Iterator[Callable[..., None]]:
+    """Emits an event of the engine, in another thread: this one drives the browser."""
     with ThreadPoolExecutor(1) as writer:
 
         def emit(kind: str, **values: Any) -> None:
@@ -62,7 +62,7 @@ def page(request: pytest.FixtureRequest, recorded: RecordedRun, settings: Settin
 
 
 def wait_for(page: Page, script: str) -> None:
-    """Until the script is true; Playwright's own way evaluates text in the page, which the site's policy forbids."""
+    """Until the script is true; Playwright's own way evaluates text in the page, which the content policy forbids."""
     deadline = time.monotonic() + PATIENCE / 1000
     while not page.evaluate(script):
         assert time.monotonic() < deadline, script
@@ -74,8 +74,8 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_says_so(
-    page: Page, recorded: RecordedRun, say: Callable[..., None]
+def test_a_setting_is_requested_validated_and_shown_in_force_once_the_engine_confirms_it(
+    page: Page, recorded: RecordedRun, emit: Callable[..., None]
 ) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
     rate, status = page.locator(RATE), page.locator("#live-settings-status")
@@ -92,16 +92,16 @@ def test_a_setting_is_asked_for_refused_when_wrong_and_in_force_when_the_engine_
     expect(rate).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
-    say("settings_changed", revision=1, changes=changes)
+    emit("settings_changed", revision=1, changes=changes)
     expect(status).to_have_text("In force since step 21.")
     page.click("#tab-config")
     expect(page.locator("#changed-settings")).to_contain_text("optimizer.learning_rate")
     expect(page.locator("#changed-settings")).to_contain_text("step 21")
     assert fits(page)
     page.click("#tab-overview")
-    said = what_the_first_mark_says(page)
-    assert "optimizer.learning_rate 0.0002 → 0.00001" in said
-    assert "asked for by ada" in said
+    tooltip = tooltip_of_first_mark(page)
+    assert "optimizer.learning_rate 0.0002 → 0.00001" in tooltip
+    assert "requested by ada" in tooltip
 
 
 def test_another_filter_shows_its_own_settings_and_is_requested_as_a_whole(page: Page, recorded: RecordedRun) -> None:
@@ -116,23 +116,23 @@ def test_another_filter_shows_its_own_settings_and_is_requested_as_a_whole(page:
     value.fill("0.5")
     value.press("Enter")
     expect(page.locator("#history")).to_contain_text("top_k")
-    assert beside(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["filter"]["value"]) == 0.5
+    assert in_thread(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["filter"]["value"]) == 0.5
     assert fits(page)
 
 
-def what_the_first_mark_says(page: Page) -> str:
-    """As a reader points at it, who moves again where a chart that was drawn anew took the words away."""
-    words = page.locator("#charts-overview .hoverlayer").first
+def tooltip_of_first_mark(page: Page) -> str:
+    """Hovers, and again if a redraw has removed the tooltip."""
+    tooltip = page.locator("#charts-overview .hoverlayer").first
     for _ in range(40):
         page.mouse.move(0, 0)
         page.locator("#charts-overview .annotation").filter(has_text="◆").first.hover()
         page.wait_for_timeout(200)
-        if said := words.text_content():
-            return said
+        if text := tooltip.text_content():
+            return text
     return ""
 
 
-def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:
+def test_an_alert_links_to_its_evidence_and_to_a_fork_from_before_it(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     alert = page.locator("#alert-list li").first
     expect(alert.get_by_role("link", name="Fork from step 10")).to_be_visible()
@@ -147,7 +147,7 @@ def test_an_alert_leads_to_its_evidence_and_to_a_fork_from_before_it(page: Page,
     expect(page.locator(".run-line")).to_contain_text("forked from calm-otter-12 at step 10")
 
 
-def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedRun) -> None:
+def test_rules_are_created_tested_and_applied_with_the_keyboard(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").press("Enter")
@@ -174,17 +174,17 @@ def test_rules_are_made_tried_and_applied_by_key(page: Page, recorded: RecordedR
 
 
 def changed_by_bob(recorded: RecordedRun, changes: dict[str, Any]) -> None:
-    """Another user asks for other settings of the run."""
+    """Another user requests other settings of the run."""
 
     def change() -> None:
         bob, _ = User.objects.get_or_create(username="bob")
         run = Run.objects.get(pk=recorded.run.pk)
         live_settings.change(run, changes, bob, revision=run.settings_revision)
 
-    beside(change)
+    in_thread(change)
 
 
-def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page, recorded: RecordedRun) -> None:
+def test_rule_changes_by_others_are_shown_and_never_overwritten(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     action, status = page.locator("[data-action=critical_action]"), page.locator("#rules-status")
@@ -193,7 +193,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(page.locator("#rule-list .rule")).to_have_count(1)
     expect(action).to_have_value("stop")
     page.click("#rule-add")
-    changed_by_bob(recorded, {"optimizer.learning_rate": 1e-5})  # no rule: nothing is in the way
+    changed_by_bob(recorded, {"optimizer.learning_rate": 1e-5})  # not a rule: nothing conflicts
     page.click("#tab-control")
     expect(page.locator(RATE)).to_have_value("0.00001")
     page.click("#tab-alerts")
@@ -228,7 +228,7 @@ def test_rules_that_others_change_are_followed_but_never_overwritten(page: Page,
     expect(status).to_have_text("These are the rules in force.")
 
 
-def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
+def test_a_new_run_gets_the_rules_of_the_form(page: Page) -> None:
     page.goto("/runs/new/")
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
     page.locator("#rule-preset").select_option("stop_when_collapsed")
@@ -236,12 +236,12 @@ def test_rules_of_a_new_run_are_those_of_the_form(page: Page) -> None:
     expect(page.locator("#rule-list .rule")).to_have_count(2)
     page.locator("button.run-launch").click()
     expect(page.locator("#run-name")).to_be_visible()
-    told = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
-    assert [one["name"] for one in told["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
+    run = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
+    assert [one["name"] for one in run["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
     assert fits(page)
 
 
-def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: Inbox) -> None:
+def test_a_webhook_is_added_and_tested_and_its_secret_is_shown_once(page: Page, inbox: Inbox) -> None:
     page.goto("/settings/notifications/")
     page.fill("#id_url", inbox.url)
     page.get_by_role("button", name="Add webhook").click()
@@ -253,28 +253,28 @@ def test_a_webhook_is_added_tried_and_its_secret_shown_once(page: Page, inbox: I
     assert fits(page)
 
 
-def test_a_browser_is_asked_for_notifications_by_the_button_alone(
-    page: Page, recorded: RecordedRun, say: Callable[..., None]
+def test_notification_permission_is_requested_only_by_the_button(
+    page: Page, recorded: RecordedRun, emit: Callable[..., None]
 ) -> None:
     page.add_init_script(
-        """window.told = []; window.asked = 0;
+        """window.shown = []; window.requests = 0;
         window.Notification = class extends EventTarget {
           static permission = sessionStorage.getItem('granted') ?? 'default';
           static async requestPermission() {
-            window.asked += 1;
+            window.requests += 1;
             sessionStorage.setItem('granted', 'granted');
             return (window.Notification.permission = 'granted');
           }
-          constructor(title, options) { super(); window.told.push([title, options.body]); }
+          constructor(title, options) { super(); window.shown.push([title, options.body]); }
         };"""
     )
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     page.click("#tab-alerts")
-    assert page.evaluate("window.asked") == 0
+    assert page.evaluate("window.requests") == 0
     page.click("#browser-notify")
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     fields = {"rule": "low", "severity": "critical", "metric": "rollout/success", "value": 0.0}
-    say("alert_raised", message="It fell.", **fields)
-    wait_for(page, "window.told.length === 2")  # the first shows what they look like
-    assert page.evaluate("window.told[1]") == ["critical: calm-otter-12", "Step 20: It fell."]
+    emit("alert_raised", message="It fell.", **fields)
+    wait_for(page, "window.shown.length === 2")  # the first is an example
+    assert page.evaluate("window.shown[1]") == ["critical: calm-otter-12", "Step 20: It fell."]

@@ -1,4 +1,4 @@
-"""Defining an environment in a browser: the live preview, saving, and an episode played by hand."""
+"""Defining an environment in a browser: the live preview, saving, and an episode played manually."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_list_draws_the_first_state_of_each_environment(page: Page) -> None:
     expect(page.locator(".environment-card svg title")).to_contain_text("4 by 4 grid")
 
 
-def test_the_preview_follows_the_form_and_saving_keeps_what_it_showed(page: Page) -> None:
+def test_the_preview_follows_the_form_and_saving_keeps_the_previewed_states(page: Page) -> None:
     page.goto("/environments/new/?kind=frozen_lake")
     expect(page.locator("#preview-states svg")).to_have_count(4)
     expect(page.locator("#preview-states svg title").first).to_contain_text("4 by 4 grid")
@@ -52,7 +52,7 @@ def test_the_preview_follows_the_form_and_saving_keeps_what_it_showed(page: Page
     expect(page.locator(".environment-first svg title")).to_contain_text("5 by 5 grid")
 
 
-def test_a_wrong_value_is_said_beside_the_states_and_at_its_field_when_saved(page: Page) -> None:
+def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(page: Page) -> None:
     page.goto("/environments/new/?kind=frozen_lake")
     page.fill("[name='parameters.size']", "99")
     expect(page.locator("#preview-problem")).to_have_text("Fix 1 field.")
@@ -64,7 +64,7 @@ def test_a_wrong_value_is_said_beside_the_states_and_at_its_field_when_saved(pag
     expect(page.locator("[name='parameters.size']")).to_have_value("99")
 
 
-def test_actions_chosen_faster_than_the_site_answers_are_all_played(page: Page) -> None:
+def test_actions_clicked_faster_than_the_server_responds_are_all_played(page: Page) -> None:
     page.route("**/play/", lambda route: (page.wait_for_timeout(300), route.continue_())[1])
     page.goto("/environments/")
     page.click("text=Lake")
@@ -91,7 +91,7 @@ def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
     expect(page.locator(".play-end")).to_have_count(0)
 
 
-def test_a_raw_response_goes_through_the_models_parser(page: Page) -> None:
+def test_a_raw_response_is_parsed_like_a_model_s(page: Page) -> None:
     page.goto("/environments/")
     page.click("text=Lake")
     page.click("[data-act=start]")

@@ -1,5 +1,5 @@
-"""A run's page that is left open: in the background it hears of alerts and asks for nothing else, what it missed is no
-lag, its log has an end, and news moves nothing under the hands of whoever writes."""
+"""A run's page that stays open: in the background it receives alerts and requests nothing else, missed time is no lag,
+its log is limited, and updates move nothing while somebody types."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
 NOTIFIED = """
-window.told = [];
+window.shown = [];
 window.Notification = class extends EventTarget {
   static permission = "granted";
   static requestPermission = async () => "granted";
-  constructor(title) { super(); window.told.push(title); }
+  constructor(title) { super(); window.shown.push(title); }
 };"""
 LIKE_ANDROID = """
 window.Notification = class {
@@ -60,12 +60,12 @@ def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
 
 
-def say(recorded: RecordedRun, emit: Callable[[], None]) -> None:
-    beside(lambda: (emit(), recorded.deliver()))
+def deliver(recorded: RecordedRun, emit: Callable[[], None]) -> None:
+    in_thread(lambda: (emit(), recorded.deliver()))
 
 
 def wait_for(page: Page, script: str, patience: int = PATIENCE) -> None:
-    """Until the script is true; Playwright's own way evaluates text in the page, which the site's policy forbids."""
+    """Until the script is true; Playwright's own way evaluates text in the page, which the content policy forbids."""
     for _ in range(patience // 100):
         if page.evaluate(script):
             return
@@ -73,9 +73,7 @@ def wait_for(page: Page, script: str, patience: int = PATIENCE) -> None:
     raise AssertionError(script)
 
 
-def test_a_background_tab_whose_line_broke_still_tells_of_alerts_where_asked_to(
-    page: Page, recorded: RecordedRun
-) -> None:
+def test_a_background_tab_that_lost_its_socket_still_shows_notifications(page: Page, recorded: RecordedRun) -> None:
     lines: list[WebSocketRoute] = []
 
     def pass_on(line: WebSocketRoute) -> None:
@@ -87,46 +85,46 @@ def test_a_background_tab_whose_line_broke_still_tells_of_alerts_where_asked_to(
     visit(page, recorded, "#alerts")
     page.evaluate(HIDE, True)
     lines[-1].close(code=1012, reason="the server restarts")
-    page.wait_for_timeout(3000)  # the first wait is half a second, give or take
-    assert len(lines) == 1  # nobody asked to be notified, and nobody looks
+    page.wait_for_timeout(3000)  # the first delay is about half a second
+    assert len(lines) == 1  # notifications are off, and the page is hidden
     page.evaluate(HIDE, False)
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     page.click("#browser-notify")
     expect(page.locator("#browser-notify")).to_have_text("Stop notifying me in this browser")
     page.evaluate(HIDE, True)
     lines[-1].close(code=1012, reason="the server restarts")
-    say(recorded, lambda: recorded.raise_alert("It fell."))
-    wait_for(page, "window.told.includes('warn: calm-otter-12')", 10_000)
+    deliver(recorded, lambda: recorded.raise_alert("It fell."))
+    wait_for(page, "window.shown.includes('warn: calm-otter-12')", 10_000)
 
 
-def test_a_browser_that_lets_no_page_notify_says_so_and_draws_on(page: Page, recorded: RecordedRun) -> None:
+def test_a_browser_without_notifications_shows_a_note_and_keeps_drawing(page: Page, recorded: RecordedRun) -> None:
     page.add_init_script(LIKE_ANDROID)
     page.add_init_script("localStorage.setItem('starboard-notify', 'on')")
     visit(page, recorded, "#alerts")
-    say(recorded, lambda: recorded.raise_alert("It fell."))
+    deliver(recorded, lambda: recorded.raise_alert("It fell."))
     expect(page.locator("#alert-list")).to_contain_text("It fell.")
-    page.evaluate("localStorage.setItem('starboard-notify', 'off')")  # as one who has never been asked finds it
+    page.evaluate("localStorage.setItem('starboard-notify', 'off')")  # the initial state of a browser
     page.click("#browser-notify")
     expect(page.locator("#browser-notify-words")).to_contain_text("This browser lets no page show notifications")
     expect(page.locator("#browser-notify")).to_be_hidden()
 
 
-def test_what_happened_while_nobody_looked_is_no_lag(page: Page, recorded: RecordedRun) -> None:
+def test_events_from_before_the_tab_was_visible_do_not_count_as_lag(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
-    say(recorded, lambda: recorded.take_steps(1))
+    deliver(recorded, lambda: recorded.take_steps(1))
     expect(page.locator("#lag")).to_have_attribute("data-count", "1")
     page.evaluate(HIDE, True)
-    say(recorded, lambda: recorded.take_steps(3))
+    deliver(recorded, lambda: recorded.take_steps(3))
     page.wait_for_timeout(3000)
     page.evaluate(HIDE, False)
     expect(page.locator("#step")).to_have_text("24/60")
-    say(recorded, lambda: recorded.take_steps(1))
+    deliver(recorded, lambda: recorded.take_steps(1))
     expect(page.locator("#lag")).to_have_attribute("data-count", "2")
 
 
-def test_the_newest_trajectories_are_asked_for_only_where_they_are_looked_at(page: Page, recorded: RecordedRun) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/latest/" in request.url else None)
+def test_the_newest_trajectories_are_requested_only_while_visible(page: Page, recorded: RecordedRun) -> None:
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url) if "/latest/" in request.url else None)
 
     def record() -> None:
         recorded.take_steps(1)
@@ -134,28 +132,28 @@ def test_the_newest_trajectories_are_asked_for_only_where_they_are_looked_at(pag
         recorded.emit("trajectories_recorded", split="train", path=path, count=1)
 
     visit(page, recorded, "#alerts")
-    say(recorded, record)
+    deliver(recorded, record)
     expect(page.locator("#step")).to_have_text("21/60")
-    page.wait_for_timeout(2500)  # news is merged for 1.5 s
-    assert asked == []
+    page.wait_for_timeout(2500)  # updates are merged for 1.5 s
+    assert requested == []
     with page.expect_request(re.compile("/latest/")):
         page.click("#tab-overview")
     page.evaluate(HIDE, True)
-    say(recorded, record)
+    deliver(recorded, record)
     page.wait_for_timeout(2500)
-    assert len(asked) == 1
+    assert len(requested) == 1
     with page.expect_request(re.compile("/latest/")):
         page.evaluate(HIDE, False)
 
 
-def test_the_log_keeps_its_newest_lines_and_where_the_reader_is(page: Page, recorded: RecordedRun) -> None:
+def test_the_log_keeps_its_newest_lines_and_the_scroll_position(page: Page, recorded: RecordedRun) -> None:
     log = recorded.run.directory / "engine.log"
     log.write_text("".join(f"line {number}\n" for number in range(1, 4801)))
     visit(page, recorded, "#log")
     shown = page.locator("#log")
     expect(shown).to_contain_text("line 4800")
     expect(page.locator("#log-cut")).to_be_hidden()
-    shown.evaluate("log => { log.scrollTop = 2000 * 18; }")  # 12 px at 1.5: line 2001 is the first that is seen
+    shown.evaluate("log => { log.scrollTop = 2000 * 18; }")  # 12 px at 1.5: line 2001 is the first one visible
     with log.open("a") as file:
         file.writelines(f"line {number}\n" for number in range(4801, 6001))
     expect(shown).to_contain_text("line 6000")
@@ -165,20 +163,20 @@ def test_the_log_keeps_its_newest_lines_and_where_the_reader_is(page: Page, reco
     expect(page.locator("#log-cut")).to_be_visible()
 
 
-def test_an_alert_moves_neither_the_focus_nor_the_form_that_is_written_in(page: Page, recorded: RecordedRun) -> None:
-    beside(lambda: (recorded.raise_alert("The first."), recorded.deliver()))
+def test_an_alert_moves_neither_the_focus_nor_the_form_being_edited(page: Page, recorded: RecordedRun) -> None:
+    in_thread(lambda: (recorded.raise_alert("The first."), recorded.deliver()))
     visit(page, recorded, "#alerts")
     evidence = page.locator("#alert-list a", has_text="Evidence").first
     evidence.focus()
-    say(recorded, lambda: recorded.raise_alert("The second."))
+    deliver(recorded, lambda: recorded.raise_alert("The second."))
     expect(page.locator("#alert-list li")).to_have_count(2)
     expect(page.locator("#alert-list li").last.get_by_role("link", name="Evidence")).to_be_focused()
-    for count, place in ((3, 0), (4, 200)):  # at the top of the page, and further down
+    for count, offset in ((3, 0), (4, 200)):  # at the top of the page, and further down
         page.locator("#rule-preset").focus()
-        page.evaluate("place => scrollTo(0, place)", place)
+        page.evaluate("offset => scrollTo(0, offset)", offset)
         top = "document.querySelector('#rule-preset').getBoundingClientRect().top"
         before = page.evaluate(top)
-        say(recorded, lambda: recorded.raise_alert("Another."))
+        deliver(recorded, lambda: recorded.raise_alert("Another."))
         expect(page.locator("#alert-list li")).to_have_count(count)
         page.wait_for_timeout(200)
         assert page.evaluate(top) == pytest.approx(before, abs=1)

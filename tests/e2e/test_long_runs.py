@@ -1,4 +1,4 @@
-"""Runs of thousands of steps that go on while their page is open: nothing of their history is lost or piled up."""
+"""Runs of thousands of steps that continue while their page is open: no part of their history is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.charts import NORM, page, visit
 from tests.e2e.open_site import needs_chromium
+from tests.e2e.threads import in_thread
 from webapp.runs.models import MetricName, StepGroups, StepMetrics
 
 __all__ = ["page"]
@@ -34,15 +34,15 @@ def halved(steps: int, *, after: int) -> RecordedRun:
     return recorded
 
 
-def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_times(page: Page) -> None:
-    recorded = beside(lambda: halved(6000, after=3000))
+def test_full_history_views_keep_all_curves_whenever_they_were_loaded(page: Page) -> None:
+    recorded = in_thread(lambda: halved(6000, after=3000))
     visit(page, recorded)
-    # the overview's curves are in buckets of ten steps, those asked for after 25 more are not
+    # the overview's curves are in buckets of ten steps; those requested after 25 more are not
     page.wait_for_function(f"() => {POINTS} === 600")
-    beside(lambda: (recorded.take_steps(25), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(25), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("6025/12000")
     page.click("#tab-rollouts")
-    expect(page.locator("#rollouts-said")).to_have_text(
+    expect(page.locator("#rollouts-summary")).to_have_text(
         re.compile(r"^First, at steps 30\d\d to 30\d\d, responses shrank")
     )
     sign = page.locator("#rollouts-signs button").first
@@ -51,7 +51,7 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     read = page.locator("#rollouts-signs a").first
     expect(read).to_have_attribute("href", re.compile(rf"\?step_low={first}&step_high={last}$"))
     sign.focus()
-    beside(lambda: (recorded.take_steps(1), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(1), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("6026/12000")
     expect(sign).to_be_focused()
     # the extremes of a bucket are drawn about its mean
@@ -60,14 +60,14 @@ def test_views_of_the_whole_history_keep_it_when_their_curves_came_at_different_
     expect(page.locator("#collapse-scrubber .scrubber-step")).to_have_value("6025")
 
 
-def test_small_charts_of_a_long_run_look_closer_with_the_window(page: Page) -> None:
-    recorded = beside(lambda: halved(2400, after=1200))
+def test_small_charts_of_a_long_run_load_more_detail_when_zoomed(page: Page) -> None:
+    recorded = in_thread(lambda: halved(2400, after=1200))
     visit(page, recorded, "?zoom=1100..1300#rollouts")
     plot = page.locator("#rollouts-curves .lines-plot").first
     points = "plot => plot.querySelector('polyline')?.getAttribute('points').split(' ').length"
-    # every step from 1100 to 1300 or a little more, where the whole run has stretches of four
+    # every step from 1100 to 1300 or a little more, where the whole run has buckets of four
     page.wait_for_function(f"plot => ({points})(plot) > 200", arg=plot.element_handle())
-    # the band of the stretches before and after does not go across the steps between them
+    # the band of the buckets before and after does not cover the steps between them
     span = "one => Math.max(...[...one.points].map(p => p.x)) - Math.min(...[...one.points].map(p => p.x))"
     bands = plot.evaluate(f"plot => [...plot.querySelectorAll('.lines-band')].map({span})")
     assert all(width < 20 for width in bands)
@@ -93,8 +93,8 @@ def diagnosed(steps: int, *, odd: int) -> RecordedRun:
     return recorded
 
 
-def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: Page) -> None:
-    recorded = beside(lambda: diagnosed(6000, odd=3001))
+def test_diagnostics_of_a_long_run_are_shown_at_the_steps_of_their_measurement(page: Page) -> None:
+    recorded = in_thread(lambda: diagnosed(6000, odd=3001))
     visit(page, recorded, "#collapse")
     field = page.locator("#collapse-scrubber .scrubber-step")
     expect(field).to_have_value("5996")
@@ -104,14 +104,14 @@ def test_diagnostics_of_a_long_run_are_shown_at_the_steps_where_they_were(page: 
     expect(page.locator("#collapse-scrubber .scrubber-note")).to_have_text(
         "Step 3000 has no data: this is the nearest that has."
     )
-    # one step in six thousand, which a mean over its bucket would have hidden
+    # one step in six thousand, which the mean of its bucket would have hidden
     expect(page.locator("#collapse-map .regime-now")).to_have_text("step 3001")
     expect(page.locator("#collapse-facts")).to_contain_text("MI / ln N0.05")
-    said = page.locator("#collapse-templates > p").first
-    expect(said).to_have_text("Step 3001: of 12 thoughts none nearly repeats one on a different prompt.")
+    text = page.locator("#collapse-templates > p").first
+    expect(text).to_have_text("Step 3001: of 12 thoughts none nearly repeats one on a different prompt.")
 
 
-def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page) -> None:
+def test_every_step_of_a_long_run_can_be_selected_and_all_views_keep_it(page: Page) -> None:
     def record() -> RecordedRun:
         recorded = long_run(6000)
         detail = {
@@ -123,13 +123,13 @@ def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page
             StepGroups.objects.create(run=recorded.run, seq=20_000 + step, step=step, **kept)
         return recorded
 
-    recorded = beside(record)
+    recorded = in_thread(record)
     visit(page, recorded, "#filter")
     field = page.locator("#filter-scrubber .scrubber-step")
     expect(field).to_have_value("6000")
     field.fill("4321")
     field.press("Enter")
-    expect(page.locator("#filter-said")).to_contain_text("Step 4321:")
+    expect(page.locator("#filter-summary")).to_contain_text("Step 4321:")
     expect(page.locator("#filter-matrix")).to_contain_text("77")
     expect(page).to_have_url(re.compile(r"step=4321"))
     page.click("#tab-rollouts")
@@ -146,21 +146,21 @@ def test_every_step_of_a_long_run_can_be_chosen_and_all_views_keep_it(page: Page
     expect(page).not_to_have_url(re.compile(r"step="))
 
 
-def test_a_page_that_is_left_open_thins_its_curves_as_they_grow(page: Page) -> None:
-    recorded = beside(lambda: long_run(1900))
+def test_an_open_page_downsamples_its_curves_as_they_grow(page: Page) -> None:
+    recorded = in_thread(lambda: long_run(1900))
     visit(page, recorded)
     page.wait_for_function(f"() => {POINTS} === 1900")
-    beside(lambda: (recorded.take_steps(2200, evaluate_every=1000), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(2200, evaluate_every=1000), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("4100/3800")
     page.wait_for_function(f"() => {POINTS} < 700")
-    beside(lambda: (recorded.take_steps(3), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(3), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("4103/3800")
     last = f"document.querySelector('{NORM} .chart-plot').data.at(-1).customdata.at(-1)"
     page.wait_for_function(f"() => {last} === 4103")
 
 
-def test_curves_that_were_asked_for_before_an_attempt_began_are_asked_for_again(page: Page) -> None:
-    recorded = beside(lambda: long_run(100))
+def test_curves_requested_before_a_new_attempt_are_requested_again(page: Page) -> None:
+    recorded = in_thread(lambda: long_run(100))
     held: list[tuple[Route, dict[str, Any]]] = []
 
     def hold(route: Route) -> None:
@@ -175,7 +175,7 @@ def test_curves_that_were_asked_for_before_an_attempt_began_are_asked_for_again(
     recorded.step = 50
     begin: dict[str, Any] = {"total_steps": 200, "pid": 2, "device": "cpu", "model": "tiny", "parameters": 1}
 
-    def go_on() -> None:
+    def continue_run() -> None:
         recorded.emit("run_started", attempt=2, resumed_from=50, **begin)
         for step in range(51, 61):
             recorded.step = step
@@ -183,21 +183,21 @@ def test_curves_that_were_asked_for_before_an_attempt_began_are_asked_for_again(
             recorded.emit("step_completed", attempt=2, metrics=metrics, tokens=9000 * step, seconds=2.1 * step)
         recorded.deliver()
 
-    beside(go_on)
+    in_thread(continue_run)
     expect(page.locator("#step")).to_have_text("60/200")
-    [(route, told)] = held
-    route.fulfill(status=200, content_type="application/json", body=json.dumps(told))
+    [(route, body)] = held
+    route.fulfill(status=200, content_type="application/json", body=json.dumps(body))
     drawn = f"document.querySelector('{NORM} .chart-plot')?.data?.at(-1)"
     page.wait_for_function(f"() => {drawn}?.customdata.at(-1) === 60 && {drawn}.text.at(-1).endsWith(': 7')")
 
 
-def test_a_view_that_fails_keeps_nothing_from_the_line_above_it(page: Page) -> None:
-    recorded = beside(lambda: long_run(30))
+def test_a_failing_view_does_not_block_the_charts_above_it(page: Page) -> None:
+    recorded = in_thread(lambda: long_run(30))
     visit(page, recorded)
     page.wait_for_function(f"() => {POINTS} === 30")
     page.evaluate("""() => {
         addEventListener('unhandledrejection', event => event.preventDefault());
         Plotly.react = () => { throw new Error('of the test'); };
     }""")
-    beside(lambda: (recorded.take_steps(2), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(2), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("32/60")

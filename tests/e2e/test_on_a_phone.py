@@ -1,4 +1,4 @@
-"""Names and texts without a place to break: on a phone no page grows wider than its window."""
+"""Names and texts without a break opportunity: on a phone no page is wider than its window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.webapp.world import ALERT_SEQ, World, make_world
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 VIEWS = (
     "overview", "collapse", "filter", "rollouts", "panels", "metrics", "config", "log", "checkpoints", "control",
     "alerts",
@@ -32,19 +32,19 @@ def world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
 
 
 def addresses(world: World) -> list[str]:
-    run, asked = f"/runs/{world.run.pk}", f"/runs/{world.run.pk}/what-ifs"
+    run, what_ifs = f"/runs/{world.run.pk}", f"/runs/{world.run.pk}/what-ifs"
     trajectory, environment = world.trajectories[0].pk, f"/environments/{world.environment.pk}"
     return [
         "/runs/", "/runs/new/", f"/runs/new/?clone={world.run.pk}", *(f"{run}/#{view}" for view in VIEWS),
         f"{run}/trajectories/", "/trajectories/", "/trajectories/?q=thought", f"{run}/trajectories/{trajectory}/",
-        f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{asked}/of/{trajectory}/",
-        f"{asked}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/", "/leaderboard/",
+        f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{what_ifs}/of/{trajectory}/",
+        f"{what_ifs}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/", "/leaderboard/",
         f"/compare/?runs={world.run.pk}", "/settings/notifications/",
     ]  # fmt: skip
 
 
 def sticking_out(page: Page, address: str) -> list[str]:
-    page.goto("about:blank")  # an address with another view alone would load nothing
+    page.goto("about:blank")  # a URL that differs only in its fragment would load nothing
     page.goto(address)
     page.wait_for_load_state("networkidle")
     if page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
@@ -53,10 +53,10 @@ def sticking_out(page: Page, address: str) -> list[str]:
     return found or ["something"]
 
 
-def test_long_words_break_instead_of_widening_a_page(world: World, settings: Settings) -> None:
-    places = addresses(world)
+def test_long_words_wrap_instead_of_widening_a_page(world: World, settings: Settings) -> None:
+    paths = addresses(world)
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
         phone.goto("/runs/")
         expect(phone.locator("#rows")).to_contain_text("WWW")
-        assert {place: found for place in places if (found := sticking_out(phone, place))} == {}
+        assert {path: found for path in paths if (found := sticking_out(phone, path))} == {}

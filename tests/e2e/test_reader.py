@@ -1,4 +1,4 @@
-"""Reading a trajectory in a browser: turns, frames, tokens and members, by mouse and by key."""
+"""Reading a trajectory in a browser: turns, frames, tokens and members, by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows(transactional_db: None, settings: Settings, tmp_path: Path) -> list[Tra
 
 @pytest.fixture
 def longest(rows: list[Trajectory]) -> Trajectory:
-    """One with three turns or more and a member after it."""
+    """One with three turns or more and a following member."""
     return next(row for row in rows[:-1] if row.turns >= 3)
 
 
@@ -46,12 +46,12 @@ def page(rows: list[Trajectory], record: dict[str, Any], settings: Settings) -> 
         yield opened
 
 
-def place(row: Trajectory) -> str:
+def path_of(row: Trajectory) -> str:
     return f"/runs/{row.run_id}/trajectories/{row.pk}/"
 
 
-def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Trajectory) -> None:
-    page.goto(f"{place(longest)}#t=2")
+def test_a_link_opens_its_turn_and_keys_continue_from_there(page: Page, longest: Trajectory) -> None:
+    page.goto(f"{path_of(longest)}#t=2")
     title = page.locator("#reader-turn h2")
     expect(title).to_have_text(f"Turn 2 of {longest.turns}")
     page.keyboard.press("j")
@@ -63,8 +63,8 @@ def test_a_link_opens_its_turn_and_keys_go_on_from_there(page: Page, longest: Tr
     expect(title).to_have_text(f"Turn 1 of {longest.turns}")
 
 
-def test_what_if_is_asked_of_the_turn_that_is_shown(page: Page, longest: Trajectory) -> None:
-    page.goto(place(longest))
+def test_a_what_if_starts_at_the_turn_shown(page: Page, longest: Trajectory) -> None:
+    page.goto(path_of(longest))
     title = page.locator("#reader-turn h2")
     expect(title).to_have_text(f"Turn 1 of {longest.turns}")
     page.keyboard.press("j")
@@ -76,13 +76,13 @@ def test_what_if_is_asked_of_the_turn_that_is_shown(page: Page, longest: Traject
 
 
 @pytest.mark.parametrize("turn", ["99", "-4", "x", "1e9"])
-def test_turns_that_do_not_exist_show_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
-    page.goto(f"{place(longest)}#t={turn}")
+def test_an_unknown_turn_shows_the_nearest(page: Page, longest: Trajectory, turn: str) -> None:
+    page.goto(f"{path_of(longest)}#t={turn}")
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn ")
 
 
 def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     page.click("summary:has-text('Prompt')")
     page.click("summary:has-text('Response as sampled')")
     turn = record["turns"][0]
@@ -94,7 +94,7 @@ def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajector
 
 
 def test_frames_step_through_a_turn_and_into_the_next(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     label, title = page.locator("#frame-label"), page.locator("#reader-turn h2")
     expect(title).to_be_visible()
     count = len(record["turns"][0]["frames"])
@@ -107,7 +107,7 @@ def test_frames_step_through_a_turn_and_into_the_next(page: Page, longest: Traje
 
 
 def test_space_plays_and_pauses(page: Page, longest: Trajectory) -> None:
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.keyboard.press(" ")
     expect(page.locator("#reader-play")).to_have_attribute("aria-pressed", "true")
@@ -116,10 +116,10 @@ def test_space_plays_and_pauses(page: Page, longest: Trajectory) -> None:
     expect(page.locator("#reader-play")).to_have_attribute("aria-pressed", "false")
 
 
-def test_tokens_are_coloured_on_demand_and_say_their_numbers(
+def test_tokens_are_coloured_on_demand_and_show_their_values(
     page: Page, longest: Trajectory, record: dict[str, Any]
 ) -> None:
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     expect(page.locator(".token")).to_have_count(0)
     page.click("[data-shade=probability]")
@@ -132,10 +132,10 @@ def test_tokens_are_coloured_on_demand_and_say_their_numbers(
     expect(page.locator(".token")).to_have_count(0)
 
 
-def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+def test_the_url_has_the_selected_token_and_colouring(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     turn = record["turns"][1]
     token = turn["response_start"] + 1
-    page.goto(f"{place(longest)}#t=2&k={token}&by=entropy")
+    page.goto(f"{path_of(longest)}#t=2&k={token}&by=entropy")
     picked = page.locator("[data-picked]")
     expect(picked).to_have_attribute("data-token", str(token))
     expect(page.locator(".token-facts")).to_contain_text(f"entropy {record['tokens']['entropies'][token]:.3f}")
@@ -144,12 +144,12 @@ def test_an_address_names_a_token_and_its_colour(page: Page, longest: Trajectory
     expect(page).to_have_url(re.compile(rf"#t=2&k={token + 1}&by=entropy$"))
     page.locator(f"[data-token='{token}']").click()
     expect(page).to_have_url(re.compile(rf"#t=2&k={token}&by=entropy$"))
-    page.goto(f"{place(longest)}#k={record['turns'][2]['response_start']}")  # a token tells its turn
+    page.goto(f"{path_of(longest)}#k={record['turns'][2]['response_start']}")  # a token has its turn
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 3")
 
 
-def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
-    page.goto(place(longest))
+def test_raw_and_parsed_text_are_toggled(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.keyboard.press("r")
     turn = record["turns"][0]
@@ -159,13 +159,13 @@ def test_raw_text_and_its_parts_take_turns(page: Page, longest: Trajectory, reco
     expect(page.locator("#reader-turn")).to_contain_text("Thought")
 
 
-def test_what_a_frame_changed_is_said_in_words(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
+def test_the_change_of_each_frame_is_described(page: Page, longest: Trajectory, record: dict[str, Any]) -> None:
     index, frame = next(
         (index, turn["frames"][0])
         for index, turn in enumerate(record["turns"])
         if turn["frames"] and turn["frames"][0]["effective"]
     )
-    page.goto(f"{place(longest)}#t={index + 1}")
+    page.goto(f"{path_of(longest)}#t={index + 1}")
     expect(page.locator("#reader-turn h2")).to_be_visible()
     for _ in range(len(record["turns"][index]["frames"]) - 1):
         page.keyboard.press("[")
@@ -174,15 +174,15 @@ def test_what_a_frame_changed_is_said_in_words(page: Page, longest: Trajectory, 
 
 
 def test_the_next_member_opens_at_the_same_turn(page: Page, longest: Trajectory, rows: list[Trajectory]) -> None:
-    page.goto(f"{place(longest)}?turn=2")  # as older links have it
+    page.goto(f"{path_of(longest)}?turn=2")  # the form of older links
     expect(page.locator("#reader-turn h2")).to_contain_text("Turn 2")
     page.keyboard.press("ArrowRight")
     after = rows[rows.index(longest) + 1]
-    expect(page).to_have_url(re.compile(rf"{place(after)}#t=\d$"))
+    expect(page).to_have_url(re.compile(rf"{path_of(after)}#t=\d$"))
 
 
-def test_arrows_on_the_turns_go_from_turn_to_turn(page: Page, longest: Trajectory) -> None:
-    page.goto(place(longest))
+def test_arrow_keys_on_the_turn_list_move_between_turns(page: Page, longest: Trajectory) -> None:
+    page.goto(path_of(longest))
     turns = page.get_by_role("tab")
     turns.first.click()
     for turn in (2, 3):
@@ -190,7 +190,7 @@ def test_arrows_on_the_turns_go_from_turn_to_turn(page: Page, longest: Trajector
         expect(page.locator("#reader-turn h2")).to_have_text(f"Turn {turn} of {longest.turns}")
         expect(turns.nth(turn - 1)).to_be_focused()
     page.keyboard.press("ArrowLeft")
-    expect(page).to_have_url(re.compile(rf"{place(longest)}#t=2$"))
+    expect(page).to_have_url(re.compile(rf"{path_of(longest)}#t=2$"))
 
 
 COPIES = """
@@ -199,26 +199,26 @@ document.addEventListener("copy", () => { window.selected = document.activeEleme
 
 
 @pytest.mark.parametrize(
-    ("way", "said"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
+    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
 )
-def test_a_link_is_copied_where_there_is_no_clipboard_or_that_is_said(
-    page: Page, longest: Trajectory, way: str, said: str
+def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
+    page: Page, longest: Trajectory, way: str, shown: str
 ) -> None:
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });" + COPIES)
     if way == "refused altogether":
         page.add_init_script("document.execCommand = () => false;")
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.click("#reader-copy")
-    expect(page.locator("#reader-copy")).to_have_text(said)
-    if said == "Copied":
+    expect(page.locator("#reader-copy")).to_have_text(shown)
+    if shown == "Copied":
         assert page.evaluate("window.selected") == page.url
     expect(page.locator("#reader-copy")).to_have_text("Copy link")
     expect(page.locator("#reader-copy")).to_be_focused()
 
 
-def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
-    page.goto(place(longest))
+def test_members_show_where_they_diverge(page: Page, longest: Trajectory) -> None:
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.click("#reader-diverge")
     expect(page.locator(".member-divergence")).to_have_count(4)
@@ -226,22 +226,22 @@ def test_members_say_where_they_part(page: Page, longest: Trajectory) -> None:
 
 
 def test_the_question_mark_lists_the_readers_own_keys(page: Page, longest: Trajectory) -> None:
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     expect(page.locator("#reader-turn h2")).to_be_visible()
     page.keyboard.press("?")
     expect(page.locator("#reader-keys")).to_be_visible()
     expect(page.locator("#keys")).to_be_hidden()
 
 
-def test_a_file_that_is_gone_says_which_and_what_to_do(page: Page, longest: Trajectory) -> None:
+def test_a_missing_file_is_named_with_a_remedy(page: Page, longest: Trajectory) -> None:
     (longest.run.directory / longest.file).unlink()
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     expect(page.locator("#reader-error")).to_contain_text("The trajectory file step_1.jsonl.zst does not exist.")
     expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
 
 
-def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
+def test_entropies_that_the_sampler_did_not_report_are_shown_as_unknown(
     page: Page, longest: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = services.record
@@ -254,7 +254,7 @@ def test_entropies_that_the_sampler_did_not_tell_are_shown_as_unknown(
         return json.dumps(record).encode()
 
     monkeypatch.setattr(services, "checked_text", without)
-    page.goto(place(longest))
+    page.goto(path_of(longest))
     facts = page.locator("dl dt", has_text=re.compile("^Entropy$"))
     expect(facts.locator("xpath=following-sibling::dd[1]")).to_have_text("–")
     expect(page.locator(".strip--entropy")).to_have_count(0)

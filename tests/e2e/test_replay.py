@@ -1,4 +1,4 @@
-"""Finding trajectories, laying them side by side, and what a damaged file looks like, in a browser."""
+"""Searching trajectories, comparing them side by side, and the display of a damaged file, in a browser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def page(run: Run, members: list[Trajectory], tokens: list[int], settings: Setti
         yield opened
 
 
-def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
+def test_search_results_open_at_the_matching_turn(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/")
     page.keyboard.press("/")
     page.keyboard.type('"the way" no hol*')
@@ -72,7 +72,7 @@ def test_words_are_found_and_lead_to_their_turn(page: Page, run: Run) -> None:
     expect(page.locator("#reader-turn")).to_contain_text("the way")
 
 
-def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Settings) -> None:
+def test_a_search_over_all_runs_is_narrowed_to_one(run: Run, settings: Settings) -> None:
     other = build_run(name="other")
     record_steps(other, other.parsed_config().environments[0], steps=range(1, 2), groups=1)
     with open_site(settings) as page:
@@ -90,7 +90,7 @@ def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Set
         expect(page.get_by_label("Words in thoughts and actions")).to_have_value("no hole")
         page.click("thead a:has-text('Tokens')")
         expect(page.locator("th[aria-sort=descending]")).to_have_text("Tokens")
-        page.wait_for_load_state("load")  # by then the keys are listened to
+        page.wait_for_load_state("load")  # by then keys are handled
         page.keyboard.press("j")
         expect(page.locator("[data-opens]").first).to_be_focused()
         page.keyboard.press("Enter")
@@ -98,7 +98,7 @@ def test_words_are_found_in_all_runs_and_narrowed_to_one(run: Run, settings: Set
         assert f"/runs/{other.pk}/trajectories/" in page.url
 
 
-def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Run, tokens: list[int]) -> None:
+def test_a_click_on_a_header_sorts_and_a_second_reverses_the_order(page: Page, run: Run, tokens: list[int]) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1")
     column = page.locator(".trajectory-table tbody tr td:nth-child(9)")
     page.click("thead a:has-text('Tokens')")
@@ -109,11 +109,11 @@ def test_a_click_on_a_head_sorts_and_a_second_turns_it_round(page: Page, run: Ru
     assert [int(text) for text in column.all_text_contents()] == tokens
 
 
-def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
+def test_selected_trajectories_are_compared_with_boards_and_the_first_difference(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/?step=1&group=0")
     ticks = page.locator("input[name=ids]")
-    for place in range(3):
-        ticks.nth(place).check()
+    for index in range(3):
+        ticks.nth(index).check()
     page.click("text=Compare side by side")
     heads = page.locator(".side thead th")
     expect(heads).to_have_count(3)
@@ -126,14 +126,14 @@ def test_ticked_trajectories_stand_side_by_side_with_boards_and_the_first_differ
     expect(page.locator("th.side-best")).to_contain_text("Optimal play")
 
 
-def test_the_reader_leads_to_its_group_side_by_side(page: Page, run: Run, members: list[Trajectory]) -> None:
+def test_the_reader_links_to_its_group_side_by_side(page: Page, run: Run, members: list[Trajectory]) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/{members[1].pk}/")
     page.click("#reader-side")
     expect(page.locator(".side thead th")).to_have_count(4)
     expect(page.locator(".side thead th").first).to_contain_text("member 1")
 
 
-def test_a_damaged_file_names_the_lost_on_the_list_and_at_the_group(page: Page, run: Run) -> None:
+def test_a_damaged_file_is_reported_on_the_list_and_in_the_group(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/trajectories/")
     lost = page.locator(".lost")
     expect(lost).to_contain_text("7 recorded trajectories cannot be read")
@@ -149,19 +149,19 @@ def test_a_damaged_file_names_the_lost_on_the_list_and_at_the_group(page: Page, 
 def test_no_page_is_wider_than_a_phone(run: Run, members: list[Trajectory], settings: Settings, theme: str) -> None:
     ids = ",".join(str(row.pk) for row in members)
     own = ["?q=hole&low=0", f"{members[0].pk}/#by=entropy", f"compare/?ids={ids}&best=1", "compare/"]
-    places = [f"/runs/{run.pk}/trajectories/{place}" for place in own] + ["/trajectories/?q=hole"]
+    paths = [f"/runs/{run.pk}/trajectories/{query}" for query in own] + ["/trajectories/?q=hole"]
     with open_site(settings, width=390) as page:
         page.goto(f"/runs/{run.pk}/trajectories/")
         page.evaluate("theme => localStorage.setItem('starboard.theme', theme)", theme)
-        for place in places:
-            page.goto(place)
+        for path in paths:
+            page.goto(path)
             expect(page.locator("html")).to_have_attribute("data-theme", theme)
             expect(page.locator("h1")).to_be_visible()
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, place
+            assert wide <= 0, path
 
 
-def test_thirty_thousand_tokens_are_drawn_around_where_one_reads(
+def test_thirty_thousand_tokens_are_rendered_around_the_reading_position(
     run: Run, members: list[Trajectory], settings: Settings
 ) -> None:
     row = record_two(30_000)["turns_1"]

@@ -1,5 +1,5 @@
-"""The charts of a run's page in a browser: thinned without losing a spike, one window and crosshair for all, the
-reader's own layouts, every metric by pattern, pictures and numbers to take away. News moves nothing of the reader's."""
+"""The charts of a run's page in a browser: downsampled without losing a spike, one zoom and crosshair for all, saved
+layouts, every metric by pattern, exported pictures and values; updates do not move the view."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pytest_django import Settings
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.charts import NORM, PATIENCE, PLOT, SUCCESS, drag, drawn, recorded_run, visit
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -41,8 +41,8 @@ def page(runs: None, settings: Settings) -> Iterator[Page]:
         assert opened.evaluate("window.violations") == []
 
 
-def test_a_long_run_is_thinned_its_spike_stays_and_a_closer_look_shows_every_step(page: Page) -> None:
-    recorded = beside(lambda: long_run(2400, spike_at=800))
+def test_a_long_run_is_downsampled_with_its_spike_and_zooming_shows_every_step(page: Page) -> None:
+    recorded = in_thread(lambda: long_run(2400, spike_at=800))
     visit(page, recorded)
     plot = drawn(page, NORM)
     assert plot.evaluate("plot => plot.data.at(-1).x.length") == 600
@@ -61,7 +61,7 @@ def test_a_long_run_is_thinned_its_spike_stays_and_a_closer_look_shows_every_ste
     )
 
 
-def test_one_window_and_one_crosshair_for_all_charts(page: Page) -> None:
+def test_all_charts_share_one_zoom_and_one_crosshair(page: Page) -> None:
     visit(page, recorded_run())
     norm, success = drawn(page, NORM), drawn(page, SUCCESS)
     drag(page, SUCCESS, 0.25, 0.5)
@@ -76,7 +76,7 @@ def test_one_window_and_one_crosshair_for_all_charts(page: Page) -> None:
     assert "trajectories" not in page.url
 
 
-def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
+def test_updates_move_neither_zoom_nor_scroll_nor_focus(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded, "?zoom=5..12#overview")
     plot = drawn(page, SUCCESS)
@@ -85,7 +85,7 @@ def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
     page.evaluate("scrollTo(0, 200)")
     page.evaluate("getSelection().selectAllChildren(document.querySelector('#run-name'))")
     before = page.evaluate("[scrollY, getSelection().toString()]")
-    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(5), recorded.deliver()))
     expect(page.locator("#step")).to_have_text("25/60")
     page.wait_for_function("plot => plot.data.at(-2).customdata.includes(25)", arg=plot.element_handle())
     assert page.evaluate("[scrollY, getSelection().toString()]") == before
@@ -94,7 +94,7 @@ def test_news_moves_neither_window_nor_scroll_nor_focus(page: Page) -> None:
     expect(page.locator("#verdict-evidence")).to_be_visible()
 
 
-def test_a_chart_is_read_by_keys_and_opens_a_step(page: Page) -> None:
+def test_a_chart_is_read_with_the_keyboard_and_opens_a_step(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
     drawn(page, SUCCESS).focus()
@@ -106,7 +106,7 @@ def test_a_chart_is_read_by_keys_and_opens_a_step(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/trajectories/\?step=18$"))
 
 
-def test_arrow_keys_change_the_tab_and_an_address_selects_a_preset(page: Page) -> None:
+def test_arrow_keys_change_the_tab_and_a_url_selects_a_preset(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
     page.get_by_role("tab", name="Overview").focus()
@@ -118,7 +118,7 @@ def test_arrow_keys_change_the_tab_and_an_address_selects_a_preset(page: Page) -
     drawn(page, '[data-chart="perf/sampled_tokens_per_second"]')
 
 
-def test_a_layout_is_put_together_kept_and_shown_to_others_by_its_address(page: Page) -> None:
+def test_a_layout_is_built_saved_and_shared_by_url(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded, "?charts=policy%252Fentropy%2Brollout%252Fsuccess#panels")
     drawn(page, '[data-chart="policy/entropy"]')
@@ -139,8 +139,8 @@ def test_a_layout_is_put_together_kept_and_shown_to_others_by_its_address(page: 
     assert charts == ["optim/grad_norm", "policy/entropy"]
 
 
-def test_of_a_thousand_metrics_those_in_view_are_drawn_and_a_pattern_finds_some(page: Page) -> None:
-    visit(page, beside(lambda: long_run(30, extra=1000)), "#metrics")
+def test_of_a_thousand_metrics_only_visible_ones_are_drawn_and_a_pattern_filters_them(page: Page) -> None:
+    visit(page, in_thread(lambda: long_run(30, extra=1000)), "#metrics")
     expect(page.locator("#metric-count")).to_have_text(re.compile(r"^10\d\d of 10\d\d metrics$"))
     expect(page.locator("#charts-metrics .scatterlayer .trace").first).to_be_attached()
     assert page.locator("#charts-metrics .chart").count() < 40
@@ -156,7 +156,7 @@ def test_of_a_thousand_metrics_those_in_view_are_drawn_and_a_pattern_finds_some(
 
 
 @pytest.mark.parametrize("ending", ["PNG", "SVG", "CSV"])
-def test_a_chart_can_be_taken_away(page: Page, tmp_path: Path, ending: str) -> None:
+def test_a_chart_can_be_exported(page: Page, tmp_path: Path, ending: str) -> None:
     recorded = recorded_run()
     visit(page, recorded)
     drawn(page, NORM)
@@ -164,7 +164,7 @@ def test_a_chart_can_be_taken_away(page: Page, tmp_path: Path, ending: str) -> N
     with page.expect_download() as download:
         page.locator(NORM).get_by_role("button", name=ending).click()
     assert download.value.suggested_filename == f"{recorded.run.pk}-optim-grad_norm.{ending.lower()}"
-    file = tmp_path / "taken"
+    file = tmp_path / "exported"
     download.value.save_as(file)
     if ending == "PNG":
         assert file.read_bytes().startswith(b"\x89PNG")
@@ -176,8 +176,8 @@ def test_a_chart_can_be_taken_away(page: Page, tmp_path: Path, ending: str) -> N
         assert len(lines) == 21
 
 
-def test_outliers_are_left_out_on_demand_and_that_is_said(page: Page) -> None:
-    visit(page, beside(lambda: long_run(300, spike_at=100)))
+def test_outliers_are_hidden_on_demand_with_a_note(page: Page) -> None:
+    visit(page, in_thread(lambda: long_run(300, spike_at=100)))
     plot = drawn(page, NORM)
     page.locator("#outliers").check()
     expect(page.locator(f"{NORM} .chart-note")).to_have_text(re.compile(r"values are outside the axis, as far as 900$"))
@@ -186,7 +186,7 @@ def test_outliers_are_left_out_on_demand_and_that_is_said(page: Page) -> None:
     expect(page).to_have_url(re.compile("outliers=out"))
 
 
-def test_the_evidence_of_the_verdict_opens_by_a_click(page: Page) -> None:
+def test_a_click_opens_the_evidence_of_the_verdict(page: Page) -> None:
     visit(page, recorded_run())
     expect(page.locator("#verdict-evidence")).to_be_hidden()
     page.get_by_role("button", name="Evidence").click()
@@ -195,8 +195,8 @@ def test_the_evidence_of_the_verdict_opens_by_a_click(page: Page) -> None:
     expect(rows.first).to_contain_text("half of the best")
 
 
-def test_after_a_resume_the_time_left_and_the_axis_of_time_are_right(page: Page) -> None:
-    recorded = beside(lambda: RecordedRun(steps=100))
+def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) -> None:
+    recorded = in_thread(lambda: RecordedRun(steps=100))
     begin = time.time() - 10_000
     metrics: dict[str, Any] = {"rollout/success": 0.5}
 
@@ -204,7 +204,7 @@ def test_after_a_resume_the_time_left_and_the_axis_of_time_are_right(page: Page)
         values = {"step": number, "time": at, "attempt": attempt, "seconds": training, "tokens": number}
         recorded.emit("step_completed", metrics=metrics, **values)
 
-    def go_on() -> None:
+    def take_more_steps() -> None:
         recorded.emit(
             "run_started", time=begin + 8000, attempt=2, resumed_from=8, step=8, total_steps=100, pid=2, device="cpu",
             model="tiny", parameters=1,
@@ -215,21 +215,21 @@ def test_after_a_resume_the_time_left_and_the_axis_of_time_are_right(page: Page)
     recorded.emit("run_started", time=begin, total_steps=100, pid=1, device="cpu", model="tiny", parameters=1)
     for number in range(1, 11):  # ten seconds each, and then two hours of nothing
         step(number, begin + 10 * number, 1, 10.0 * number)
-    beside(recorded.deliver)
+    in_thread(recorded.deliver)
     visit(page, recorded, "?x=elapsed")
     plot = drawn(page, SUCCESS)
     expect(page.locator("#eta")).to_have_text("· ETA 15 min 0 s")  # 90 steps of ten seconds
-    beside(go_on)
+    in_thread(take_more_steps)
     expect(page.locator("#step")).to_have_text("9/100")
     expect(page.locator("#eta")).to_have_text("· ETA 15 min 10 s")  # 91 steps
     page.wait_for_function(
         "plot => plot.data.at(-2).customdata.join() === '1,2,3,4,5,6,7,8,9'", arg=plot.element_handle()
     )
-    # steps 9 and 10 of the first attempt no longer count; the second begins where its checkpoint was, at 80 s
+    # steps 9 and 10 of the first attempt no longer count; the second begins at its checkpoint, at 80 s
     assert [round(x) for x in plot.evaluate("plot => plot.data.at(-2).x")] == [10, 20, 30, 40, 50, 60, 70, 80, 90]
 
 
-def test_a_line_that_died_while_the_machine_slept_is_replaced_without_a_gap(page: Page) -> None:
+def test_a_socket_lost_during_sleep_reconnects_without_a_gap(page: Page) -> None:
     recorded = recorded_run()
     lines: list[WebSocketRoute] = []
     asleep: list[bool] = []
@@ -244,20 +244,20 @@ def test_a_line_that_died_while_the_machine_slept_is_replaced_without_a_gap(page
     page.route_web_socket(re.compile("/ws/runs/"), pass_on)
     visit(page, recorded)
     asleep.append(True)
-    beside(lambda: (recorded.take_steps(5), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(5), recorded.deliver()))
     page.clock.fast_forward(120_000)
     expect(page.locator("#step")).to_have_text("25/60")
     assert len(lines) >= 2
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
 
 
-def test_a_hidden_tab_draws_nothing_and_shows_all_when_it_is_looked_at(page: Page) -> None:
+def test_a_hidden_tab_draws_nothing_and_catches_up_when_shown(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
     plot = drawn(page, SUCCESS)
     hide = "hidden => Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })"
     page.evaluate(hide, True)
-    beside(lambda: (recorded.take_steps(3), recorded.deliver()))
+    in_thread(lambda: (recorded.take_steps(3), recorded.deliver()))
     page.wait_for_timeout(1500)
     assert plot.evaluate("plot => plot.data.at(-2).customdata.at(-1)") == 20
     page.evaluate(hide, False)
@@ -265,7 +265,7 @@ def test_a_hidden_tab_draws_nothing_and_shows_all_when_it_is_looked_at(page: Pag
     page.wait_for_function("plot => plot.data.at(-2).customdata.at(-1) === 23", arg=plot.element_handle())
 
 
-def test_on_a_phone_nothing_of_the_charts_sticks_out(runs: None, settings: Settings) -> None:
+def test_no_chart_overflows_on_a_phone(runs: None, settings: Settings) -> None:
     recorded = recorded_run()
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)

@@ -1,4 +1,4 @@
-"""The form of a new run in a browser: what concerns a cluster unfolds with it, and its memory follows the fields."""
+"""The new-run form in a browser: cluster fields appear with the backend, and the memory estimate follows the fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def page(transactional_db: None, settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def test_the_cluster_unfolds_with_its_backend_and_folds_away_with_the_other(page: Page) -> None:
+def test_the_cluster_fields_are_shown_only_for_the_cluster_backend(page: Page) -> None:
     samplers, memory = page.locator("[name='cluster.samplers']"), page.locator("#memory")
     expect(samplers).to_be_hidden()
     expect(memory).to_be_hidden()
@@ -47,7 +47,7 @@ def test_the_memory_follows_the_fields(page: Page) -> None:
     expect(words).to_contain_text("Each of 2 samplers needs about")
 
 
-def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> None:
+def test_an_invalid_value_for_the_model_is_reported_at_its_field(page: Page) -> None:
     page.select_option("[name=backend]", "ray")
     page.fill("[name='cluster.tensor_parallel']", "3")
     expect(page.locator("[data-error='cluster.tensor_parallel']")).to_contain_text("4 attention heads")
@@ -56,14 +56,14 @@ def test_what_the_model_does_not_allow_is_said_beside_its_field(page: Page) -> N
     expect(page.locator("[data-error='cluster.tensor_parallel']")).to_be_empty()
 
 
-def test_further_environments_come_and_go_in_rows_of_their_own(page: Page) -> None:
+def test_further_environments_are_added_and_removed_as_rows(page: Page) -> None:
     rows, own = page.locator("#more-environments fieldset"), page.locator("#environment-groups")
     expect(own).to_be_hidden()
     page.get_by_role("button", name="Add an environment").click()
     expect(rows).to_have_count(1)
     expect(rows.locator("legend")).to_have_text("Environment 2")
     expect(own).to_be_visible()
-    expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is but one to choose
+    expect(page.locator("[data-error=environment]")).to_contain_text("tags must differ")  # there is only one choice
     rows.get_by_label("Name").fill("Second")
     expect(page.locator("[data-error=environment]")).to_be_empty()
     rows.get_by_label("Problems per step").fill("many")

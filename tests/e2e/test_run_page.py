@@ -1,4 +1,4 @@
-"""A run's page in a browser: charts draw and move with the run, zoom stays, a broken line loses nothing."""
+"""A run's page in a browser: charts draw and follow the run, a zoom is kept, and a lost socket loses nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 from webapp.runs.services import queue_again
 from webapp.runs.states import RunState
 from workers.endings import Ending
@@ -22,7 +22,7 @@ from workers.restarts import after_fault
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', e =>
@@ -45,7 +45,7 @@ def recorded(transactional_db: None, settings: Settings, tmp_path: Path) -> Reco
 
 @pytest.fixture
 def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
-    """Lets the engine take more steps. Rows are written in another thread: this one drives the browser."""
+    """Records more steps, in another thread: this one drives the browser."""
     with ThreadPoolExecutor(1) as writer:
 
         def more(count: int) -> None:
@@ -56,16 +56,16 @@ def train(recorded: RecordedRun) -> Iterator[Callable[[int], None]]:
 
 @pytest.fixture
 def fall(recorded: RecordedRun) -> Iterator[Callable[[], None]]:
-    """The engine dies, and the run waits to go on."""
+    """The engine fails, and the run waits for its restart."""
     with ThreadPoolExecutor(1) as writer:
         ending = Ending(state=RunState.CRASHED, reason="It was killed.", retryable=True)
 
-        def die() -> None:
+        def fail() -> None:
             run = recorded.run
             again, fields = after_fault(run, ending, progressed=True, pauses=[5.0])
             assert queue_again(run, reason=again.reason, epoch=run.epoch, also=fields)
 
-        yield lambda: writer.submit(die).result()
+        yield lambda: writer.submit(fail).result()
 
 
 @pytest.fixture
@@ -109,14 +109,14 @@ def test_the_six_charts_draw_every_step_of_the_history(page: Page, recorded: Rec
     assert chart.locator(PLOT).evaluate("plot => plot.layout.shapes.map(shape => shape.x0)") == [20]
 
 
-def test_no_chart_offers_to_be_sent_elsewhere(page: Page, recorded: RecordedRun) -> None:
+def test_no_chart_offers_to_upload_its_data(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded)
     titles = chart.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title ?? one.ariaLabel)")
     assert any("Zoom" in title for title in titles)
     assert not any("hare" in title or "loud" in title for title in titles)
 
 
-def test_new_steps_appear_by_themselves_and_their_lag_is_told(
+def test_new_steps_appear_automatically_and_their_lag_is_shown(
     page: Page, recorded: RecordedRun, train: Callable[[int], None]
 ) -> None:
     chart = visit(page, recorded)
@@ -126,7 +126,9 @@ def test_new_steps_appear_by_themselves_and_their_lag_is_told(
     assert steps_drawn(chart) == list(range(1, 24))
 
 
-def test_a_zoom_stays_while_the_run_goes_on(page: Page, recorded: RecordedRun, train: Callable[[int], None]) -> None:
+def test_a_zoom_is_kept_while_the_run_continues(
+    page: Page, recorded: RecordedRun, train: Callable[[int], None]
+) -> None:
     chart = visit(page, recorded)
     box = chart.locator(".nsewdrag").bounding_box()
     assert box is not None
@@ -146,7 +148,7 @@ def test_a_zoom_stays_while_the_run_goes_on(page: Page, recorded: RecordedRun, t
     expect(chart.locator(".xtick text").last).to_have_text("20")
 
 
-def test_a_broken_line_comes_back_without_gaps_or_doubles(
+def test_a_lost_socket_reconnects_without_gaps_or_duplicates(
     page: Page, recorded: RecordedRun, train: Callable[[int], None]
 ) -> None:
     lines: list[WebSocketRoute] = []
@@ -167,7 +169,7 @@ def test_a_broken_line_comes_back_without_gaps_or_doubles(
     assert steps_drawn(chart) == list(range(1, 31))
 
 
-def test_the_axis_can_be_tokens_and_stays_in_the_address(page: Page, recorded: RecordedRun) -> None:
+def test_the_axis_can_be_tokens_and_is_kept_in_the_url(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded)
     page.locator("#x-axis").select_option("tokens")
     # step 20 has sampled 20 * 9000 tokens
@@ -179,14 +181,14 @@ def test_the_axis_can_be_tokens_and_stays_in_the_address(page: Page, recorded: R
     expect(page.locator("#x-axis")).to_have_value("tokens")
 
 
-def test_an_address_with_nonsense_shows_the_page_as_it_begins(page: Page, recorded: RecordedRun) -> None:
+def test_an_invalid_url_fragment_shows_the_default_page(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded, "?x=nonsense&smoothing=much#nowhere")
     assert steps_drawn(chart) == list(range(1, 21))
     expect(page.locator("#x-axis")).to_have_value("step")
     expect(page.locator("#smoothing-value")).to_have_text("0.60")
 
 
-def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded: RecordedRun) -> None:
+def test_tabs_show_other_metrics_the_log_and_the_alerts(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.get_by_role("tab", name="Collapse").click()
     expect(page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')).to_be_visible()
@@ -196,13 +198,11 @@ def test_tabs_show_the_other_metrics_the_log_and_the_alerts(page: Page, recorded
     expect(page.locator("#alert-list")).to_contain_text("Entropy fell to a third of its baseline.")
 
 
-def test_back_returns_to_the_tab_before_with_the_window_that_is_looked_at_now(
-    page: Page, recorded: RecordedRun
-) -> None:
+def test_back_returns_to_the_previous_tab_with_the_current_zoom(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     page.wait_for_function("() => { scrollTo(0, 200); return scrollY === 200; }")
-    page.evaluate("document.getElementById('tab-checkpoints').click()")  # where it is, out of sight
+    page.evaluate("document.getElementById('tab-checkpoints').click()")  # the same scroll position, out of sight
     page.click("#tab-collapse")
     page.locator("#collapse-scrubber .scrubber-step").fill("7")
     page.locator("#collapse-scrubber .scrubber-step").press("Enter")
@@ -222,7 +222,7 @@ def test_back_returns_to_the_tab_before_with_the_window_that_is_looked_at_now(
     expect(page.locator("#view-checkpoints")).to_be_visible()
 
 
-def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
+def test_a_failure_is_shown_with_its_restart_and_links_to_the_log(
     page: Page, recorded: RecordedRun, fall: Callable[[], None]
 ) -> None:
     visit(page, recorded)
@@ -239,22 +239,20 @@ def test_a_fault_appears_with_its_restart_and_leads_to_the_log(
     expect(page.locator("#log")).to_contain_text("step 20 done")
 
 
-def test_a_metric_explains_itself_on_focus(page: Page, recorded: RecordedRun) -> None:
+def test_a_metric_shows_its_description_on_focus(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded)
     chart.locator(".hint").first.focus()
     expect(chart.get_by_role("tooltip")).to_contain_text("rollout/success")
 
 
-def test_a_stop_is_asked_for_on_the_page(page: Page, recorded: RecordedRun) -> None:
+def test_a_stop_is_requested_on_the_page(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("#state-chip")).to_have_text("Stopping")
     expect(page.get_by_role("button", name="Stop faster")).to_be_visible()
 
 
-def test_charts_take_the_colours_of_a_theme_that_the_system_or_another_page_chose(
-    page: Page, recorded: RecordedRun
-) -> None:
+def test_charts_follow_the_theme_of_the_system_or_of_another_page(page: Page, recorded: RecordedRun) -> None:
     page.emulate_media(color_scheme="light")
     chart = visit(page, recorded)
     words = chart.locator(".xtick text").first
@@ -271,7 +269,7 @@ def test_charts_take_the_colours_of_a_theme_that_the_system_or_another_page_chos
     assert words.evaluate(colour) == light
 
 
-def test_a_double_click_on_the_log_shows_its_lines_once(page: Page, recorded: RecordedRun) -> None:
+def test_double_clicking_the_log_tab_shows_its_lines_once(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.locator("#tab-log").dblclick()
     expect(page.locator("#log")).not_to_be_empty()
@@ -279,14 +277,14 @@ def test_a_double_click_on_the_log_shows_its_lines_once(page: Page, recorded: Re
     expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
 
 
-def test_the_checkpoint_that_waits_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
-    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13."""
+def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
+    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13. None is left from before 11."""
     names = [f"checkpoints/step_{step}" for step in range(0, 20, 2)]
     for step, name in zip(range(0, 20, 2), names, strict=True):
         recorded.step = step
         recorded.emit("checkpoint_saved", path=name, bytes=10, reason="schedule")
-    recorded.emit("run_finished", outcome="collapsed", reason="A rule asked for a fork.", fork_before=13)
-    beside(recorded.deliver)
+    recorded.emit("run_finished", outcome="collapsed", reason="A rule requested for a fork.", fork_before=13)
+    in_thread(recorded.deliver)
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")
     expect(rows).to_have_count(10)
@@ -295,7 +293,9 @@ def test_the_checkpoint_that_waits_for_a_fork_is_still_there(page: Page, recorde
     expect(rows.nth(4)).to_contain_text("removed")
 
 
-def test_news_leaves_the_focus_at_a_checkpoint(page: Page, recorded: RecordedRun, train: Callable[[int], None]) -> None:
+def test_updates_keep_the_focus_on_a_checkpoint(
+    page: Page, recorded: RecordedRun, train: Callable[[int], None]
+) -> None:
     recorded.emit("checkpoint_saved", path="checkpoints/step_20", bytes=10, reason="schedule")
     train(0)
     visit(page, recorded)
@@ -308,9 +308,9 @@ def test_news_leaves_the_focus_at_a_checkpoint(page: Page, recorded: RecordedRun
         expect(fork).to_be_focused()
 
 
-def test_the_newest_trajectories_are_asked_for_while_news_keeps_coming(page: Page, recorded: RecordedRun) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_the_newest_trajectories_are_requested_while_updates_keep_coming(page: Page, recorded: RecordedRun) -> None:
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     visit(page, recorded)
     path = "trajectories/train/step_{}.jsonl.zst"
 
@@ -320,13 +320,13 @@ def test_the_newest_trajectories_are_asked_for_while_news_keeps_coming(page: Pag
         recorded.deliver()
 
     with ThreadPoolExecutor(1) as writer:
-        for _ in range(6):  # each within the 1.5 s that are waited for quiet
+        for _ in range(6):  # each within the 1.5 s of quiet that a request waits for
             writer.submit(record).result()
             page.wait_for_timeout(700)
-    assert [url for url in asked if "/latest/" in url]
+    assert [url for url in requested if "/latest/" in url]
 
 
-def test_on_a_phone_nothing_sticks_out_and_the_menu_opens(recorded: RecordedRun, settings: Settings) -> None:
+def test_nothing_overflows_on_a_phone_and_the_menu_opens(recorded: RecordedRun, settings: Settings) -> None:
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
         visit(phone, recorded)

@@ -1,4 +1,4 @@
-"""The list of runs in a browser: it follows the runs, and news takes nothing out of the reader's hands."""
+"""The list of runs in a browser: it follows the runs, and updates do not take the focus or the selection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.open_site import needs_chromium, open_site
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def runs(transactional_db: None, settings: Settings, tmp_path: Path) -> list[Rec
 
 
 def apart(work: Any) -> None:
-    """Rows are written in another thread: this one drives the browser."""
+    """Writes rows in another thread: this one drives the browser."""
     with ThreadPoolExecutor(1) as writer:
         writer.submit(work).result()
 
 
-def test_keys_and_focus_go_through_the_rows_whatever_news_comes(runs: list[RecordedRun], settings: Settings) -> None:
+def test_keyboard_focus_moves_through_the_rows_despite_updates(runs: list[RecordedRun], settings: Settings) -> None:
     first, second = runs
     with open_site(settings) as page:
         page.set_default_timeout(PATIENCE)
@@ -57,24 +57,24 @@ def test_keys_and_focus_go_through_the_rows_whatever_news_comes(runs: list[Recor
         expect(page.locator("#run-name")).to_have_text(first.run.name)
 
 
-def test_the_list_follows_runs_whose_steps_keep_coming(runs: list[RecordedRun], settings: Settings) -> None:
+def test_the_list_follows_runs_that_keep_reporting_steps(runs: list[RecordedRun], settings: Settings) -> None:
     first, _ = runs
-    asked: list[str] = []
+    requested: list[str] = []
     ended = Event()
 
     def train() -> None:
         while not ended.is_set():
             first.take_steps(1)
             first.deliver()
-            ended.wait(0.05)  # less than the 0.4 s in which news is gathered
+            ended.wait(0.05)  # less than the 0.4 s in which updates are merged
 
     with open_site(settings) as page, ThreadPoolExecutor(1) as writer:
         page.goto("/runs/")
         expect(page.locator("#live")).to_have_attribute("data-state", "live")
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: requested.append(request.url))
         training = writer.submit(train)
         page.wait_for_timeout(3000)
-        while_training = [url for url in asked if "/rows/" in url]
+        while_training = [url for url in requested if "/rows/" in url]
         ended.set()
         training.result()
         assert while_training

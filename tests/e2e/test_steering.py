@@ -1,4 +1,4 @@
-"""Steering a run by the buttons of its page, and what follows from it: forks, the same once more, rules tried on it."""
+"""Controlling a run with the buttons of its page: pause, forks, a repeated run, and rules tested on it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.e2e.steered_run import PATIENCE, steered_run
+from tests.e2e.threads import in_thread
 from tests.workers.conftest import redis_url, workplace
 from tests.workers.workplace import Workplace
 from webapp.runs.models import Run, StepMetrics
@@ -24,7 +24,7 @@ __all__ = ["redis_url", "workplace"]
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PARTS_AT = 7  # the step at which the run that is launched again goes its own way
+PARTS_AT = 7  # the step at which the repeated run diverges
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def page(recorded: RecordedRun, settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def told(page: Page, run: str) -> dict[str, Any]:
+def run_data(page: Page, run: str) -> dict[str, Any]:
     answer: dict[str, Any] = page.evaluate(f"fetch('/api/v1/runs/{run}/').then(answer => answer.json())")
     return answer
 
@@ -54,7 +54,7 @@ def press(page: Page, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_is_paused_kept_and_resumed_by_its_buttons(workplace: Workplace, settings: Settings) -> None:
+def test_a_run_is_paused_checkpointed_and_resumed_with_its_buttons(workplace: Workplace, settings: Settings) -> None:
     workplace.start_worker()
     run = workplace.submit(steps=2000, step_seconds=0.1)
     with open_site(settings, patience=PATIENCE) as page:
@@ -67,9 +67,9 @@ def test_a_run_is_paused_kept_and_resumed_by_its_buttons(workplace: Workplace, s
         reached = step.inner_text()
         press(page, "Checkpoint")
         page.get_by_role("tab", name="Checkpoints").click()
-        asked = page.locator("#checkpoint-list tr").first
-        expect(asked).to_contain_text("request")
-        assert asked.locator("td").first.inner_text() == reached.split("/")[0] == step.inner_text().split("/")[0]
+        newest = page.locator("#checkpoint-list tr").first
+        expect(newest).to_contain_text("request")
+        assert newest.locator("td").first.inner_text() == reached.split("/")[0] == step.inner_text().split("/")[0]
         press(page, "Resume")
         expect(chip).to_have_text("Running")
         expect(step).not_to_have_text(reached)
@@ -77,10 +77,10 @@ def test_a_run_is_paused_kept_and_resumed_by_its_buttons(workplace: Workplace, s
         press(page, "Stop")
         expect(chip).to_have_text("Stopped")
         expect(page.locator("#notice")).to_contain_text("No process of this run is left")
-        expect(asked).to_contain_text("final")
+        expect(newest).to_contain_text("final")
 
 
-def test_a_fork_from_the_checkpoints_starts_there_with_what_was_edited(page: Page, recorded: RecordedRun) -> None:
+def test_a_fork_starts_at_its_checkpoint_with_the_edited_settings(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     expect(page.locator("#checkpoint-list tr")).to_have_count(2)
     page.get_by_role("link", name="Fork from step 10").click()
@@ -91,21 +91,21 @@ def test_a_fork_from_the_checkpoints_starts_there_with_what_was_edited(page: Pag
     page.locator("button.run-launch").click()
     expect(page.locator(".run-line")).to_contain_text("forked from calm-otter-12 at step 10")
     fork = page.url.split("/runs/")[1].split("/")[0]
-    config = told(page, fork)["config"]
+    config = run_data(page, fork)["config"]
     assert config["optimizer"]["learning_rate"] == 5e-5
     start = config["model"]["start_from"]
     assert (start["run"], start["step"]) == (recorded.run.pk, 10)
-    assert told(page, recorded.run.pk)["config"]["optimizer"]["learning_rate"] == 2e-4
+    assert run_data(page, recorded.run.pk)["config"]["optimizer"]["learning_rate"] == 2e-4
     page.goto(f"/compare/?runs={recorded.run.pk},{fork}")
     expect(page.locator(".differences")).to_contain_text("optimizer.learning_rate")
 
 
-def test_a_run_is_launched_again_and_the_first_step_that_differs_is_told(page: Page, recorded: RecordedRun) -> None:
+def test_a_run_is_launched_again_and_the_first_differing_step_is_shown(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
     page.get_by_role("button", name="Run again").click()
     expect(page.locator(".banner").first).to_contain_text("This is calm-otter-12 again")
     again = page.url.split("/runs/")[1].split("/")[0]
-    beside(lambda: take_the_same_steps(recorded.run, Run.objects.get(pk=again)))
+    in_thread(lambda: take_the_same_steps(recorded.run, Run.objects.get(pk=again)))
     page.reload()
     page.get_by_role("tab", name="Control").click()
     twins = page.locator("#history-twins")
@@ -118,7 +118,7 @@ def test_a_run_is_launched_again_and_the_first_step_that_differs_is_told(page: P
 
 
 def take_the_same_steps(source: Run, again: Run) -> None:
-    """Those of `source`, up to the one at which they part."""
+    """The steps of `source` up to the one at which the runs diverge."""
     for row in source.steps.filter(step__lte=PARTS_AT).order_by("step"):
         metrics = row.metrics | ({"rollout/success": -1.0} if row.step == PARTS_AT else {})
         StepMetrics.objects.create(
@@ -127,7 +127,7 @@ def take_the_same_steps(source: Run, again: Run) -> None:
         )  # fmt: skip
 
 
-def test_rules_are_tried_on_a_run_that_has_ended_and_not_applied_to_it(page: Page, recorded: RecordedRun) -> None:
+def test_rules_are_tested_on_an_ended_run_but_not_applied_to_it(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").click()

@@ -1,4 +1,4 @@
-"""The Collapse, Filter and Rollouts views of a run that a real engine trained: one step, scrubbed to, on all of it."""
+"""The Collapse, Filter and Rollouts views of a run that a real engine trained, all at one selected step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.runs.models import Run
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000  # ms; the machine that tests may be busy
+PATIENCE = 30_000  # ms; the test machine may be busy
 VIEWS = ("collapse", "filter", "rollouts")
 WATCH = """
 window.violations = [];
@@ -59,11 +59,11 @@ def visit(page: Page, run: Run, view: str) -> Locator:
     return page.locator(f"#view-{view}")
 
 
-def scrub(view: Locator, place: int) -> None:
-    """To the step at `place` of those that can be chosen."""
+def scrub(view: Locator, index: int) -> None:
+    """Selects the step at `index` of those available."""
     expect(view.locator(".scrubber [type=range]")).to_be_enabled()
     view.locator(".scrubber [type=range]").evaluate(
-        "(range, place) => { range.value = place; range.dispatchEvent(new Event('input')); }", place
+        "(range, index) => { range.value = index; range.dispatchEvent(new Event('input')); }", index
     )
 
 
@@ -73,10 +73,10 @@ def groups_of(run: Run, step: int) -> GroupsFiltered:
     return found
 
 
-def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_run_is(page: Page, run: Run) -> None:
+def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
     expect(view.locator(".regime-map svg .regime-dot")).to_have_count(4)
-    expect(view.locator("#collapse-said")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
+    expect(view.locator("#collapse-summary")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
     expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
     assert view.locator(".regime").count() >= 5
     view.get_by_text("How the borders are computed").click()
@@ -84,7 +84,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_where_the_ru
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
 
-def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_scrubber(page: Page, run: Run) -> None:
+def test_the_scrubber_moves_every_mark_of_the_view_and_follows_the_keyboard(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse")
     expect(view.locator(".scrubber-step")).to_have_value("4")
     view.locator(".scrubber [type=range]").focus()
@@ -102,25 +102,25 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_the_keyboard_moves_the_sc
     page.wait_for_function("([line, left]) => line.offsetLeft > left", arg=[line.element_handle(), left])
 
 
-def test_gradients_have_a_line_for_each_bucket_and_say_why_a_part_is_missing(page: Page, run: Run) -> None:
+def test_gradients_have_a_line_for_each_bucket_and_a_note_for_a_missing_term(page: Page, run: Run) -> None:
     view = visit(page, run, "collapse").locator("#collapse-gradients")
-    task, entropy, pull = (view.locator(".lines").nth(place) for place in range(3))
+    task, entropy, pull = (view.locator(".lines").nth(index) for index in range(3))
     expect(task.locator(".lines-plot polyline")).to_have_count(3)
     expect(entropy.locator(".lines-plot polyline")).to_have_count(3)
     expect(pull).to_contain_text("loss.kl_coefficient = 0")
     expect(task.locator(".lines-key")).to_contain_text("lowest std")
 
 
-def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
+def test_templates_are_shown_with_the_states_they_were_used_on(page: Page, run: Run) -> None:
     path = run.directory / "templates/step_4.json"
     found: dict[str, Any] = json.loads(path.read_text())
-    place = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
+    prompt = {"environment": HOSTILE, "seed": 5, "group": 0, "turn": 0, "state": HOSTILE}
     template = {
         "key": "<b>", "text": HOSTILE, "count": 9, "prompts": 2, "wordings": 1,
         "example": {"group": 0, "member": 0, "turn": 0},
         "used_on": [{"prompt": 0, "count": 5, "member": 0}, {"prompt": 77, "count": 4, "member": 0}],
     }  # fmt: skip
-    path.write_text(json.dumps({**found, "prompts": [place], "templates": [template]}))
+    path.write_text(json.dumps({**found, "prompts": [prompt], "templates": [template]}))
     view = visit(page, run, "collapse")
     text = view.locator(".template-text")
     expect(text).to_contain_text('<img src=x onerror="window.broken=1">')
@@ -132,28 +132,28 @@ def test_templates_are_shown_as_text_with_the_states_they_were_used_on(page: Pag
     expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/trajectories/\d+/(\?turn=1|#t=1)$"))
 
 
-def test_the_matrix_has_every_return_and_hatches_what_was_left_out(page: Page, run: Run) -> None:
+def test_the_matrix_has_every_return_and_hatches_dropped_groups(page: Page, run: Run) -> None:
     event = groups_of(run, 3)
     view = visit(page, run, "filter")
     scrub(view, 2)
-    expect(view.locator("#filter-said")).to_contain_text("Step 3: top-p 0.9 of variance mass kept")
-    expect(view.locator("#filter-said")).to_contain_text(f"kept {len(event.kept)} of 6 groups")
+    expect(view.locator("#filter-summary")).to_contain_text("Step 3: top-p 0.9 of variance mass kept")
+    expect(view.locator("#filter-summary")).to_contain_text(f"kept {len(event.kept)} of 6 groups")
     expect(view.locator(".matrix .is-kept")).to_have_count(len(event.kept))
-    for place, returns in enumerate(event.returns):
-        row = view.locator(".matrix tbody tr").filter(has=page.get_by_role("rowheader", name=str(place), exact=True))
+    for index, returns in enumerate(event.returns):
+        row = view.locator(".matrix tbody tr").filter(has=page.get_by_role("rowheader", name=str(index), exact=True))
         shown = [float(text) for text in row.locator(".heat").all_text_contents()]
         assert shown == pytest.approx(returns, abs=0.006)
-        assert (row.get_attribute("class") == "is-kept") == (place in event.kept)
+        assert (row.get_attribute("class") == "is-kept") == (index in event.kept)
     cells = view.locator(".matrix tbody tr:not(.matrix-line) td.num:nth-last-child(3)")
     stds = [float(text) for text in cells.all_text_contents()]
     assert stds == sorted(stds, reverse=True)
 
 
-def test_the_slider_tells_what_another_filter_would_have_kept(page: Page, run: Run) -> None:
+def test_the_slider_previews_another_filter(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
     expect(view.locator("#filter-preview-summary")).to_contain_text(re.compile("the same groups|none either"))
     scrub(view, 0)
-    expect(view.locator("#filter-said")).to_contain_text("Step 1:")
+    expect(view.locator("#filter-summary")).to_contain_text("Step 1:")
     view.locator("#what-if select").select_option("top_k variance")
     view.locator("#what-if [name=value]").evaluate(
         "range => { range.value = 0.2; range.dispatchEvent(new Event('input', { bubbles: true })); }"
@@ -185,7 +185,7 @@ def test_a_cell_opens_its_trajectory_by_mouse_and_by_arrows(page: Page, run: Run
     expect(page.locator("main")).to_contain_text(re.compile(rf"group {group}\b.*member 1\b", re.IGNORECASE | re.DOTALL))
 
 
-def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None:
+def test_arrow_keys_cross_the_filter_threshold(page: Page, run: Run) -> None:
     view = visit(page, run, "filter")
     view.locator("#what-if select").select_option("top_k variance")
     slide = "(range, to) => { range.value = to; range.dispatchEvent(new Event('input', { bubbles: true })); }"
@@ -202,12 +202,12 @@ def test_arrows_cross_the_line_where_a_filter_cuts(page: Page, run: Run) -> None
     view.locator(".matrix").evaluate("table => { table.dataset.former = ''; }")
     view.locator("#what-if [name=value]").evaluate(slide, 0.8)
     expect(view.locator(".matrix:not([data-former])")).to_be_visible()
-    expect(rows.first.locator("a.heat").nth(2)).to_be_focused()  # in the table that was drawn anew
+    expect(rows.first.locator("a.heat").nth(2)).to_be_focused()  # in the table after it was redrawn
 
 
-def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run: Run) -> None:
+def test_response_format_curves_are_shown_by_environment(page: Page, run: Run) -> None:
     view = visit(page, run, "rollouts")
-    expect(view.locator("#rollouts-said")).to_contain_text("of responses are well formed")
+    expect(view.locator("#rollouts-summary")).to_contain_text("of responses are well formed")
     curves = view.locator("#rollouts-curves .lines")
     expect(curves).to_have_count(5)
     expect(curves.nth(0).locator(".lines-key")).to_contain_text("95th percentile")
@@ -218,7 +218,7 @@ def test_the_form_of_responses_has_its_own_curves_by_environment(page: Page, run
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_on_a_phone_nothing_sticks_out(run: Run, settings: Settings, view: str) -> None:
+def test_nothing_overflows_on_a_phone(run: Run, settings: Settings, view: str) -> None:
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
         shown = visit(phone, run, view)
@@ -247,7 +247,7 @@ def test_changes_of_the_response_format_are_those_of_the_verdict(recorded: Recor
     with open_site(settings) as page:
         page.set_default_timeout(PATIENCE)
         view = visit(page, recorded.run, "rollouts")
-        expect(view.locator("#rollouts-said")).to_contain_text("First, at step 13, responses became 50% longer")
+        expect(view.locator("#rollouts-summary")).to_contain_text("First, at step 13, responses became 50% longer")
         expect(view.locator("#rollouts-signs li")).to_contain_text(["now 60 tokens"])
 
 
@@ -268,7 +268,7 @@ def test_no_data_yet_is_not_the_same_as_not_applicable(
     for section, values in settled.items():
         config[section] |= values
     Run.objects.filter(pk=recorded.run.pk).update(config=config)
-    recorded.take_steps(min(steps, 4))  # the builder's diagnostics come at the fifth
+    recorded.take_steps(min(steps, 4))  # the builder records diagnostics at the fifth
     recorded.deliver()
     with open_site(settings) as page:
         page.set_default_timeout(PATIENCE)
@@ -277,5 +277,5 @@ def test_no_data_yet_is_not_the_same_as_not_applicable(
         expect(view.locator("#collapse-body")).to_be_hidden()
         expect(view.locator("#collapse-gradients")).to_contain_text("diagnostics.gradients_every = 0")
         page.get_by_role("tab", name="Filter").click()
-        said = "the first step brings its groups" if steps == 0 else "did not keep the groups of its steps"
-        expect(page.locator("#filter-why")).to_contain_text(said)
+        reason = "the first step brings its groups" if steps == 0 else "did not keep the groups of its steps"
+        expect(page.locator("#filter-why")).to_contain_text(reason)

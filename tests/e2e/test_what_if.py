@@ -1,4 +1,4 @@
-"""What-ifs in a browser, with a real engine: from the reader to the result beside the original."""
+"""What-ifs in a browser, with a real engine: from the reader to the result alongside the original."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def apart(work: Any) -> Any:
-    """The browser's loop lives in this thread, and the database is not asked from a loop."""
+    """The browser's loop runs in this thread, where the database must not be used."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
 
-def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_the_original(
+def test_a_what_if_with_another_action_is_shown_alongside_the_original(
     transactional_db: None, settings: Settings, trained: Path, redis_url: str
 ) -> None:
     settings.RUNS_DIR = str(trained.parent)
@@ -69,10 +69,10 @@ def test_another_action_is_asked_from_the_reader_and_its_answer_stands_beside_th
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
         expect(page.locator("#what-if-message")).to_contain_text("Parent what-if: ")
-    assert not [url for url in asked_for if "events.json" in url]  # all of it was pushed
+    assert not [url for url in asked_for if "events.json" in url]  # everything was pushed
 
 
-def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
+def test_a_what_if_with_another_prompt_gets_a_response(
     transactional_db: None, settings: Settings, trained: Path, redis_url: str
 ) -> None:
     settings.RUNS_DIR = str(trained.parent)
@@ -83,10 +83,10 @@ def test_another_prompt_is_asked_from_the_reader_and_the_model_answers_it(
         expect(page.locator("#reader-turn h2")).to_be_visible()
         page.click("#reader-what-if")
         page.check("[name=edit][value=prompt]")
-        told = page.locator("#what-if-prompt").input_value()
-        words = told.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
-        assert words != told
-        page.fill("#what-if-prompt", words)
+        prompt = page.locator("#what-if-prompt").input_value()
+        edited = prompt.replace("<|im_end|>", " Mind the holes.<|im_end|>", 1)
+        assert edited != prompt
+        page.fill("#what-if-prompt", edited)
         page.select_option("#what-if-checkpoint", "step_1")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")

@@ -32,8 +32,9 @@ collapse/matched_logprob_token collapse/marginal_logprob_token_compat collapse/r
 collapse/retrieval_accuracy_at_2 collapse/retrieval_chance_at_4 collapse/retrieval_above_chance_at_8
 collapse/valid_thought_rate collapse/first_turns collapse/first_turns_valid collapse/first_turn_valid_rate
 collapse/template_share collapse/largest_template gradient/all/task gradient/bucket_1/entropy gradient/bucket_2/kl
-gradient/bucket_3/regularizer_share gradient/bucket_4/reward_std gradient/bucket_6/groups eval/success eval/Frozen
-Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high eval/Frozen Lake/return time/step time/rollout
+gradient/bucket_3/regularizer_share gradient/bucket_4/reward_std gradient/bucket_6/groups eval/success
+eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
+eval/Frozen Lake/return time/step time/rollout
 time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture time/score time/sync
 cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments perf/sampled_tokens_per_second
 perf/trained_tokens_per_second perf/memory_mb perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share

@@ -1,4 +1,4 @@
-"""A Starboard in a folder of the test's own, started as `make run` starts it, without the set-up of packages."""
+"""A Starboard in a directory of the test's own, started like `make run` without installing packages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def free_port() -> int:
 
 
 class Installation:
-    """`with Installation(tmp_path) as one:` runs it; leaving the block stops it as Ctrl-C does."""
+    """`with Installation(tmp_path) as one:` runs it; leaving the block stops it like Ctrl-C."""
 
     def __init__(self, data_dir: Path, port: int | None = None, *, threads: int | None = 1) -> None:
         self.data_dir = data_dir
@@ -56,16 +56,16 @@ class Installation:
         threads = {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
         return {**inherited, "STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port), **threads}
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self.output.read_text()
 
     def link(self) -> str:
-        return next(word for word in self.said().split() if "/accounts/sign-in/?token=" in word)
+        return next(word for word in self.output().split() if "/accounts/sign-in/?token=" in word)
 
     def children(self) -> dict[str, int]:
-        """The pids of what the launcher runs, by name."""
+        """The pids of the launcher's processes, by name."""
         names = {"redis": "redis", "workers.launch.web": "web", "-m\0workers\0": "worker"}
-        names["celeryd"] = "worker"  # its title where setproctitle is installed, as vLLM wants it
+        names["celeryd"] = "worker"  # the title set by setproctitle, if it is installed for vLLM
         found: dict[str, int] = {}
         for entry in Path("/proc").glob("[0-9]*"):
             try:
@@ -82,7 +82,7 @@ class Installation:
         return answer
 
     def try_another(self, data_dir: Path, port: int) -> subprocess.CompletedProcess[str]:
-        """A second start, while this one runs."""
+        """A second start while this one is running."""
         return subprocess.run(
             [sys.executable, "-m", "workers.launch"],
             cwd=REPOSITORY,
@@ -109,7 +109,7 @@ class Installation:
 
     def _wait_for(self, sign: str) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while sign not in self.said():
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, self.said()
+        while sign not in self.output():
+            assert self.process.poll() is None, self.output()
+            assert time.monotonic() < deadline, self.output()
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""`make run` whose terminal was closed, or whose output nobody reads, is stopped in order all the same."""
+"""`make run` shuts down in order even if its terminal was closed or nobody reads its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# the launcher at its end; only the command that saves the engines is replaced, by a note that it was given
+# the end of the launcher; only the command that saves the engines is replaced, by one that records its call
 STOPPING = """
 import pathlib, sys
 from workers.launch.__main__ import Launcher
@@ -38,12 +38,12 @@ def closed_terminal() -> int:
 
 
 @pytest.mark.parametrize("output", [pipe_that_nobody_reads, closed_terminal])
-def test_engines_are_saved_when_nobody_can_be_told(output: Callable[[], int], tmp_path: Path) -> None:
+def test_engines_save_even_without_a_terminal(output: Callable[[], int], tmp_path: Path) -> None:
     descriptor = output()
-    command = [sys.executable, "-c", STOPPING, str(tmp_path / "asked")]
+    command = [sys.executable, "-c", STOPPING, str(tmp_path / "requested")]
     try:
         done = subprocess.run(command, cwd=ROOT, stdout=descriptor, stderr=subprocess.PIPE, text=True, check=False)
     finally:
         os.close(descriptor)
-    assert (tmp_path / "asked").exists(), done.stderr
-    assert (tmp_path / "asked").read_text() == "suspend"
+    assert (tmp_path / "requested").exists(), done.stderr
+    assert (tmp_path / "requested").read_text() == "suspend"

@@ -1,4 +1,4 @@
-"""The files for containers agree: one token, one version of Ray, addresses that meet, runs that exist."""
+"""The container files agree: one token, one version of Ray, matching addresses, and existing presets."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ def groups_of(cluster: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def pinned(name: str) -> set[str]:
-    """Versions of a package in the requirements for clusters."""
+    """Versions of a package in the cluster requirements."""
     texts = [(ROOT / "requirements" / f"{kind}.txt").read_text() for kind in ("cluster", "cluster-gpu")]
     found = [re.search(rf"^{re.escape(name)}==(\S+)", text, re.MULTILINE) for text in texts]
     return {match[1] for match in found if match}
 
 
-def test_without_a_profile_nothing_of_the_cluster_starts() -> None:
+def test_no_cluster_service_starts_without_its_profile() -> None:
     always = {key for key, service in compose()["services"].items() if "profiles" not in service}
     assert always == {"prepare", "web", "worker", "redis", "postgres"}
     assert set(of_profile("ray")) == {"ray-head", "ray-worker", "worker-ray"}
 
 
-def test_every_node_of_the_cluster_asks_for_the_same_token() -> None:
+def test_every_node_of_the_cluster_requires_the_same_token() -> None:
     for service in of_profile("ray").values():
         assert service["environment"]["RAY_AUTH_MODE"] == "token"
         assert service["environment"]["RAY_AUTH_TOKEN"] == "${RAY_AUTH_TOKEN:-}"
         assert service["image"] == "starboard-gpu"
         assert "data:/data" in service["volumes"]  # run directories are where every node can read them
-        assert "ports" not in service  # nobody outside reaches Ray
+        assert "ports" not in service  # Ray is not reachable from outside
 
 
-def test_the_worker_of_the_cluster_has_the_address_of_its_head_and_all_that_a_worker_has() -> None:
+def test_the_cluster_worker_has_the_head_s_address_and_all_worker_settings() -> None:
     services = compose()["services"]
     environment = services["worker-ray"]["environment"]
     host, port = environment["RAY_ADDRESS"].split(":")
@@ -77,22 +77,22 @@ def test_the_worker_of_the_cluster_has_the_address_of_its_head_and_all_that_a_wo
     assert services["worker-ray"]["depends_on"].keys() > services["worker"]["depends_on"].keys()
 
 
-def test_every_variable_that_must_be_set_is_in_the_example() -> None:
+def test_every_required_variable_is_in_the_example() -> None:
     example = (DOCKER / "example.env").read_text()
     for name, mark, _ in INTERPOLATED.findall((DOCKER / "compose.yml").read_text()):
         if mark == "?" or name in ("RAY_AUTH_TOKEN", "RAY_ADDRESS", "CLUSTER"):
             assert re.search(rf"^(# )?{name}=", example, re.MULTILINE), name
 
 
-def test_both_images_leave_the_same_out() -> None:
+def test_both_images_exclude_the_same_files() -> None:
     assert (DOCKER / "Dockerfile.dockerignore").read_text() == (DOCKER / "Dockerfile.gpu.dockerignore").read_text()
 
 
-def test_no_image_holds_the_secrets_of_the_machine_that_it_is_built_on() -> None:
+def test_no_image_contains_secrets_of_the_build_machine() -> None:
     assert "**/.env" in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
 
 
-def test_every_worker_is_given_the_time_to_leave_and_its_engines_the_time_to_save() -> None:
+def test_every_worker_has_time_to_stop_and_its_engines_time_to_save() -> None:
     workers = {key: service for key, service in compose()["services"].items() if key.startswith("worker")}
     assert len(workers) == 3
     for service in workers.values():
@@ -100,7 +100,7 @@ def test_every_worker_is_given_the_time_to_leave_and_its_engines_the_time_to_sav
         assert int(service["stop_grace_period"].removesuffix("s")) >= WORKER_SECONDS + ENGINE_SECONDS + SWEEP_SECONDS
 
 
-def test_the_image_is_made_of_requirements_that_are_there() -> None:
+def test_the_image_uses_existing_requirement_files() -> None:
     text = (DOCKER / "Dockerfile.gpu").read_text()
     default = re.search(r"^ARG CLUSTER=(\S+)$", text, re.MULTILINE)
     assert default is not None
@@ -114,7 +114,7 @@ def test_clusters_on_kubernetes_have_tokens_and_our_version_of_ray(path: Path) -
     cluster = cluster_of(path)
     assert {cluster["rayVersion"]} == pinned("ray")
     assert cluster["authOptions"] == {"mode": "token"}
-    assert cluster["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"  # the head plans, and computes nothing
+    assert cluster["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"  # the head schedules, and computes nothing
     for group in groups_of(cluster):
         pod = group["template"]["spec"]
         volumes = {volume["name"] for volume in pod["volumes"]}
@@ -124,7 +124,7 @@ def test_clusters_on_kubernetes_have_tokens_and_our_version_of_ray(path: Path) -
 
 
 @pytest.mark.parametrize("path", [path for path in KUBERNETES if documents(path, "RayJob")], ids=lambda path: path.stem)
-def test_a_job_on_kubernetes_is_a_run_that_its_cluster_has_room_for(path: Path) -> None:
+def test_a_kubernetes_job_fits_its_cluster(path: Path) -> None:
     (job,), (config_map,) = documents(path, "RayJob"), documents(path, "ConfigMap")
     python, dash, engine, train, config, *options = shlex.split(job["spec"]["entrypoint"])
     assert (python, dash, engine, train) == ("python", "-m", "engine", "train")
@@ -148,7 +148,7 @@ def test_the_task_for_dstack_starts_a_head_and_joins_it_with_a_token() -> None:
     assert '--address="$DSTACK_MASTER_NODE_IP:6379"' in command
 
 
-def test_the_setting_that_sends_a_run_to_a_cluster_is_the_one_that_the_pages_name() -> None:
+def test_the_documented_setting_sends_a_run_to_a_cluster() -> None:
     data: dict[str, Any] = {}
     apply_override(data, "backend=ray")
     assert build_config(data).backend == "ray"

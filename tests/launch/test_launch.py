@@ -1,4 +1,4 @@
-"""`make run` with real processes on loopback: what starts, what refuses, what restarts, and that nothing stays."""
+"""`make run` with real processes on loopback: what starts, what is refused, what restarts, and that nothing is left."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_the_link_it_prints_signs_in_once(one: Installation) -> None:
+def test_the_printed_link_signs_in_once(one: Installation) -> None:
     browser = build_opener(HTTPCookieProcessor(CookieJar()))
     opened = browser.open(one.link())
     assert opened.status == 200
@@ -55,20 +55,20 @@ def test_the_first_start_queues_one_run(one: Installation) -> None:
         assert database.execute("select name from runs_run").fetchall() == [("Starter run",)]
 
 
-def test_the_private_redis_has_no_port_and_its_folder_is_for_its_owner_only(one: Installation) -> None:
+def test_the_private_redis_has_no_port_and_a_directory_readable_only_by_its_owner(one: Installation) -> None:
     redis = psutil.Process(one.children()["redis"])
     assert [c for c in redis.net_connections("inet") if c.status == psutil.CONN_LISTEN] == []
     assert (one.data_dir / "redis").stat().st_mode & 0o777 == 0o700
 
 
-def test_the_site_listens_on_loopback_only_and_does_not_say_what_it_is(one: Installation) -> None:
+def test_the_site_listens_only_on_loopback_and_does_not_identify_its_server(one: Installation) -> None:
     web = psutil.Process(one.children()["web"])
     listening = {c.laddr for c in web.net_connections("inet") if c.status == psutil.CONN_LISTEN}
     assert listening == {("127.0.0.1", one.port)}
     assert one.get("/healthz").headers["Server"] is None
 
 
-def test_a_second_start_in_the_same_folder_names_the_cause_and_the_remedy(one: Installation) -> None:
+def test_a_second_start_in_the_same_directory_reports_cause_and_remedy(one: Installation) -> None:
     done = one.try_another(one.data_dir, free_port())
     assert done.returncode == 1
     assert f"already runs in {one.data_dir}" in done.stderr
@@ -76,7 +76,7 @@ def test_a_second_start_in_the_same_folder_names_the_cause_and_the_remedy(one: I
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_in_use_names_the_cause_and_the_remedy(one: Installation, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_with_a_remedy(one: Installation, tmp_path: Path) -> None:
     done = one.try_another(tmp_path / "other", one.port)
     assert done.returncode == 1
     assert f"Port {one.port} of 127.0.0.1 is in use" in done.stderr
@@ -84,7 +84,7 @@ def test_a_port_in_use_names_the_cause_and_the_remedy(one: Installation, tmp_pat
     assert "Traceback" not in done.stderr
 
 
-def test_a_setting_that_does_not_fit_is_named_without_a_stack(one: Installation, tmp_path: Path) -> None:
+def test_an_invalid_setting_is_named_without_a_traceback(one: Installation, tmp_path: Path) -> None:
     os.environ["STARBOARD_ORIGINS"] = "example.org"
     try:
         done = one.try_another(tmp_path / "other", free_port())
@@ -95,12 +95,12 @@ def test_a_setting_that_does_not_fit_is_named_without_a_stack(one: Installation,
     assert "Traceback" not in done.stderr
 
 
-def test_what_ends_by_itself_is_started_again(one: Installation) -> None:
+def test_a_process_that_exits_is_restarted(one: Installation) -> None:
     before = one.children()["web"]
     os.kill(before, signal.SIGKILL)
     wait_until(lambda: one.children().get("web", before) != before)
     wait_until(lambda: answers(one))
-    assert "web ended by itself" in one.said()
+    assert "web ended by itself" in one.output()
 
 
 def answers(one: Installation) -> bool:
@@ -110,7 +110,7 @@ def answers(one: Installation) -> bool:
         return False
 
 
-def test_ctrl_c_stops_everything_and_the_next_start_keeps_what_there_was(tmp_path: Path) -> None:
+def test_ctrl_c_stops_everything_and_the_next_start_keeps_the_data(tmp_path: Path) -> None:
     one = Installation(tmp_path / "data")
     with one:
         pids = one.children()
@@ -133,5 +133,5 @@ def test_when_the_launcher_is_killed_its_children_end_too(tmp_path: Path) -> Non
     with one:
         pids = one.children()
         one.process.kill()
-    one.end_engines()  # they live on, for the next start to take over
+    one.end_engines()  # they keep running, for the next start to take over
     wait_until(lambda: all(gone(pid) for pid in pids.values()))

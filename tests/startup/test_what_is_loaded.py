@@ -1,4 +1,4 @@
-"""What a process loads by starting. import-linter reads imports; only a real process shows what a package pulls in."""
+"""What a process loads at startup. import-linter reads imports; only a real process shows what a package pulls in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for module in pkgutil.walk_packages(engine.__path__, "engine."):
 
 
 def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
-    """Which of the packages `wanted` are loaded in a fresh interpreter that has run the code."""
+    """Which of the packages in `wanted` are loaded in a fresh interpreter that has run the code."""
     report = f"import sys; print('LOADED', *[name for name in {wanted!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}"],
@@ -40,7 +40,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "engine.algorithms.filters",  # pages show what another filter would keep
+        "engine.algorithms.filters",  # pages preview other filters
         "engine.config",
         "engine.events",
         "engine.environments",
@@ -51,19 +51,19 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.foreign.run_directory",
         "engine.what_if.request",
         "engine.forking",  # a site keeps the checkpoint that a fork starts from
-        "engine.diagnostics.recordings",  # and tries rules on what is recorded
+        "engine.diagnostics.recordings",  # and tests rules on recorded steps
         "engine.statistics.clustered",
-        "engine.cluster.checks",  # a form asks what a cluster can do
-        "engine.cluster.environment_actors",  # there may be many, and each starts fast
+        "engine.cluster.checks",  # a form checks what a cluster can do
+        "engine.cluster.environment_actors",  # there may be many, and each must start fast
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )
-def test_the_light_parts_of_the_engine_load_no_training_stack(module: str, tmp_path: Path) -> None:
+def test_lightweight_engine_modules_load_no_training_stack(module: str, tmp_path: Path) -> None:
     assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []
 
 
 @pytest.mark.parametrize("module", ["proportions", "means", "clustered", "bootstrap", "paired", "multiple_comparisons"])
-def test_statistics_load_scipy_only_where_they_call_it(module: str, tmp_path: Path) -> None:
+def test_statistics_load_scipy_only_when_called(module: str, tmp_path: Path) -> None:
     assert loaded_by(f"import engine.statistics.{module}", ["numpy", "scipy"], tmp_path) in (["numpy"], [])
 
 
@@ -80,11 +80,11 @@ def test_a_worker_loads_no_training_stack(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_engine_loads_nothing_of_the_site(tmp_path: Path) -> None:
+def test_the_engine_loads_no_web_code(tmp_path: Path) -> None:
     loaded = loaded_by(ALL_MODULES, [*SITE, "torch"], tmp_path)
-    assert loaded == ["torch"]  # so it did load everything
+    assert loaded == ["torch"]  # so it loaded everything
 
 
 @pytest.mark.slow
-def test_the_probe_sees_what_is_loaded(tmp_path: Path) -> None:
+def test_the_probe_lists_loaded_modules(tmp_path: Path) -> None:
     assert loaded_by("import django", ["django", "torch"], tmp_path) == ["django"]

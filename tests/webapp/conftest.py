@@ -1,4 +1,4 @@
-"""A signed-in browser, an environment, and a folder for runs."""
+"""A signed-in browser, an environment, and a directory for runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of events, without a file and a bridge."""
+"""Event rows without a file or a bridge."""
 
 from __future__ import annotations
 

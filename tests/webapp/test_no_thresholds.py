@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "static/js/run").rglob("*.js"))
 MODULES = sorted(path for path in (ROOT / "webapp").rglob("*.py") if "migrations" not in path.parts)
 METRIC = r"""["'](?:rollout|reward|collapse|policy|optim|eval|gradient|filter)/[a-z0-9_/]+["']"""
-# a fraction that something is compared with, or a multiple of a baseline
+# a comparison with a fraction, or a multiple of a baseline
 COMPARED = re.compile(r"(?:[<>]=?|[!=]==?)\s*-?(?:0?\.\d+|[1-9]\d*\.\d+)\b")
 MULTIPLE = re.compile(r"\b\d+(?:\.\d+)?\s*[*/]\s*(?:start|baseline|best|first|mean|before)\b")
 METRIC_COMPARED = re.compile(METRIC + r"\]?\)?\s*(?:[<>]=?|[!=]==?)\s*-?\d")

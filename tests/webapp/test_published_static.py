@@ -1,4 +1,4 @@
-"""Static files are published once for each version, with gzip files beside them, and served compressed."""
+"""Static files are published once for each version, with their gzip files, and served compressed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def test_each_large_text_file_has_a_smaller_gzip_file_with_the_same_content(publ
     assert packed.stat().st_size < plain.stat().st_size / 2
 
 
-def test_a_published_version_is_not_copied_again_and_an_older_one_goes(published: Path, settings: Settings) -> None:
+def test_a_published_version_is_not_copied_again_and_older_ones_are_removed(
+    published: Path, settings: Settings
+) -> None:
     before = (published / PLOTLY).stat().st_mtime_ns
     publish_static()
     assert (published / PLOTLY).stat().st_mtime_ns == before
@@ -36,7 +38,7 @@ def test_a_published_version_is_not_copied_again_and_an_older_one_goes(published
     assert (newer / PLOTLY).exists() and not published.exists()
 
 
-def test_an_interrupted_copy_is_made_again(published: Path) -> None:
+def test_an_interrupted_copy_is_repeated(published: Path) -> None:
     (published / ".complete").unlink()
     (published / PLOTLY).unlink()
     publish_static()

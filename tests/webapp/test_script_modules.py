@@ -1,4 +1,4 @@
-"""What a page tells the browser of its script modules is all that they import."""
+"""A page lists all imports of its script modules for preloading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPTS = Path(settings.BASE_DIR) / "static" / "js"
 
 
 def imported_by(name: str) -> set[str]:
-    """By a plain reading of the lines that import or export from another file, which may go over several lines."""
+    """A plain scan of the statements that import or export from another file, which may span several lines."""
     lines = (SCRIPTS.parent / name).read_text().splitlines()
     code = "\n".join(line for line in lines if not line.startswith("//"))
     found = set()
@@ -26,18 +26,18 @@ def imported_by(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["core/frame.js", "reader/page.js", "compare/page.js"])
-def test_all_that_a_module_imports_is_named_once(name: str) -> None:
+def test_every_import_of_a_module_is_listed_once(name: str) -> None:
     found = modules_of(f"js/{name}")
     assert found[0] == f"js/{name}" and len(found) == len(set(found))
     assert {imported for one in found for imported in imported_by(one)} == set(found[1:])
 
 
-def test_modules_in_folders_are_named_from_the_static_folder() -> None:
+def test_modules_are_named_relative_to_the_static_folder() -> None:
     assert {"js/run/tabs/index.js", "js/charts/chart.js"} <= set(modules_of("js/run/page.js"))
     assert all((SCRIPTS.parent / one).is_file() for one in modules_of("js/run/page.js"))
 
 
-def test_a_page_names_the_imports_before_its_module(client: Client) -> None:
+def test_a_page_preloads_the_imports_before_its_module(client: Client) -> None:
     page = client.get("/accounts/login/").content.decode()
     links = [line for line in page.splitlines() if 'rel="modulepreload"' in line]
     assert len(links) == len(modules_of("js/core/frame.js")) - 1

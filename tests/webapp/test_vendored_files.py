@@ -1,4 +1,4 @@
-"""Files of others that we serve, and the node tools that check ours, are what was recorded."""
+"""Vendored files and the node tools that check our scripts match their records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_vendored_file_has_the_recorded_checksum(name: str) -> None:
     assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == RECORDED[name]["sha256"]
 
 
-def test_the_script_names_the_version_that_is_recorded() -> None:
+def test_the_script_states_the_recorded_version() -> None:
     name = "plotly/plotly-basic.min.js"
     assert f"v{RECORDED[name]['version']}" in (VENDOR / name).read_text()[:200]
 

@@ -1,4 +1,4 @@
-"""A small installation for tests of pages: one environment, one run with steps, an alert, a log and trajectories."""
+"""A small installation for page tests: one environment, one run with steps, an alert, a log and trajectories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class World:
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
-    """`name` becomes the name of run and environment, `text` every other text; one trajectory for each of `texts`."""
+    """`name` is the name of run and environment, `text` every other text; there is one trajectory for each of
+    `texts`."""
     user = local_user()
     environment = define(name=name[:60], config=EnvironmentConfig(kind="bandit", instruction=text[:4000]), owner=user)
     config = RunConfig.model_validate({"environments": [environment.config], "steps": 3})
@@ -50,25 +51,30 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     _report(run, text)
     trajectories = _record(run, texts or [text])
     layout = PanelLayout.objects.create(owner=user, name=name[:80], charts=[[f"env/{text[:200]}/success"]])
-    asked = _ask(trajectories[0], text, parent=_ask(trajectories[0], text))
+    what_if = _add_what_if(trajectories[0], text, parent=_add_what_if(trajectories[0], text))
     return World(
-        user=user, run=run, environment=environment.definition, trajectories=trajectories, layout=layout, what_if=asked
+        user=user,
+        run=run,
+        environment=environment.definition,
+        trajectories=trajectories,
+        layout=layout,
+        what_if=what_if,
     )
 
 
-def _ask(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
-    """A what-if that told something and left a trajectory."""
-    place = {name: getattr(original, name) for name in TRAJECTORY_KEY}
-    asked = WhatIf.objects.create(
+def _add_what_if(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:
+    """A what-if with events and a trajectory."""
+    key = {name: getattr(original, name) for name in TRAJECTORY_KEY}
+    what_if = WhatIf.objects.create(
         run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
         state=State.FINISHED, message=text, remedy=text,
-        summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **place,
+        summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **key,
     )  # fmt: skip
-    asked.folder.mkdir(parents=True)
-    told = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
-    (asked.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in told))
-    write_trajectory_file(asked.folder / TRAJECTORY, [trajectory_record(0, text)])
-    return asked
+    what_if.folder.mkdir(parents=True)
+    events = [{"kind": "prompt", "turn": 0, "text": text}, {"kind": "refused", "message": text, "remedy": text}]
+    (what_if.folder / EVENTS).write_text("".join(json.dumps(message) + "\n" for message in events))
+    write_trajectory_file(what_if.folder / TRAJECTORY, [trajectory_record(0, text)])
+    return what_if
 
 
 def _report(run: Run, text: str) -> None:
@@ -112,7 +118,7 @@ def _report_groups(run: Run, tag: str) -> None:
 
 
 def _find_templates(run: Run, text: str) -> None:
-    """Of step 2, whose row says that there are some."""
+    """For step 2, whose row has templates."""
     latest = StepMetrics.objects.get(run=run, step=2)
     latest.metrics["collapse/template_share"] = 1.0
     latest.save()
@@ -123,7 +129,7 @@ def _find_templates(run: Run, text: str) -> None:
     template = {
         "key": "0123456789", "text": text[:2000], "count": 2, "prompts": 2, "wordings": 1,
         "example": {"group": 0, "member": 0, "turn": 0},
-        "used_on": [{"prompt": place, "count": 1, "member": 0} for place in (0, 1)],
+        "used_on": [{"prompt": index, "count": 1, "member": 0} for index in (0, 1)],
     }  # fmt: skip
     folder = run.directory / "templates"
     folder.mkdir()
@@ -146,7 +152,7 @@ def _record(run: Run, texts: list[str]) -> list[Trajectory]:
 
 
 def trajectory_record(member: int, text: str) -> dict[str, Any]:
-    """One turn in which the prompt, the response, the thought, the actions and the observation all are `text`."""
+    """One turn whose prompt, response, thought, actions and observation all are `text`."""
     turn = {
         "index": 0, "prompt": text, "response": text, "prompt_start": 0, "response_start": 1, "response_end": 2,
         "thought": text, "parse": "ok", "parsed": [text], "executed": [text], "reward": 0.0, "penalty": 0.0,

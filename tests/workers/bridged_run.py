@@ -1,4 +1,4 @@
-"""A run for a bridge to write rows of, and everything that its rows say."""
+"""A run whose rows a bridge writes, and the contents of those rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(tmp_path: Path, settings: Any) -> Run:
 
 
 def rows_of(run: Run) -> dict[str, Any]:
-    """Everything the rows say of a run, but for the keys that the database gave."""
+    """All stored values of a run except database keys."""
     tables = (RunEvent, StepMetrics, StepGroups, Trajectory, Evaluation, Checkpoint, Alert)
     rows: dict[str, Any] = {
         table.__name__: sorted((_without_key(row) for row in table.objects.filter(run=run)), key=repr)

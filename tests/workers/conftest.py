@@ -49,11 +49,11 @@ def workplace(
     monkeypatch.setattr(app.conf, "broker_url", broker_url(redis_url))
     monkeypatch.setattr(app.conf, "broker_write_url", broker_url(redis_url))
     forget_connections()
-    place = Workplace(directory=tmp_path, redis_url=redis_url)
-    for name, value in place.settings().items():
+    found = Workplace(directory=tmp_path, redis_url=redis_url)
+    for name, value in found.settings().items():
         setattr(settings, name, value)
-    yield place
-    place.close()
+    yield found
+    found.close()
     forget_connections()
 
 

@@ -1,4 +1,4 @@
-"""What an engine leaves in a run directory, written by hand: its events and its trajectory files."""
+"""Hand-written contents of a run directory: an engine's events and its trajectory files."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def trajectory(*, step: int, member: int) -> dict[str, Any]:
         "kept": None,
         "stop": "success",
         "tokens": {"sampled": [0, 1, 1]},
-        # one is malformed: of too many actions the first count as any others
+        # one is malformed: of too many actions the first ones are executed
         "turns": [{"parse": "ok"}, {"parse": "no_answer"}, {"parse": "too_many_actions"}],
     }

@@ -1,4 +1,4 @@
-"""The product's settings with a database, runs and engine of the tests, for workers in processes of their own."""
+"""The product's settings with the tests' database, runs and engine, for workers in processes of their own."""
 
 from __future__ import annotations
 

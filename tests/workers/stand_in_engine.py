@@ -1,10 +1,10 @@
-"""A real process that speaks the run directory's protocol and learns nothing: fast, and told how to misbehave.
+"""A real process that speaks the run directory's protocol and learns nothing: fast, and configured to misbehave.
 
-Its manners come from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
+Its behaviour comes from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
 leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
-save_seconds=5` (of its last checkpoint), `on_cluster=1`, `fork_at=8` (a rule asks for a fork there, of trouble since
+save_seconds=5` (of its last checkpoint), `on_cluster=1`, `fork_at=8` (a rule requests a fork there, of an alert since
 `fork_since=6`). It crashes in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many
-steps (`die_after`). No import of the product: what it writes is what the protocol says, independently.
+steps (`die_after`). It imports nothing of the product, so that it follows the protocol independently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class StandIn:
         self.run_dir = run_dir
         self.config = json.loads((run_dir / "config.json").read_text())
         words = dict(word.split("=") for word in self.config["description"].split())
-        self.manners = {key: float(value) for key, value in words.items()}
+        self.behaviour = {key: float(value) for key, value in words.items()}
         self.attempt = int(os.environ["STARBOARD_ATTEMPT"])
         self.epoch = int(os.environ["STARBOARD_EPOCH"])
         self.step = self.done = 0
@@ -42,11 +42,11 @@ class StandIn:
         self.events = (run_dir / "events.jsonl").open("ab", buffering=0)
 
     def main(self) -> int:
-        if self.manners.get("exit_code"):
+        if self.behaviour.get("exit_code"):
             sys.stderr.write("stand-in: no model at /nowhere\n")
-            return int(self.manners["exit_code"])
+            return int(self.behaviour["exit_code"])
         threading.Thread(target=self._beat_for_ever, daemon=True).start()
-        if self.manners.get("leave_child"):
+        if self.behaviour.get("leave_child"):
             self._leave_a_child()
         self.emit(
             "run_started",
@@ -60,12 +60,12 @@ class StandIn:
         )
         self.step = self.done = self.resumed_from or 0
         while self.step < self.config["steps"]:
-            if self._asked_to_stop():
+            if self._stop_requested():
                 self._checkpoint("final")
                 self.emit("run_finished", outcome="stopped", reason="Stopped on request.")
                 return 0
             self._one_step()
-            if self.step == self.manners.get("fork_at"):
+            if self.step == self.behaviour.get("fork_at"):
                 return self._end_for_a_fork()
         self.emit(
             "evaluation_completed",
@@ -83,12 +83,12 @@ class StandIn:
         )
         self._checkpoint("final")
         self.emit("run_finished", outcome="completed", reason=f"All {self.config['steps']} steps were made.")
-        if self.manners.get("on_cluster"):
+        if self.behaviour.get("on_cluster"):
             self.emit("cluster_released", message="The cluster shows nothing of the run.", proven=True)
         return 0
 
     def _end_for_a_fork(self) -> int:
-        since = int(self.manners["fork_since"])
+        since = int(self.behaviour["fork_since"])
         self.emit(
             "alert_raised", rule="broken", severity="critical", message="It broke.", metric="reward/mean", value=0.0,
             baseline=None, since=since, action="fork",
@@ -98,7 +98,7 @@ class StandIn:
         return 0
 
     def leave(self, _signal: int, _frame: object) -> None:
-        """As the engine does when the machine ends it: a checkpoint, no last word, exit status 3."""
+        """As the engine does when the machine ends it: a checkpoint, no final report, exit status 3."""
         self.step = self.done
         self._checkpoint("final")
         os._exit(3)
@@ -110,7 +110,7 @@ class StandIn:
         path = f"trajectories/train/step_{self.step}.jsonl.zst"
         self._write_file(self.run_dir / path)
         self.emit("trajectories_recorded", split="train", path=path, count=GROUPS * MEMBERS)
-        time.sleep(self.manners.get("step_seconds", 0.05))
+        time.sleep(self.behaviour.get("step_seconds", 0.05))
         self._change_phase("update")
         self.emit(
             "step_completed",
@@ -125,22 +125,22 @@ class StandIn:
 
     def _misbehave(self) -> None:
         first = self.attempt == 1
-        if self.step - (self.resumed_from or 0) - 1 == self.manners.get("die_after"):
+        if self.step - (self.resumed_from or 0) - 1 == self.behaviour.get("die_after"):
             os.kill(os.getpid(), signal.SIGKILL)
-        if first and self.step == self.manners.get("fault_at"):
+        if first and self.step == self.behaviour.get("fault_at"):
             self._fail("RetryableFault", "A node is gone.", retryable=True)
-        if first and self.step == self.manners.get("torn_at"):
+        if first and self.step == self.behaviour.get("torn_at"):
             self.events.write(b'{"seq": 999, "kind": "step_com')
             os.kill(os.getpid(), signal.SIGKILL)
-        if first and self.step == self.manners.get("crash_at"):
+        if first and self.step == self.behaviour.get("crash_at"):
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.step == self.manners.get("fail_at"):
+        if self.step == self.behaviour.get("fail_at"):
             self._fail("EnvironmentFault", "It raised.")
-        if self.step == self.manners.get("hang_at"):
+        if self.step == self.behaviour.get("hang_at"):
             time.sleep(3600)
 
     def _fail(self, error: str, message: str, **more: bool) -> NoReturn:
-        self.emit("run_failed", error=error, message=message, remedy="Mend it.", traceback="", **more)
+        self.emit("run_failed", error=error, message=message, remedy="Fix it.", traceback="", **more)
         sys.exit(1)
 
     def emit(self, kind: str, **fields: object) -> None:
@@ -152,8 +152,8 @@ class StandIn:
         self.phase = phase
         self.emit("phase_changed", phase=phase, detail="")
 
-    def _asked_to_stop(self) -> bool:
-        """Reads `control.json`; waits while paused; writes a checkpoint that is asked for."""
+    def _stop_requested(self) -> bool:
+        """Reads `control.json`; waits while paused; writes a requested checkpoint."""
         while True:
             control = json.loads((self.run_dir / "control.json").read_text())
             if control["epoch"] >= self.epoch:
@@ -161,7 +161,7 @@ class StandIn:
                 if control["checkpoint"] > self.checkpoints_seen:
                     self.checkpoints_seen = control["checkpoint"]
                     self._checkpoint("request")
-            if control["request"] == "stop" and not self.manners.get("ignore_stop"):
+            if control["request"] == "stop" and not self.behaviour.get("ignore_stop"):
                 return True
             if control["request"] != "pause":
                 return False
@@ -172,7 +172,7 @@ class StandIn:
     def _checkpoint(self, reason: str) -> None:
         if reason == "final":
             self._change_phase("checkpoint")
-            time.sleep(self.manners.get("save_seconds", 0))
+            time.sleep(self.behaviour.get("save_seconds", 0))
         path = f"checkpoints/step_{self.step}"
         (self.run_dir / path).mkdir(parents=True, exist_ok=True)
         (self.run_dir / path / "manifest.json").write_text("{}")  # of no files
@@ -210,7 +210,7 @@ class StandIn:
             "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
             "cookie": os.environ["STARBOARD_RUN"], "attempt": self.attempt,
         }  # fmt: skip
-        while not self.manners.get("silent"):
+        while not self.behaviour.get("silent"):
             beat = {"time": time.time(), **identity, "epoch": self.epoch, "step": self.step, "phase": self.phase}
             temporary = self.run_dir / "heartbeat.json.new"
             temporary.write_text(json.dumps({**beat, "seq": self.seq}))
@@ -218,7 +218,7 @@ class StandIn:
             time.sleep(0.2)
 
     def _leave_a_child(self) -> None:
-        """Double fork with a session of its own: neither our group nor our parentage leads to it."""
+        """Double fork with a session of its own: neither our process group nor parentage leads to it."""
         script = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(3600)"
         subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -228,7 +228,7 @@ def run() -> int:
     lock = (run_dir / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     engine = StandIn(run_dir, resume="--resume" in sys.argv)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if engine.manners.get("ignore_term") else engine.leave)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if engine.behaviour.get("ignore_term") else engine.leave)
     return engine.main()
 
 

@@ -1,4 +1,4 @@
-"""Events into rows: once each, in one transaction with the offset, fenced, and again from the file at will."""
+"""Events become rows: each exactly once, in one transaction with the offset, fenced, and reproducible from the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["run"]
 pytestmark = pytest.mark.django_db
 
 
-def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
+def test_each_event_is_one_row_and_the_run_has_its_progress(run: Run) -> None:
     record = Record(run)
     record.started()
     record.step(1)
@@ -37,7 +37,7 @@ def test_each_event_is_one_row_and_the_run_says_where_it_is(run: Run) -> None:
     assert read_record(run.directory / found.file, found.offset, found.length)["member"] == 1
 
 
-def test_rows_of_a_file_that_was_removed_stay_and_say_so(run: Run) -> None:
+def test_rows_of_a_removed_file_are_kept_and_marked(run: Run) -> None:
     record = Record(run)
     record.started()
     for step in (1, 2):
@@ -49,7 +49,7 @@ def test_rows_of_a_file_that_was_removed_stay_and_say_so(run: Run) -> None:
     assert sorted(run.trajectories.values_list("step", "removed")) == [(1, True), (1, True), (2, False), (2, False)]
 
 
-def test_what_a_loading_run_waits_for_is_said_until_it_waits_no_more(run: Run) -> None:
+def test_a_loading_run_shows_its_wait_reason_until_it_continues(run: Run) -> None:
     record = Record(run)
     record.event("phase_changed", phase="loading", detail="needs 4 GPUs, 2 free of 8")
     Bridge(run, 1).drain()
@@ -75,7 +75,7 @@ def test_reading_again_changes_nothing(run: Run) -> None:
     assert rows_of(run) == before
 
 
-def test_a_torn_last_line_waits_for_its_end(run: Run) -> None:
+def test_an_incomplete_last_line_is_read_once_complete(run: Run) -> None:
     record = Record(run)
     record.started()
     whole = record.path.stat().st_size
@@ -90,7 +90,7 @@ def test_a_torn_last_line_waits_for_its_end(run: Run) -> None:
     assert (run.last_seq, run.step) == (2, 1)
 
 
-def test_a_damaged_line_is_passed_over_and_the_rest_is_read(run: Run) -> None:
+def test_a_damaged_line_is_skipped_and_the_remaining_lines_are_read(run: Run) -> None:
     record = Record(run)
     record.started()
     with record.path.open("ab") as file:
@@ -168,7 +168,7 @@ def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
     assert (run.steps.count(), run.evaluations.count(), run.step) == (0, 0, 0)
 
 
-def test_what_came_before_a_file_is_in_the_rows_before_the_file_is_read(run: Run) -> None:
+def test_events_before_a_file_are_stored_before_the_file_is_read(run: Run) -> None:
     record = Record(run)
     record.started()
     record.step(1)
@@ -181,7 +181,7 @@ def test_what_came_before_a_file_is_in_the_rows_before_the_file_is_read(run: Run
     assert rest.end == record.path.stat().st_size
 
 
-def test_a_file_that_is_written_again_replaces_its_trajectories(run: Run) -> None:
+def test_a_rewritten_file_replaces_its_trajectories(run: Run) -> None:
     record = Record(run)
     record.started()
     record.file(run, 1, members=3)
@@ -191,7 +191,7 @@ def test_a_file_that_is_written_again_replaces_its_trajectories(run: Run) -> Non
 
 
 @pytest.mark.parametrize("path", ["trajectories/train/gone.jsonl.zst", "../elsewhere.jsonl.zst"])
-def test_a_file_that_is_gone_or_outside_costs_its_trajectories_only(run: Run, path: str) -> None:
+def test_a_missing_or_outside_file_loses_only_its_trajectories(run: Run, path: str) -> None:
     record = Record(run)
     record.started()
     record.event("trajectories_recorded", step=1, split="train", path=path, count=2)
@@ -200,7 +200,7 @@ def test_a_file_that_is_gone_or_outside_costs_its_trajectories_only(run: Run, pa
     assert (run.trajectories.count(), run.steps.count()) == (0, 1)
 
 
-def test_rows_of_checkpoints_that_were_pruned_go_away(run: Run) -> None:
+def test_rows_of_pruned_checkpoints_are_deleted(run: Run) -> None:
     record = Record(run)
     record.started()
     for step in (1, 2):
@@ -214,14 +214,14 @@ def test_rows_of_checkpoints_that_were_pruned_go_away(run: Run) -> None:
     assert sorted(run.checkpoints.values_list("step", flat=True)) == [2, 3]
 
 
-def test_a_nul_in_a_text_is_replaced_since_databases_refuse_it(run: Run) -> None:
+def test_a_nul_character_in_text_is_replaced(run: Run) -> None:
     record = Record(run)
     record.event("run_failed", error="EnvironmentFault", message="a\0b", remedy="", traceback="")
     Bridge(run, 1).drain()
     assert run.events.get().payload["message"] == "a\N{REPLACEMENT CHARACTER}b"
 
 
-def test_the_groups_of_a_step_are_a_row_of_their_own_and_no_event_that_a_page_is_sent(run: Run) -> None:
+def test_the_groups_of_a_step_are_stored_in_their_own_row_and_not_sent_to_pages(run: Run) -> None:
     record = Record(run)
     record.started()
     record.groups(1, 0.5, 0.0)
@@ -233,14 +233,14 @@ def test_the_groups_of_a_step_are_a_row_of_their_own_and_no_event_that_a_page_is
     assert [event["kind"] for event in events_after(run, 0)] == ["run_started", "step_completed"]
 
 
-def test_what_was_told_of_machines_stays_though_the_step_is_made_again(run: Run) -> None:
+def test_machine_metrics_are_kept_when_the_step_is_repeated(run: Run) -> None:
     record = Record(run)
     record.started()
     for step in (1, 2, 3):
         record.step(step)
-    said = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
+    alert = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
     for rule in ("cluster", "flat"):
-        record.event("alert_raised", step=3, rule=rule, **said)
+        record.event("alert_raised", step=3, rule=rule, **alert)
     record.attempt = 2
     record.started(resumed_from=2)
     Bridge(run, 1).drain()
@@ -258,28 +258,26 @@ def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "went_on", "requested"),
+    ("before", "resumed", "requested"),
     [("run", False, "pause"), ("run", True, "run"), ("stop", False, "stop")],
     ids=["paused by an alert", "resumed since", "a stop stands"],
 )
-def test_a_run_that_an_alert_paused_is_paused_as_if_the_user_had_asked(
-    run: Run, asked: str, went_on: bool, requested: str
-) -> None:
-    Run.objects.filter(pk=run.pk).update(requested=asked)
+def test_a_pause_by_an_alert_equals_a_pause_by_the_user(run: Run, before: str, resumed: bool, requested: str) -> None:
+    Run.objects.filter(pk=run.pk).update(requested=before)
     record = Record(run)
     record.started()
     record.step(1)
     record.event(
         "alert_raised", step=1, rule="r", severity="warn", message="m", metric="x/y", value=1.0, action="pause"
     )
-    if went_on:
+    if resumed:
         record.step(2)
     assert Bridge(run, 1).drain()
     run.refresh_from_db()
     assert run.requested == requested
 
 
-def test_every_metric_is_noted_once_whichever_step_and_supervisor_brings_it(run: Run) -> None:
+def test_every_metric_name_is_stored_once_for_any_step_and_supervisor(run: Run) -> None:
     record = Record(run)
     record.started()
     record.step(1, **{"reward/mean": 0.1})
@@ -290,7 +288,7 @@ def test_every_metric_is_noted_once_whichever_step_and_supervisor_brings_it(run:
     assert list(run.metric_names.values_list("name", flat=True)) == ["collapse/mi_ratio", "reward/mean"]
 
 
-def test_a_glance_at_the_file_tells_whether_there_is_anything_to_read(run: Run) -> None:
+def test_a_file_check_detects_unread_lines(run: Run) -> None:
     bridge = Bridge(run, 1)
     assert not bridge.has_unread_events()
     record = Record(run)

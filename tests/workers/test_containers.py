@@ -1,4 +1,4 @@
-"""Engines end with their worker's container: with a checkpoint where it is told to stop, and never lost for good."""
+"""Engines end with their worker's container: with a checkpoint if a stop is requested, and never lost for good."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_ANOTHER_CONTAINER = "0123456789ab/pid:[1]"
 
 @pytest.fixture
 def run(tmp_path: Path, settings: Any, db: None) -> Run:
-    """Of an engine in another container of this machine, where its supervisor saw no end."""
+    """An engine in another container of this machine, whose end its supervisor could not see."""
     settings.RUNS_DIR = str(tmp_path)
     process = {"pid": 7, "start_time": 1, "boot_id": boot_id(), "host": IN_ANOTHER_CONTAINER, "cookie": "nobody's"}
     run = Run.objects.create(name="calm-otter-12", config={}, state="lost", process=process)
@@ -48,8 +48,8 @@ def liveness_of(run: Run) -> Liveness:
     return liveness(identity, lock_of(run))
 
 
-def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) -> None:
-    assert liveness_of(run) is Liveness.UNKNOWN  # no engine locked anything here: its folder may be another one
+def test_an_engine_in_another_container_is_running_while_it_holds_its_lock(run: Run) -> None:
+    assert liveness_of(run) is Liveness.UNKNOWN  # no engine holds the lock here: its directory may be a different one
     with lock_of(run).open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert liveness_of(run) is Liveness.UNKNOWN
@@ -58,7 +58,7 @@ def test_an_engine_in_another_container_lives_while_it_holds_its_lock(run: Run) 
     assert is_interrupted(run)
 
 
-def test_an_engine_that_has_only_just_started_need_not_hold_its_lock_yet(run: Run) -> None:
+def test_a_just_started_engine_need_not_hold_its_lock_yet(run: Run) -> None:
     lock_of(run).touch()
     just_now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
     run.process |= {"start_time": just_now}
@@ -67,8 +67,8 @@ def test_an_engine_that_has_only_just_started_need_not_hold_its_lock_yet(run: Ru
     assert liveness_of(run) is Liveness.GONE
 
 
-def test_a_container_that_was_started_again_under_its_name_is_another_one(run: Run) -> None:
-    # the kernel may give its pid namespace the number that the one before it had; its first process is younger
+def test_a_restarted_container_with_the_same_name_is_a_different_one(run: Run) -> None:
+    # the kernel may reuse the number of the previous pid namespace; its first process is younger
     run.process |= {"host": host(), "start_time": -1}
     assert liveness_of(run) is Liveness.GONE
     assert is_interrupted(run)
@@ -76,13 +76,13 @@ def test_a_container_that_was_started_again_under_its_name_is_another_one(run: R
     assert mine is not None and is_local(mine)
 
 
-def test_nothing_can_be_told_of_an_engine_on_another_machine(run: Run) -> None:
+def test_the_state_of_an_engine_on_another_machine_is_unknown(run: Run) -> None:
     lock_of(run).touch()
     run.process["boot_id"] = "of another machine"
     assert liveness_of(run) is Liveness.UNKNOWN
 
 
-def test_a_run_whose_container_is_gone_is_queued_again_as_its_next_attempt(run: Run) -> None:
+def test_a_run_that_lost_its_container_is_queued_as_a_new_attempt(run: Run) -> None:
     lock_of(run).touch()
     epoch = lease.take(run.pk)
     assert epoch is not None
@@ -92,7 +92,7 @@ def test_a_run_whose_container_is_gone_is_queued_again_as_its_next_attempt(run: 
     assert "Interrupted with its machine" in run.state_reason
 
 
-def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run) -> None:
+def test_a_run_that_lost_its_container_while_stopping_is_stopped(run: Run) -> None:
     lock_of(run).touch()
     assert services.request_stop(run)
     epoch = lease.take(run.pk)
@@ -103,7 +103,7 @@ def test_a_run_whose_container_is_gone_and_that_was_to_stop_is_stopped(run: Run)
 
 
 @pytest.mark.slow
-def test_a_container_that_is_told_to_stop_saves_its_runs_and_the_next_one_goes_on(workplace: Workplace) -> None:
+def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(workplace: Workplace) -> None:
     container = workplace.start_worker("workers.launch.in_container")
     run = workplace.submit(steps=60, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 3)
@@ -113,7 +113,7 @@ def test_a_container_that_is_told_to_stop_saves_its_runs_and_the_next_one_goes_o
     assert processes_with_cookie(run.process["cookie"]) == []
     saved = max(int(path.name.removeprefix("step_")) for path in run.directory.glob("checkpoints/*"))
     assert saved >= 3
-    # what comes after it sees other processes under another name, and takes an engine that is old enough for gone
+    # the next container has another pid namespace and name, and considers an engine of that age ended
     long_ago = run.process["start_time"] - 100 * os.sysconf("SC_CLK_TCK")
     gone = {**run.process, "host": IN_ANOTHER_CONTAINER, "start_time": long_ago}
     Run.objects.filter(pk=run.pk).update(process=gone)

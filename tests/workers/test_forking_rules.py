@@ -1,4 +1,4 @@
-"""What rules do by themselves: it is recorded, and a fork that one asks for is launched, once."""
+"""Automatic actions of rules: each is audited, and a requested fork is launched exactly once."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def with_checkpoint(run: Run, step: int) -> None:
 
 
 def alert(record: Record, action: str, step: int = 1, rule: str = "broken") -> None:
-    told = {"severity": "critical", "message": "m", "metric": "x/y", "value": 1.0, "since": step, "action": action}
-    record.event("alert_raised", step=step, rule=rule, **told)
+    alert = {"severity": "critical", "message": "m", "metric": "x/y", "value": 1.0, "since": step, "action": action}
+    record.event("alert_raised", step=step, rule=rule, **alert)
 
 
-def told(run: Run) -> list[tuple[str, str, str]]:
+def audited(run: Run) -> list[tuple[str, str, str]]:
     rows = AuditEntry.objects.filter(run=run, action__startswith="rule_").order_by("pk")
     return [(row.who, row.action, row.outcome) for row in rows]
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is_spent(workplace: Workplace) -> None:
+def test_a_run_continues_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is_spent(workplace: Workplace) -> None:
     workplace.start_worker()
-    # checkpoints at 5 and at the end, 8; the trouble began at 6. The fork has 12 - 5 = 7 steps left, and so no step 8.
+    # checkpoints at 5 and at the end, 8; the alert holds since 6. The fork has 12 - 5 = 7 steps left, and so no step 8.
     parent = wait_for_state(workplace.submit(steps=12, name="calm-otter", fork_at=8, fork_since=6), "finished")
     fork = wait_for(lambda: Run.objects.exclude(pk=parent.pk).first(), what="a fork")
     assert (fork.name, fork.total_steps, fork.cloned_from) == ("calm-otter from step 5", 7, parent)
@@ -62,13 +62,13 @@ def test_a_run_goes_on_as_a_fork_of_its_last_good_checkpoint_until_the_budget_is
     assert fork.config["model"]["start_from"]["step"] == 5
     assert (fork.directory / "start" / parent.pk / "step_5" / "manifest.json").exists()
     assert parent.state_reason == "broken: It broke. The fork is calm-otter from step 5."
-    assert told(parent) == [("Starboard", "rule_fork", "done")]
-    assert told(fork) == [("Starboard", "rule_launch", "done")]
+    assert audited(parent) == [("Starboard", "rule_fork", "done")]
+    assert audited(fork) == [("Starboard", "rule_launch", "done")]
     wait_for_state(fork, "finished")
     assert Run.objects.count() == 2
 
 
-def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
+def test_rule_actions_are_audited_once_under_starboard(parent: Run) -> None:
     record = Record(parent)
     record.started()
     record.step(1)
@@ -76,7 +76,7 @@ def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
         alert(record, action)
     Bridge(parent, parent.epoch).drain()
     Bridge(Run.objects.get(pk=parent.pk), parent.epoch).drain()  # a worker that takes over reads nothing twice
-    assert told(parent) == [("Starboard", f"rule_{action}", "done") for action in ("checkpoint", "pause", "stop")]
+    assert audited(parent) == [("Starboard", f"rule_{action}", "done") for action in ("checkpoint", "pause", "stop")]
     [newest, *_] = entries(parent)
     assert (newest["description"], newest["detail"]) == (
         "ended the run by a rule",
@@ -84,7 +84,7 @@ def test_what_rules_did_is_recorded_once_as_starboards_own(parent: Run) -> None:
     )
 
 
-def test_a_fork_is_of_the_owner_goes_on_with_the_settings_of_now_and_is_linked_in_both_records(parent: Run) -> None:
+def test_a_fork_has_the_owner_and_current_settings_and_is_linked_in_both_runs(parent: Run) -> None:
     Run.objects.filter(pk=parent.pk).update(settings_changes={"optimizer.learning_rate": 1e-5}, settings_revision=1)
     parent.refresh_from_db()
     assert launch_fork(parent, before=11) == "The fork is calm-otter from step 10."
@@ -98,10 +98,10 @@ def test_a_run_is_forked_by_rules_at_most_once(parent: Run) -> None:
     first = launch_fork(parent, before=6)
     assert launch_fork(parent, before=11) == first == "The fork is calm-otter from step 5."
     assert Run.objects.filter(cloned_from=parent).count() == 1
-    assert told(parent) == [("Starboard", "rule_fork", "done")]
+    assert audited(parent) == [("Starboard", "rule_fork", "done")]
 
 
-def test_a_worker_that_left_between_the_fork_and_its_record_is_made_good(
+def test_a_fork_whose_worker_ended_before_recording_it_is_recorded_later(
     parent: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def leave(*_: object, **__: object) -> bool:
@@ -114,16 +114,16 @@ def test_a_worker_that_left_between_the_fork_and_its_record_is_made_good(
     monkeypatch.setattr("webapp.runs.services.enqueue", lambda run_id: True)
     launch_fork(parent, before=6)
     assert Run.objects.filter(cloned_from=parent).count() == 1
-    assert told(parent) == [("Starboard", "rule_fork", "done")]
+    assert audited(parent) == [("Starboard", "rule_fork", "done")]
 
 
-def test_no_good_checkpoint_is_no_fork_and_is_said(parent: Run) -> None:
+def test_without_a_good_checkpoint_there_is_no_fork_and_a_reason_is_recorded(parent: Run) -> None:
     assert launch_fork(parent, before=5) == "No fork was launched: no checkpoint from before step 5 is left."
-    assert told(parent) == [("Starboard", "rule_fork", "refused")]
+    assert audited(parent) == [("Starboard", "rule_fork", "refused")]
     assert Run.objects.count() == 1
 
 
-def test_a_line_of_forks_ends_with_the_budget(parent: Run) -> None:
+def test_a_chain_of_forks_ends_with_the_budget(parent: Run) -> None:
     run, line = parent, []
     for _ in range(3):  # of which the budget allows two
         line.append(launch_fork(run, before=6))

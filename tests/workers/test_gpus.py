@@ -1,4 +1,4 @@
-"""What a machine's GPUs hold of a run that has ended, by a program on the PATH that answers as `nvidia-smi` does."""
+"""What the GPUs still hold of an ended run, with a program on the PATH that answers like `nvidia-smi`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ esac
 
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the stand-in driver lists as running on its two GPUs: lines of uuid and process id."""
+    """What the fake driver lists as running on its two GPUs: lines of uuid and process id."""
     listed, folder = tmp_path / "held.csv", tmp_path / "bin"
-    listed.write_text("GPU-aaa, 999999999\n")  # somebody else's
+    listed.write_text("GPU-aaa, 999999999\n")  # another process
     folder.mkdir()
     (folder / "nvidia-smi").write_text(DRIVER.format(held=listed))
     (folder / "nvidia-smi").chmod(0o755)
@@ -46,11 +46,11 @@ def carrier() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def test_gpus_that_hold_only_processes_of_others_are_free(held: Path) -> None:
+def test_gpus_with_only_other_processes_are_free(held: Path) -> None:
     assert gpus_without({4711}, "mine") == {"free": True, "description": "GPU 0 and 1 hold no process of it"}
 
 
-def test_a_gpu_that_still_holds_a_killed_process_is_no_proof(held: Path) -> None:
+def test_a_gpu_that_still_holds_a_killed_process_is_not_free(held: Path) -> None:
     held.write_text("GPU-bbb, 4711\n")
     gpus = gpus_without({4711}, "mine", seconds=0.3)
     assert gpus == {"free": False, "description": "GPU 1 still holds process 4711 of it"}
@@ -58,13 +58,13 @@ def test_a_gpu_that_still_holds_a_killed_process_is_no_proof(held: Path) -> None
     assert (proof["proven"], proof["gpus"]) == (False, "GPU 1 still holds process 4711 of it")
 
 
-def test_a_process_is_the_runs_by_its_cookie(held: Path, carrier: subprocess.Popen[bytes]) -> None:
+def test_a_process_belongs_to_the_run_with_its_cookie(held: Path, carrier: subprocess.Popen[bytes]) -> None:
     held.write_text(f"GPU-aaa, {carrier.pid}\n")
     gpus = gpus_without(set(), "mine", seconds=0.3)
     assert gpus is not None and not gpus["free"]
 
 
-def test_a_driver_that_frees_a_moment_later_is_asked_again(held: Path) -> None:
+def test_a_driver_that_frees_memory_late_is_polled_again(held: Path) -> None:
     held.write_text("GPU-bbb, 4711\n")
     subprocess.Popen(["sh", "-c", f"sleep 0.5; : > {held}"])
     began = time.monotonic()
@@ -73,12 +73,12 @@ def test_a_driver_that_frees_a_moment_later_is_asked_again(held: Path) -> None:
 
 
 @pytest.mark.parametrize("listed", ["GPU-aaa, [N/A]\n", None], ids=["no numbers", "no answer"])
-def test_what_a_driver_does_not_tell_is_not_said(held: Path, listed: str | None) -> None:
+def test_unknown_driver_values_are_not_reported(held: Path, listed: str | None) -> None:
     held.unlink() if listed is None else held.write_text(listed)
     assert gpus_without({4711}, "mine") is None
 
 
-def test_without_a_driver_nothing_is_said_of_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_driver_gpus_are_not_mentioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert gpus_without({4711}, "mine") is None
     proof = proof_of(Sweep(killed=[], left=[]), how="by itself", exit_status=0, time=1.0)
@@ -87,7 +87,7 @@ def test_without_a_driver_nothing_is_said_of_gpus(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sees_all_processes(), reason="the driver's numbers are not ours in a container")
-def test_an_ended_run_says_that_the_gpus_are_free(held: Path, workplace: Workplace) -> None:
+def test_an_ended_run_reports_that_the_gpus_are_free(held: Path, workplace: Workplace) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=2), "finished")
     assert run.stop_proof["proven"] and run.stop_proof["gpus"] == "GPU 0 and 1 hold no process of it"

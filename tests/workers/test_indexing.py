@@ -1,4 +1,4 @@
-"""Imported runs into rows: by one worker at a time, which keeps nobody from writing, and is replaced when it dies."""
+"""Imported runs are indexed by one worker at a time, which blocks nobody's writes and is replaced if it is killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Three steps of two trajectories each, that no worker was told of."""
+    """Three steps of two trajectories each, not indexed yet."""
     settings.RUNS_DIR = str(tmp_path)
     monkeypatch.setattr(importing, "enqueue_index", lambda run_id: True)
     lines = [verl(step=step, score=score) for step in (1, 2, 3) for score in (0, 1)]
@@ -34,7 +34,7 @@ def run(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def in_a_thread(work: Any) -> None:
-    """As another worker would, with a connection of its own."""
+    """As another worker would, with its own connection."""
 
     def do() -> None:
         try:
@@ -55,7 +55,7 @@ def while_a_file_is_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     monkeypatch.setattr("workers.rows.read_trajectory_file", read)
 
 
-def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_worker_skips_a_run_that_is_being_indexed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     other: list[bool] = []
     while_a_file_is_read(monkeypatch, lambda: in_a_thread(lambda: other.append(index(run.pk))))
     assert index(run.pk)
@@ -65,7 +65,7 @@ def test_a_second_worker_leaves_a_run_to_the_one_that_is_at_it(run: Run, monkeyp
     assert not index(run.pk)
 
 
-def test_others_write_and_read_while_a_run_is_indexed(
+def test_other_processes_read_and_write_during_indexing(
     run: Run, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
 ) -> None:
     client = Client()
@@ -73,39 +73,37 @@ def test_others_write_and_read_while_a_run_is_indexed(
     seen: list[int] = []
     pages: list[str] = []
 
-    def look() -> None:
+    def read() -> None:
         Run.objects.filter(pk=run.pk).update(name=f"seen {len(seen)}")
         seen.append(run.trajectories.count())
         pages.append(client.get(f"/runs/{run.pk}/").content.decode())
 
-    while_a_file_is_read(monkeypatch, lambda: in_a_thread(look))
+    while_a_file_is_read(monkeypatch, lambda: in_a_thread(read))
     assert index(run.pk)
     assert seen == [0, 2, 4]
     assert all("<h2>Indexing</h2>" in page for page in pages)
     assert "Being read in" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
-def test_what_a_worker_that_died_left_is_brought_to_its_end_by_the_next(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_worker_finishes_the_indexing_of_a_killed_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     files: list[int] = []
 
-    def die_at_the_third() -> None:
+    def fail_at_the_third() -> None:
         files.append(1)
         if len(files) == 3:
             raise KeyboardInterrupt
 
-    while_a_file_is_read(monkeypatch, die_at_the_third)
+    while_a_file_is_read(monkeypatch, fail_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         index(run.pk)
-    assert lease.unheld_runs(UNINDEXED) == []  # until its lease is over, or its process is seen to be gone
+    assert lease.unheld_runs(UNINDEXED) == []  # until its lease expires, or its process is found to have ended
     Run.objects.filter(pk=run.pk).update(lease_holder=f"{lease.this_holder().split(' ')[0]} {2**22} 5 1")
     assert lease.unheld_runs(UNINDEXED) == [run.pk]
     assert index(run.pk)
     assert run.trajectories.count() == 6
 
 
-def test_the_clock_sends_for_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_beat_schedules_a_worker_and_reads_nothing_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks, "enqueue_index", sent.append)
     tasks.adopt_unsupervised_runs()

@@ -1,4 +1,4 @@
-"""What supervision concludes from evidence: liveness by identity, the table of conditions, endings, and turns."""
+"""What supervision concludes from evidence: liveness by identity, conditions, endings, and scheduling."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ def own_identity() -> Identity:
 # --- identity ---
 
 
-def test_a_process_is_alive_under_its_own_identity_only() -> None:
+def test_a_process_is_alive_only_under_its_own_identity() -> None:
     me = own_identity()
     assert liveness(me) is Liveness.ALIVE
-    assert liveness(dataclasses.replace(me, start_time=me.start_time - 1)) is Liveness.GONE  # the pid is another's now
+    # the pid now belongs to another process
+    assert liveness(dataclasses.replace(me, start_time=me.start_time - 1)) is Liveness.GONE
     assert liveness(dataclasses.replace(me, boot_id="an earlier boot")) is Liveness.GONE
     assert liveness(dataclasses.replace(me, host="another/pid:[1]")) is Liveness.UNKNOWN
 
 
-def test_a_process_that_took_an_old_pid_is_never_signalled() -> None:
+def test_a_process_that_reuses_a_pid_is_never_signalled() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         old = identify(child.pid, "cookie")
@@ -61,34 +62,34 @@ def test_a_process_that_took_an_old_pid_is_never_signalled() -> None:
         child.kill()
 
 
-def test_a_zombie_is_gone() -> None:
+def test_a_zombie_counts_as_ended() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     identity = identify(child.pid, "cookie")
     assert identity is not None and child.stdin is not None
     child.stdin.close()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has reaped it
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, but was not reaped
     assert liveness(identity) is Liveness.GONE
     child.wait()
 
 
-# --- the table of conditions ---
+# --- conditions ---
 
 
 @pytest.mark.parametrize(
     ("alive", "beat_age", "progress_age", "state", "condition"),
     [
         (Liveness.ALIVE, 5, 5, "running", Condition.HEALTHY),
-        (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five lost beats change nothing
+        (Liveness.ALIVE, 25, 25, "running", Condition.HEALTHY),  # five missed heartbeats change nothing
         (Liveness.ALIVE, 5, 301, "running", Condition.STALLED),
         (Liveness.ALIVE, 5, 10_000, "paused", Condition.HEALTHY),
         (Liveness.ALIVE, 61, 61, "running", Condition.STALLED),
-        (Liveness.ALIVE, 100_000, 100_000, "running", Condition.STALLED),  # silence alone is never death
+        (Liveness.ALIVE, 100_000, 100_000, "running", Condition.STALLED),  # silence alone is never taken for an end
         (Liveness.UNKNOWN, 5, 5, "running", Condition.HEALTHY),
         (Liveness.UNKNOWN, 61, 61, "running", Condition.LOST),
         (Liveness.GONE, 1, 1, "running", Condition.ENDED),
     ],
 )
-def test_the_condition_of_an_engine(
+def test_the_condition_of_an_engine_follows_its_process_heartbeat_and_progress(
     alive: Liveness, beat_age: float, progress_age: float, state: str, condition: Condition
 ) -> None:
     evidence = Evidence(
@@ -98,7 +99,7 @@ def test_the_condition_of_an_engine(
 
 
 @pytest.mark.django_db
-def test_the_progress_limit_is_ten_median_steps_but_never_under_five_minutes() -> None:
+def test_the_progress_limit_is_ten_median_steps_and_at_least_five_minutes() -> None:
     run = Run.objects.create(name="r", config={}, state="running")
     assert progress_limit(run, LIMITS) == 300
     for step, seconds in enumerate((10.0, 40.0, 4000.0), 1):
@@ -108,17 +109,17 @@ def test_the_progress_limit_is_ten_median_steps_but_never_under_five_minutes() -
     assert progress_limit(run, LIMITS) == LIMITS.starting
 
 
-def test_a_watcher_that_slept_doubts_itself_for_two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_supervisor_that_was_suspended_skips_two_assessments(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("workers.condition.time.monotonic", lambda: now[0])
-    doubt = AssessmentTimer(period=5)
+    timer = AssessmentTimer(period=5)
 
     def at(seconds: float) -> bool:
         now[0] = seconds
-        return doubt.is_due()
+        return timer.is_due()
 
     assert [at(3), at(5), at(7), at(10)] == [False, True, False, True]
-    assert [at(600), at(605), at(610)] == [False, False, True]  # asleep from 10 to 600
+    assert [at(600), at(605), at(610)] == [False, False, True]  # suspended from 10 to 600
 
 
 # --- endings ---
@@ -137,17 +138,17 @@ def ending(last: LastEvent, status: int | None, **options: Any) -> tuple[str, st
     return found.state, found.reason
 
 
-def test_an_engine_is_taken_at_its_word() -> None:
+def test_a_reported_ending_is_accepted() -> None:
     finished = RunFinished(step=9, outcome="completed", reason="All steps were made.")
     assert ending(finished, 0) == ("finished", "All steps were made.")
     assert ending(finished.model_copy(update={"outcome": "stopped"}), 0)[0] == "stopped"
     assert ending(finished.model_copy(update={"outcome": "collapsed"}), 0)[0] == "finished"
-    assert ending(finished, -11)[0] == "finished"  # a crash after the last word loses nothing
+    assert ending(finished, -11)[0] == "finished"  # a crash after the final report loses nothing
     failed = RunFailed(step=9, error="ModelError", message="No model at x.")
     assert ending(failed, 1) == ("failed", "ModelError: No model at x.")
 
 
-def test_an_end_without_a_report_is_typed_by_its_exit() -> None:
+def test_an_ending_without_a_report_is_classified_by_its_exit_status() -> None:
     assert ending(None, -9)[0] == "crashed"
     assert "memory" in ending(None, -9)[1]
     assert "signal 11 (SIGSEGV)" in ending(None, -11)[1]
@@ -161,13 +162,13 @@ def test_an_end_without_a_report_is_typed_by_its_exit() -> None:
     assert ending(None, -9, stop_requested=True)[0] == "stopped"
 
 
-def test_an_end_that_the_machine_brought_is_queued_again_unless_a_stop_was_asked() -> None:
+def test_an_ending_caused_by_the_machine_is_queued_again_unless_a_stop_was_requested() -> None:
     assert ending(None, None, interrupted=True)[0] == "queued"
     assert ending(None, 3, interrupted=True, stop_requested=True)[0] == "stopped"
     assert ending(RunFinished(step=9, outcome="completed", reason=""), 0, interrupted=True)[0] == "finished"
 
 
-def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_without_a_report_after_it_began() -> None:
+def test_an_ending_is_retryable_if_reported_so_or_killed_or_exited_without_a_report_after_starting() -> None:
     failed = RunFailed(step=9, error="ConfigError", message="No.")
     assert not retryable(failed, 1)
     assert retryable(failed.model_copy(update={"retryable": True}), 1)
@@ -175,19 +176,19 @@ def test_an_end_is_retryable_if_the_engine_says_so_or_was_killed_or_exits_withou
     for killed in (-9, -11, None, 3):
         assert retryable(None, killed, begun=False)
     assert retryable(None, 1) and retryable(None, 0)
-    assert not retryable(None, 1, begun=False)  # what could not be imported once cannot be imported again
+    assert not retryable(None, 1, begun=False)  # a module that could not be imported fails again
     assert not retryable(None, 2) and not retryable(None, 2, begun=False)
     assert not retryable(None, -9, stop_requested=True)
 
 
-def test_a_fault_of_the_machines_own_shutdown_costs_no_restart() -> None:
+def test_a_failure_caused_by_shutdown_uses_no_restart() -> None:
     failed = RunFailed(step=9, error="RetryableFault", message="A node is gone.", retryable=True)
     assert ending(failed, 1, interrupted=True)[0] == "queued"
     assert not retryable(failed, 1, interrupted=True)
 
 
 @pytest.mark.django_db
-def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path, settings: Any) -> None:
+def test_a_stop_before_the_engine_starts_ends_the_run_at_once(tmp_path: Path, settings: Any) -> None:
     settings.RUNS_DIR = str(tmp_path)
     run = Run.objects.create(name="r", config={}, state="starting", process={"cookie": "a cookie that nobody has"})
     epoch = lease.take(run.pk)
@@ -199,7 +200,7 @@ def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path
     assert run.stop_proof["proven"]
 
 
-# --- turns ---
+# --- scheduling ---
 
 
 @pytest.mark.parametrize(
@@ -213,16 +214,16 @@ def test_a_stop_that_comes_before_the_engine_ends_the_run_at_once(tmp_path: Path
         (300, ["a"], 1, "Waits for more than 20 queued runs before it (1 of 1 engine slots in use)"),
     ],
 )
-def test_what_a_queued_run_says_it_waits_for(ahead: int, live: list[str], slots: int, reason: str) -> None:
+def test_the_wait_reason_of_a_queued_run(ahead: int, live: list[str], slots: int, reason: str) -> None:
     assert turns.wait_reason(ahead=ahead, live=live, slots=slots) == reason
 
 
-def test_a_wait_reason_fits_its_column_whatever_the_names() -> None:
+def test_a_wait_reason_fits_its_column_for_any_names() -> None:
     assert len(turns.wait_reason(ahead=0, live=["x" * 80] * 3, slots=3)) <= 200
 
 
 @pytest.mark.django_db
-def test_runs_take_their_turn_in_order_and_only_while_a_slot_is_free(settings: Any) -> None:
+def test_runs_start_in_order_and_only_while_a_slot_is_free(settings: Any) -> None:
     settings.STARBOARD_MAX_PARALLEL_RUNS = 2
     runs = [Run.objects.create(name=f"r{i}", config={}) for i in range(3)]
     assert turns.take_turn(runs[2].pk) is None
@@ -238,7 +239,7 @@ def test_runs_take_their_turn_in_order_and_only_while_a_slot_is_free(settings: A
 
 
 @pytest.mark.django_db
-def test_a_lease_is_taken_once_and_each_take_over_counts(settings: Any) -> None:
+def test_a_lease_is_taken_once_and_each_takeover_increments_the_epoch(settings: Any) -> None:
     run = Run.objects.create(name="r", config={}, state="running")
     assert lease.take(run.pk) == 1
     assert lease.take(run.pk) is None
@@ -248,12 +249,12 @@ def test_a_lease_is_taken_once_and_each_take_over_counts(settings: Any) -> None:
         lease.renew(run.pk, 1)
     lease.renew(run.pk, 2)
     settings.STARBOARD_LIMITS = {"lease": -1.0}
-    lease.renew(run.pk, 2)  # a lease of no length
+    lease.renew(run.pk, 2)  # a lease of zero length
     assert lease.take(run.pk) == 3
 
 
 @pytest.mark.django_db
-def test_the_lease_of_a_dead_process_is_free_at_once_and_of_a_foreign_one_after_its_time() -> None:
+def test_a_lease_is_free_at_once_if_its_process_ended_and_after_expiry_if_it_is_on_another_host() -> None:
     run = Run.objects.create(name="r", config={}, state="running")
     lease.take(run.pk)
     machine = lease.this_holder().split(" ")[0]
@@ -273,7 +274,7 @@ def test_only_live_runs_are_supervised(state: str) -> None:
 # --- files ---
 
 
-def test_a_torn_line_is_cut_before_another_attempt_appends(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_truncated_before_another_attempt_appends(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"a": 1}\n{"b"')
     assert truncate_partial_line(path) == 4
@@ -282,20 +283,20 @@ def test_a_torn_line_is_cut_before_another_attempt_appends(tmp_path: Path) -> No
     assert truncate_partial_line(tmp_path / "absent") == 0
 
 
-def test_a_line_longer_than_a_chunk_is_read_whole(tmp_path: Path) -> None:
+def test_a_line_longer_than_a_chunk_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"x" * 1000 + b"\n" + b"y\n")
     chunk = read_chunk(path, 0, limit=100)
     assert (chunk.end, chunk.damaged) == (1001, 1)
 
 
-def test_a_file_that_was_truncated_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"short\n")
     assert read_chunk(path, 100).end == 6
 
 
-def test_the_end_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
+def test_the_tail_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
     log = tmp_path / "engine.log"
     log.write_text("".join(f"line {i}\n" for i in range(5000)))
     assert log_tail(log, lines=2) == "line 4998\nline 4999"
@@ -313,7 +314,7 @@ def test_the_end_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
         ("unix:///run/sb/redis.sock?db=3", "redis+socket:///run/sb/redis.sock?virtual_host=3"),
     ],
 )
-def test_a_unix_socket_is_given_to_the_broker_in_its_own_words(given: str, expected: str) -> None:
+def test_a_unix_socket_url_is_translated_for_the_broker(given: str, expected: str) -> None:
     assert broker_url(given) == expected
 
 

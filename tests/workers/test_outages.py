@@ -1,4 +1,4 @@
-"""The database goes away and comes back, or is slow: no event is lost from the rows, and nobody is fenced for it."""
+"""The database disappears and returns, or is slow: no event is lost, and no worker is fenced for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def out_of_reach(*_: Any) -> None:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_whole(
+def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_completely(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = Record(run)
@@ -56,7 +56,7 @@ def test_a_chunk_whose_transaction_was_rolled_back_is_read_again_whole(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
+def test_reading_a_file_for_longer_than_the_lease_keeps_the_lease(
     run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.STARBOARD_LIMITS = {"lease": 1.0, "renew": 0.1}
@@ -64,11 +64,11 @@ def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
     record = Record(run)
     record.started()
     record.file(run, 1)
-    taken: list[int | None] = []
+    epochs: list[int | None] = []
 
     def read_slowly(*given: Any) -> FileRows:
         time.sleep(1.5)
-        taken.append(lease.take(run.pk))
+        epochs.append(lease.take(run.pk))
         return read_trajectory_file(*given)
 
     monkeypatch.setattr("workers.rows.read_trajectory_file", read_slowly)
@@ -76,11 +76,11 @@ def test_a_file_that_takes_longer_than_the_lease_to_read_fences_nobody(
     assert epoch is not None
     supervise(run.pk, epoch, threading.Event())
     run.refresh_from_db()
-    assert taken == [None]
+    assert epochs == [None]
     assert (run.trajectories.count(), run.epoch, run.state) == (2, epoch, "stopped")
 
 
-def test_a_lease_that_was_let_go_is_not_renewed(run: Run) -> None:
+def test_a_released_lease_is_not_renewed(run: Run) -> None:
     epoch = lease.take(run.pk)
     assert epoch is not None
     lease.release(run.pk, epoch)

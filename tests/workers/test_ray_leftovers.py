@@ -1,4 +1,4 @@
-"""An engine that is killed leaves Ray behind on this machine; the sweep by its cookie ends all of it."""
+"""A killed engine leaves Ray processes on this machine; the cleanup by cookie ends all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.process import processes_with_cookie, sweep
 pytestmark = [pytest.mark.slow, needs_ray]
 
 
-def test_what_a_killed_engine_leaves_of_its_ray_cluster_is_swept(tmp_path: Path) -> None:
+def test_ray_processes_of_a_killed_engine_are_ended(tmp_path: Path) -> None:
     cookie = f"ray-leftovers-{os.getpid()}"
     with engine(ray_config(steps=1000), tmp_path, STARBOARD_RUN=cookie, SPT_NOENV="1") as process:
         wait_for(tmp_path, rolling_out(2))
@@ -26,5 +26,5 @@ def test_what_a_killed_engine_leaves_of_its_ray_cluster_is_swept(tmp_path: Path)
         found = sweep(cookie, seconds=20.0)
     assert not found.left
     assert processes_with_cookie(cookie) == []
-    time.sleep(1.0)  # a process that was killed may take a moment to go
+    time.sleep(1.0)  # a killed process may take a moment to end
     assert not [one for one in family if one.is_running() and one.status() != "zombie"]

@@ -1,4 +1,4 @@
-"""A Ray that is started anew in the middle of a run: the run's next attempt waits for it, and goes on."""
+"""A Ray cluster that restarts in the middle of a run: the run's next attempt waits for it and continues."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from webapp.runs.verdicts import status_of
 pytestmark = [pytest.mark.slow, needs_ray]
 
 COLD_START = 200.0
-GIVE_UP = {"gcs_rpc_server_reconnect_timeout_s": 5}  # after which Ray ends whoever lost its head; 60 by itself
+# seconds after which Ray ends processes that lost their head node; 60 by default
+GIVE_UP = {"gcs_rpc_server_reconnect_timeout_s": 5}
 
 
 @contextmanager
 def head(port: int) -> Iterator[Any]:
-    """A cluster of one node; what is left of it is killed at the end."""
+    """A cluster of one node; its remaining processes are killed at the end."""
     from ray.cluster_utils import Cluster
 
     from engine.cluster.connection import NO_SPARE_WORKERS
@@ -42,7 +43,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_a_run_whose_ray_is_started_anew_waits_for_it_in_words_and_goes_on(
+def test_a_run_whose_ray_cluster_restarts_shows_a_wait_reason_and_continues(
     workplace: Workplace, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workplace.engine, workplace.limits = [], {"restart_pauses": [0.1]}

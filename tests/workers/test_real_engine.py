@@ -27,7 +27,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(workplace: Workplace, settings: Any) -> Workplace:
+def site(workplace: Workplace, settings: Any) -> Workplace:
     workplace.engine = []
     settings.STARBOARD_ENGINE_COMMAND = None
     return workplace
@@ -49,8 +49,8 @@ def small_run(model: Path, *, steps: int) -> Run:
     return services.submit_run(owner=None, config=config)
 
 
-def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
-    place.start_worker()
+def test_a_run_is_stored_completely(site: Workplace, model: Path) -> None:
+    site.start_worker()
     run = wait_for_state(small_run(model, steps=3), "finished", seconds=COLD_START)
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]
     assert list(run.steps.values_list("step", flat=True)) == [1, 2, 3]
@@ -65,14 +65,14 @@ def test_a_run_comes_whole_into_the_rows(place: Workplace, model: Path) -> None:
     assert run.stop_proof["proven"] and run.stop_proof["exit"] == "exited with code 0"
 
 
-def test_worker_and_engine_are_killed_and_the_run_goes_on_by_itself_with_every_step_counted_once(
-    place: Workplace, model: Path
+def test_a_run_continues_after_its_worker_and_engine_are_killed_with_every_step_counted_once(
+    site: Workplace, model: Path
 ) -> None:
-    worker = place.start_worker()
-    run = small_run(model, steps=10_000)  # more than it lives to do
+    worker = site.start_worker()
+    run = small_run(model, steps=10_000)  # more than it can complete
     wait_for(lambda: run.steps.count() >= 3, seconds=COLD_START, what="three steps")
-    place.kill_worker(worker)
-    place.start_worker()
+    site.kill_worker(worker)
+    site.start_worker()
     wait_for(lambda: Run.objects.get(pk=run.pk).epoch == 2, what="another supervisor")
     run.refresh_from_db()
     os.kill(run.process["pid"], signal.SIGKILL)
@@ -88,8 +88,8 @@ def test_worker_and_engine_are_killed_and_the_run_goes_on_by_itself_with_every_s
     assert run.stop_proof["how"] == "by itself"
 
 
-def test_a_model_that_is_not_there_fails_the_run_with_its_cause_and_remedy(place: Workplace) -> None:
-    place.start_worker()
+def test_a_missing_model_fails_the_run_with_cause_and_remedy(site: Workplace) -> None:
+    site.start_worker()
     run = wait_for_state(small_run(Path("/nowhere/model"), steps=3), "failed", seconds=COLD_START)
     assert "/nowhere/model does not exist" in run.state_reason
     assert "config.json" in run.state_remedy

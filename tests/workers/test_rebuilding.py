@@ -1,4 +1,4 @@
-"""Rows written anew from a run's own file: the same rows, and those of what its retention removed stay."""
+"""Rebuilding rows from a run's own file gives the same rows, and keeps those of trajectories removed by retention."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
 
 
 def without_its_first_file(run: Run) -> Record:
-    """Three steps, of which retention removed the first one's trajectories."""
+    """Three steps; retention removed the trajectories of the first."""
     record = Record(run)
     record.started()
     for step in (1, 2, 3):
@@ -68,10 +68,10 @@ def test_rebuilding_keeps_the_rows_of_trajectories_that_retention_removed(
     call_command("rebuild_run", run.pk)
     assert rows_of(run) == before
     assert sorted(run.trajectories.filter(removed=True).values_list("pk", flat=True)) == of_removed
-    assert "2 trajectories that its retention removed: their rows stayed" in capsys.readouterr().out
+    assert "2 trajectories removed by retention: rows kept" in capsys.readouterr().out
 
 
-def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
+def test_rebuilding_reports_how_many_removed_trajectories_have_no_rows(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without_its_first_file(run)
@@ -82,7 +82,7 @@ def test_rebuilding_says_how_many_removed_trajectories_have_no_rows(
     assert "2 trajectories that its retention removed have no rows" in capsys.readouterr().out
 
 
-def test_a_removed_file_that_was_brought_back_is_read_again(run: Run) -> None:
+def test_a_restored_file_is_read_again(run: Run) -> None:
     without_its_first_file(run)
     run.trajectories.filter(removed=True).update(turns=77)
     (run.directory / "a copy").rename(run.directory / FIRST_FILE)
@@ -90,9 +90,9 @@ def test_a_removed_file_that_was_brought_back_is_read_again(run: Run) -> None:
     assert [row.turns for row in run.trajectories.filter(step=1)] == [3, 3]
 
 
-def test_removed_rows_above_the_step_that_a_later_attempt_went_on_from_do_not_come_back(run: Run) -> None:
+def test_removed_rows_above_the_step_of_a_later_attempt_are_not_restored(run: Run) -> None:
     record = without_its_first_file(run)
     record.attempt = 2
     record.started(resumed_from=0)
-    call_command("rebuild_run", run.pk)  # and nobody had read of the second attempt before
+    call_command("rebuild_run", run.pk)  # with an unread second attempt
     assert not run.trajectories.exists()

@@ -1,4 +1,4 @@
-"""Runs that go on by themselves after a fault: real workers and engines that die, and the assessment alone."""
+"""Automatic restarts after a failure: with real workers and engines that are killed, and the assessment alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CRASHED = Ending(state=RunState.CRASHED, reason="It was killed.\nThe end of its 
 
 
 def starts(run: Run) -> list[tuple[int, int | None]]:
-    """Each attempt, with the step that it went on from."""
+    """Each attempt, with the step that it continued from."""
     return [(e["attempt"], e["resumed_from"]) for e in events_in_file(run) if e["kind"] == "run_started"]
 
 
@@ -38,10 +38,10 @@ def starts(run: Run) -> list[tuple[int, int | None]]:
 
 
 @pytest.mark.slow
-def test_a_killed_engine_goes_on_from_its_checkpoint_and_no_step_counts_twice(workplace: Workplace) -> None:
+def test_a_killed_engine_continues_from_its_checkpoint_and_no_step_counts_twice(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
-    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are made twice and counted once
+    # checkpoints at 5 and 10; killed in step 13, so that 11 and 12 are repeated and counted once
     run = wait_for_state(workplace.submit(steps=15, crash_at=13), "finished")
     assert starts(run) == [(1, None), (2, 10)]
     assert list(run.steps.order_by("step").values_list("step", "attempt")) == [
@@ -56,7 +56,7 @@ def test_a_killed_engine_goes_on_from_its_checkpoint_and_no_step_counts_twice(wo
 
 
 @pytest.mark.slow
-def test_an_engine_killed_from_outside_goes_on_with_nothing_of_the_old_one_left(workplace: Workplace) -> None:
+def test_an_engine_killed_from_outside_is_restarted_with_no_process_left_behind(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
     run = workplace.submit(steps=40, step_seconds=0.1, leave_child=1)
@@ -71,7 +71,7 @@ def test_an_engine_killed_from_outside_goes_on_with_nothing_of_the_old_one_left(
 
 
 @pytest.mark.slow
-def test_a_fault_that_the_engine_calls_retryable_is_restarted_and_told(workplace: Workplace) -> None:
+def test_a_retryable_failure_is_restarted_and_recorded(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=4, fault_at=3), "finished")
@@ -80,10 +80,10 @@ def test_a_fault_that_the_engine_calls_retryable_is_restarted_and_told(workplace
 
 
 @pytest.mark.slow
-def test_the_budget_ends(workplace: Workplace) -> None:
+def test_restarts_end_with_the_budget(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
-    # checkpoints at 5, 10: each attempt makes six steps and dies, and gets five further
+    # checkpoints at 5, 10: each attempt takes six steps and ends, five further than the last one
     run = wait_for_state(workplace.submit(steps=30, step_seconds=0.01, die_after=6, restarts=2), "crashed")
     assert starts(run) == [(1, None), (2, 5), (3, 10)]
     assert [fault["restart"] for fault in run.faults] == [1, 2, 0]
@@ -92,7 +92,7 @@ def test_the_budget_ends(workplace: Workplace) -> None:
 
 
 @pytest.mark.slow
-def test_a_crash_loop_ends_before_the_budget_does(workplace: Workplace) -> None:
+def test_a_crash_loop_ends_before_the_budget_is_spent(workplace: Workplace) -> None:
     workplace.limits = SOON
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=30, die_after=0, restarts=50), "crashed")
@@ -101,15 +101,15 @@ def test_a_crash_loop_ends_before_the_budget_does(workplace: Workplace) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("misdeed", [{"fail_at": 2}, {"exit_code": 2}])  # said by the engine, and by its exit
-def test_what_a_user_caused_is_not_tried_again(workplace: Workplace, misdeed: dict[str, int]) -> None:
+@pytest.mark.parametrize("misdeed", [{"fail_at": 2}, {"exit_code": 2}], ids=["reported", "exit status"])
+def test_user_errors_are_not_retried(workplace: Workplace, misdeed: dict[str, int]) -> None:
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=6, **misdeed), "failed")
     assert (run.attempt, run.restarts, run.faults) == (1, 0, [])
 
 
 @pytest.mark.slow
-def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None:
+def test_a_stop_during_the_restart_delay_takes_effect(workplace: Workplace) -> None:
     workplace.limits = {"restart_pauses": [4.0]}
     workplace.start_worker()
     run = workplace.submit(steps=15, crash_at=3)
@@ -117,7 +117,7 @@ def test_a_stop_while_it_waits_to_start_again_wins(workplace: Workplace) -> None
     run.refresh_from_db()
     assert (run.shown_as, run.wait_reason) == ("restarting", "Starts again 4 s after the fault: restart 1 of 3")
     assert services.request_stop(run)
-    time.sleep(10)  # past the pause and the next look of the clock
+    time.sleep(10)  # past the delay and the next poll
     run.refresh_from_db()
     assert (run.state, run.state_reason) == ("stopped", "Stopped by Starboard before it started again.")
     assert len(starts(run)) == 1
@@ -131,8 +131,8 @@ def a_run(*, restarts: int = 3, **fields: Any) -> Run:
     return Run(name="r", config=given, **{"state": "running", "attempt": 1, **fields})
 
 
-def judged(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
-    """And the run as it is in its next attempt."""
+def assessed(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
+    """Also prepares the run for its next attempt."""
     ending, fields = after_fault(run, CRASHED, progressed=progressed, pauses=pauses)
     for name, value in fields.items():
         setattr(run, name, value)
@@ -140,20 +140,20 @@ def judged(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0
     return ending, fields
 
 
-def test_each_restart_waits_longer_up_to_the_last_pause() -> None:
+def test_the_restart_delay_grows_up_to_a_limit() -> None:
     run = a_run()
     for pause in (5, 20, 20):
-        ending, fields = judged(run, progressed=True)
+        ending, fields = assessed(run, progressed=True)
         assert (ending.state, ending.reason) == ("queued", "It was killed.")
         assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
-    ending, fields = judged(run, progressed=True)
+    ending, fields = assessed(run, progressed=True)
     assert ending.state == "crashed"
     assert ending.reason.startswith("It was killed. It was restarted 3 times")
     assert ending.reason.endswith("The end of its log:\nBoo")
     assert set(fields) == {"faults"}
 
 
-def test_progress_forgives_a_fruitless_restart_but_gives_no_restart_back() -> None:
+def test_progress_resets_the_crash_loop_count_but_not_the_budget() -> None:
     run = a_run(restarts=9)
     progress = [
         False,
@@ -161,36 +161,36 @@ def test_progress_forgives_a_fruitless_restart_but_gives_no_restart_back() -> No
         True,
         False,
         False,
-    ]  # the first is no restart; the last is the second fruitless one in a row
-    states = [judged(run, progressed=one)[0].state for one in progress]
+    ]  # the first is not a restart; the last is the second restart in a row without progress
+    states = [assessed(run, progressed=one)[0].state for one in progress]
     assert states == ["queued", "queued", "queued", "queued", "crashed"]
     assert [fault["fruitless"] for fault in run.faults] == [0, 1, 0, 1, 2]
     assert run.restarts == 4
 
 
-def test_a_users_resume_ends_the_judgement_of_a_loop_and_not_the_count() -> None:
+def test_a_user_s_resume_resets_the_crash_loop_count_but_not_the_budget() -> None:
     run = a_run(restarts=9)
     for _ in range(3):
-        ending, _ = judged(run, progressed=False)
+        ending, _ = assessed(run, progressed=False)
     assert ending.state == "crashed"
-    assert judged(run, progressed=False)[0].state == "queued"  # of the attempt that the user asked for
+    assert assessed(run, progressed=False)[0].state == "queued"  # the attempt that the user requested
     assert run.restarts == 3
 
 
-def test_without_a_budget_nothing_is_tried_again_and_the_fault_is_kept_all_the_same() -> None:
+def test_without_a_budget_nothing_is_retried_and_the_failure_is_recorded() -> None:
     run = a_run(restarts=0)
-    assert judged(run, progressed=True)[0].state == "crashed"
+    assert assessed(run, progressed=True)[0].state == "crashed"
     assert [fault["restart"] for fault in run.faults] == [0]
 
 
-def test_a_run_from_before_there_were_budgets_has_the_default() -> None:
+def test_a_configuration_without_a_budget_has_the_default() -> None:
     run = a_run()
     del run.config["checkpoint"]["restarts"]
     assert run.restart_budget == 3
 
 
 @pytest.mark.django_db
-def test_a_run_keeps_its_slot_while_it_waits_to_start_again(settings: Any) -> None:
+def test_a_run_keeps_its_slot_during_the_restart_delay(settings: Any) -> None:
     settings.STARBOARD_MAX_PARALLEL_RUNS = 1
     now = timezone.now()
     fallen = Run.objects.create(
@@ -210,7 +210,7 @@ def test_a_run_keeps_its_slot_while_it_waits_to_start_again(settings: Any) -> No
     assert (fallen.state, fallen.restart_at, fallen.shown_as) == ("starting", None, "starting")
 
 
-# --- a stop at the very moment of the fault ---
+# --- a stop at the very moment of the failure ---
 
 
 def supervisor_of(run: Run, tmp_path: Path, settings: Any) -> Supervisor:
@@ -227,7 +227,7 @@ def saved(run: Run) -> Run:
 
 
 @pytest.mark.django_db
-def test_a_stop_between_the_fault_and_the_queue_wins(tmp_path: Path, settings: Any) -> None:
+def test_a_stop_between_the_failure_and_the_queue_takes_effect(tmp_path: Path, settings: Any) -> None:
     run = saved(a_run())
     supervisor = supervisor_of(run, tmp_path, settings)
     assert services.request_stop(run)  # after the supervisor has read the row
@@ -249,7 +249,7 @@ def test_a_supervisor_that_was_replaced_restarts_nothing(tmp_path: Path, setting
 
 
 @pytest.mark.django_db
-def test_nothing_is_started_beside_a_process_that_cannot_be_killed(tmp_path: Path, settings: Any) -> None:
+def test_nothing_is_started_while_a_process_cannot_be_killed(tmp_path: Path, settings: Any) -> None:
     run = saved(a_run())
     supervisor_of(run, tmp_path, settings)._end(CRASHED, Sweep(killed=[], left=[4711]), exit_status=-9)
     run.refresh_from_db()

@@ -1,4 +1,4 @@
-"""What the web may do to a run: launch it, ask things of it, and move its state by the one table."""
+"""What pages may do to a run: launch it, send it requests, and change its state by the transition table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_submitted_run_is_a_queued_row_with_a_generated_name_and_its_whole_con
     assert run.parsed_config() == RunConfig(steps=7)
 
 
-def test_a_config_that_cannot_be_used_makes_no_row() -> None:
+def test_an_invalid_config_creates_no_row() -> None:
     with pytest.raises(ConfigError, match="stepz"):
         services.submit_run(owner=None, config={"stepz": 3})
     assert not Run.objects.exists()
@@ -51,7 +51,7 @@ def broker_that_is_down(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget_connections()
 
 
-def test_a_broker_that_is_down_keeps_nobody_from_launching_nor_waiting(
+def test_launching_works_while_the_broker_is_down(
     broker_that_is_down: None, django_capture_on_commit_callbacks: Any
 ) -> None:
     began = time.monotonic()
@@ -64,27 +64,27 @@ def test_a_broker_that_is_down_keeps_nobody_from_launching_nor_waiting(
 
 @pytest.mark.parametrize("source", list(RunState))
 @pytest.mark.parametrize("target", list(RunState))
-def test_a_run_moves_along_the_table_and_nowhere_else(source: RunState, target: RunState) -> None:
+def test_a_run_follows_only_the_allowed_transitions(source: RunState, target: RunState) -> None:
     run = a_run(source)
     assert services.move(run, target, reason="why") == (target in MOVES[source])
     run.refresh_from_db()
     assert run.state == (target if target in MOVES[source] else source)
 
 
-def test_ended_runs_stay_ended_but_for_the_users_resume() -> None:
+def test_ended_runs_change_state_only_by_a_user_s_resume() -> None:
     for state in TERMINAL:
         assert MOVES[state] <= {RunState.QUEUED}
     assert MOVES[RunState.FINISHED] == frozenset()
 
 
-def test_an_older_epoch_or_attempt_moves_nothing() -> None:
+def test_an_older_epoch_or_attempt_cannot_change_the_state() -> None:
     run = a_run(epoch=3, attempt=2)
     assert not services.move(run, RunState.CRASHED, epoch=2)
     assert not services.move(run, RunState.CRASHED, attempt=1)
     assert services.move(run, RunState.CRASHED, epoch=3, attempt=2)
 
 
-def test_of_two_that_end_a_run_only_the_first_does() -> None:
+def test_of_two_concurrent_endings_only_the_first_counts() -> None:
     run = a_run()
     assert services.move(Run.objects.get(pk=run.pk), RunState.FINISHED, reason="first")
     assert not services.move(Run.objects.get(pk=run.pk), RunState.CRASHED, reason="second")
@@ -100,7 +100,7 @@ def test_stopping_a_queued_run_needs_no_engine() -> None:
 
 
 @pytest.mark.parametrize("state", LIVE)
-def test_stopping_a_live_run_asks_and_each_press_counts(state: str) -> None:
+def test_stopping_a_live_run_is_a_request_and_each_one_counts(state: str) -> None:
     run = a_run(state)
     assert services.request_stop(run)
     asked_at = run.stop_requested_at
@@ -110,14 +110,14 @@ def test_stopping_a_live_run_asks_and_each_press_counts(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
-def test_nothing_is_asked_of_a_run_that_has_ended(state: str) -> None:
+def test_an_ended_run_accepts_no_requests(state: str) -> None:
     run = a_run(state)
     assert not services.request_stop(run)
     assert not services.request_pause(run)
     assert not services.request_checkpoint(run)
 
 
-def test_pause_and_resume_and_checkpoints_are_wishes_in_the_row() -> None:
+def test_pause_resume_and_checkpoints_are_requests_in_the_row() -> None:
     run = a_run()
     assert services.request_pause(run) and run.requested == "pause"
     assert not services.request_pause(run)
@@ -129,7 +129,7 @@ def test_pause_and_resume_and_checkpoints_are_wishes_in_the_row() -> None:
 
 
 @pytest.mark.parametrize("state", ["stopped", "failed", "crashed"])
-def test_a_run_that_ended_early_is_queued_as_its_next_attempt(state: str) -> None:
+def test_a_run_that_ended_early_is_queued_as_a_new_attempt(state: str) -> None:
     run = a_run(state, requested="stop", stop_requests=2, process={"cookie": "x"}, stop_proof={"proven": True})
     assert services.resume_ended(run)
     run.refresh_from_db()
@@ -141,7 +141,7 @@ def test_a_finished_run_is_not_resumed() -> None:
     assert not services.resume_ended(a_run("finished"))
 
 
-def test_a_run_is_renamed_to_anything_but_nothing() -> None:
+def test_a_run_is_renamed_to_anything_but_an_empty_name() -> None:
     run = a_run()
     assert services.rename(run, "  <b>bold</b>  ") and run.name == "<b>bold</b>"
     assert not services.rename(run, "   ")

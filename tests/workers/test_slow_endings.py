@@ -1,4 +1,4 @@
-"""A stop of an engine that takes long to finish: it is left to it, but not for ever."""
+"""Stopping an engine that takes long to save: it gets time, but not without limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.runs import services
 pytestmark = pytest.mark.slow
 
 
-def test_an_engine_that_saves_for_longer_than_the_grace_of_a_stop_is_left_to_it(workplace: Workplace) -> None:
+def test_an_engine_that_saves_longer_than_the_grace_period_is_not_interrupted(workplace: Workplace) -> None:
     workplace.limits = {"stop_grace": 3.0, "term_grace": 0.5}
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=1000, save_seconds=6), "running")
@@ -21,7 +21,7 @@ def test_an_engine_that_saves_for_longer_than_the_grace_of_a_stop_is_left_to_it(
     assert run.checkpoints.filter(reason="final").exists()
 
 
-def test_an_engine_that_never_ends_to_save_is_ended(workplace: Workplace) -> None:
+def test_an_engine_that_never_stops_saving_is_ended(workplace: Workplace) -> None:
     workplace.limits = {"stop_grace": 2.0, "finish_grace": 4.0, "term_grace": 0.5}
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=1000, save_seconds=600), "running")
@@ -29,7 +29,7 @@ def test_an_engine_that_never_ends_to_save_is_ended(workplace: Workplace) -> Non
     assert wait_for_state(run, "stopped").stop_proof["how"] == "killed"
 
 
-def test_a_second_press_ends_it_at_once_all_the_same(workplace: Workplace) -> None:
+def test_a_second_stop_request_ends_it_at_once(workplace: Workplace) -> None:
     workplace.limits = {"term_grace": 0.5}
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=1000, save_seconds=600), "running")

@@ -1,4 +1,4 @@
-"""What-ifs on the worker: played by real engines, one at a time, ended when told to, and never left behind."""
+"""What-ifs on the worker: played by real engines, one at a time, ended on request, and never left behind."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def row(trained: Path, transactional_db: None, settings: Settings) -> Iterator[Trajectory]:
     settings.RUNS_DIR = str(trained.parent)
     yield add_small_run(trained)
-    for asked in WhatIf.objects.all():
-        for identity in processes_with_cookie(asked.process.get("cookie", "none")):
+    for submitted in WhatIf.objects.all():
+        for identity in processes_with_cookie(submitted.process.get("cookie", "none")):
             sweep(identity.cookie, seconds=5)
 
 
-def ask(row: Trajectory, **fields: Any) -> WhatIf:
+def submit(row: Trajectory, **fields: Any) -> WhatIf:
     chosen = {"turn": 0, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0, "seed": 1, **fields}
     return services.submit(RecordedOrigin(row), None, chosen)
 
 
 @pytest.mark.slow
-def test_a_real_engine_plays_it_and_its_trajectory_can_be_read(row: Trajectory) -> None:
-    asked = ask(row, edit="action", text="Up", checkpoint="step_1")
-    play_what_if(asked.pk)
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("finished", "")
-    assert asked.summary["turns"] >= 1
-    record = services.record(asked)
+def test_a_what_if_is_played_by_a_real_engine_and_its_trajectory_can_be_read(row: Trajectory) -> None:
+    submitted = submit(row, edit="action", text="Up", checkpoint="step_1")
+    play_what_if(submitted.pk)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == ("finished", "")
+    assert submitted.summary["turns"] >= 1
+    record = services.record(submitted)
     assert record["turns"][0]["parsed"] == ["Up"]
-    told = services.events_after(asked, 0)
-    assert [told[0]["kind"], told[-1]["kind"]] == ["loading", "finished"]
-    assert processes_with_cookie(asked.process["cookie"]) == []
+    events = services.events_after(submitted, 0)
+    assert [events[0]["kind"], events[-1]["kind"]] == ["loading", "finished"]
+    assert processes_with_cookie(submitted.process["cookie"]) == []
 
 
 @pytest.mark.slow
-def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
-    first = ask(row, edit="action", text="Nowhere")
+def test_a_what_if_is_forked_from_a_what_if(row: Trajectory) -> None:
+    first = submit(row, edit="action", text="Nowhere")
     play_what_if(first.pk)
     first.refresh_from_db()
     fields = {"turn": 1, "edit": "nothing", "text": "", "checkpoint": "step_1", "temperature": 1.0, "seed": 4}
@@ -77,58 +77,60 @@ def test_what_came_of_it_is_forked_in_turn(row: Trajectory) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_engine_refuses_is_in_the_row_with_its_remedy(row: Trajectory) -> None:
-    asked = ask(row, checkpoint="step_77")
-    play_what_if(asked.pk)
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == (
+def test_a_refusal_of_the_engine_is_stored_with_its_remedy(row: Trajectory) -> None:
+    submitted = submit(row, checkpoint="step_77")
+    play_what_if(submitted.pk)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == (
         "refused",
         "The checkpoint step_77 no longer exists: the run keeps only the newest.",
     )
-    assert asked.remedy == "Choose one that is listed."
+    assert submitted.remedy == "Choose one that is listed."
 
 
-def test_an_engine_that_says_nothing_has_failed_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
+def test_an_engine_without_a_report_fails_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
     settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('no such library')"]
-    asked = ask(row)
-    play_what_if(asked.pk)
-    asked.refresh_from_db()
-    assert (asked.state, asked.remedy) == ("failed", "no such library")
-    assert "exit status 1" in asked.message
+    submitted = submit(row)
+    play_what_if(submitted.pk)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.remedy) == ("failed", "no such library")
+    assert "exit status 1" in submitted.message
 
 
 def test_a_stop_ends_its_process(row: Trajectory, settings: Settings) -> None:
     settings.STARBOARD_ENGINE_COMMAND = SLEEPER
-    asked = ask(row)
-    playing = threading.Thread(target=play_what_if, args=[asked.pk])
+    submitted = submit(row)
+    playing = threading.Thread(target=play_what_if, args=[submitted.pk])
     playing.start()
 
     def cookie() -> str:
-        asked.refresh_from_db()
-        return str(asked.process.get("cookie", "none"))
+        submitted.refresh_from_db()
+        return str(submitted.process.get("cookie", "none"))
 
     wait_for(lambda: processes_with_cookie(cookie()), seconds=20)
-    assert services.stop(asked)
+    assert services.stop(submitted)
     playing.join(20)
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("stopped", "Stopped on request.")
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == ("stopped", "Stopped on request.")
     assert processes_with_cookie(cookie()) == []
 
 
-def test_one_that_takes_too_long_is_ended(row: Trajectory, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_what_if_that_takes_too_long_is_ended(
+    row: Trajectory, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.STARBOARD_ENGINE_COMMAND = SLEEPER
     monkeypatch.setattr(what_if, "LOADING_SECONDS", 0.5)
     monkeypatch.setattr(services, "MOST_SECONDS", 0.5)
-    asked = ask(row)
+    submitted = submit(row)
     began = time.monotonic()
-    play_what_if(asked.pk)
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "It timed out.")
+    play_what_if(submitted.pk)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == ("failed", "It timed out.")
     assert time.monotonic() - began < 30
 
 
-def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
-    first = ask(row)
+def test_a_second_what_if_waits_for_the_first(row: Trajectory) -> None:
+    first = submit(row)
     WhatIf.objects.update(state=State.RUNNING, owner=None)
     second = WhatIf.objects.create(
         run=row.run,
@@ -143,24 +145,24 @@ def test_a_second_one_waits_for_the_first(row: Trajectory) -> None:
     assert second.state == "queued"
 
 
-def test_one_whose_worker_is_gone_has_failed_and_its_process_is_swept(row: Trajectory, settings: Settings) -> None:
-    asked = ask(row)
-    folder = asked.folder
+def test_a_what_if_that_lost_its_worker_fails_and_its_process_is_ended(row: Trajectory, settings: Settings) -> None:
+    submitted = submit(row)
+    folder = submitted.folder
     folder.mkdir(parents=True, exist_ok=True)
     child = start(SLEEPER, folder / "engine.log", cookie="what-if-lost", variables={})
     holder = lease.this_holder().split(" ")
-    holder[2] = "1"  # a process with this pid that began at another time
+    holder[2] = "1"  # a process with this pid that started at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
     WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)
     what_if.fail_abandoned()
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "The worker that played it no longer exists.")
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == ("failed", "The worker that played it no longer exists.")
     assert child.wait(10) == -signal.SIGKILL
 
 
-def test_one_whose_original_is_gone_says_so(row: Trajectory) -> None:
-    asked = ask(row)
+def test_a_what_if_without_its_original_fails_with_a_reason(row: Trajectory) -> None:
+    submitted = submit(row)
     Trajectory.objects.all().delete()
-    play_what_if(asked.pk)
-    asked.refresh_from_db()
-    assert (asked.state, asked.message) == ("failed", "The trajectory that it forks no longer exists.")
+    play_what_if(submitted.pk)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.message) == ("failed", "The trajectory that it forks no longer exists.")

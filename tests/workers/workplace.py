@@ -1,4 +1,4 @@
-"""Builders of the worker tests: runs, worker processes, and waiting for what must become true."""
+"""Builders for worker tests: runs, worker processes, and waiting for conditions."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def wait_for(condition: Callable[[], Any], *, seconds: float = PATIENCE, what: s
     raise AssertionError(f"not within {seconds} s: {what or condition}")
 
 
-def manners(**words: float) -> str:
-    """How the stand-in engine shall behave."""
+def behaviour(**words: float) -> str:
+    """The behaviour of the stand-in engine."""
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 
 def config(*, steps: int = 6, restarts: int = 3, **words: float) -> RunConfig:
     return RunConfig.model_validate(
-        {"steps": steps, "description": manners(**words), "checkpoint": {"restarts": restarts}}
+        {"steps": steps, "description": behaviour(**words), "checkpoint": {"restarts": restarts}}
     )
 
 
@@ -78,7 +78,7 @@ class Workplace:
         return submit_run(owner=None, config=config(**options), name=name)
 
     def start_worker(self, module: str = "workers") -> subprocess.Popen[bytes]:
-        """A worker process, or a module that starts one; back when it is ready."""
+        """Starts a worker process, or a module that starts one; returns when it is ready."""
         given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
         environment = {
             **os.environ,
@@ -104,7 +104,7 @@ class Workplace:
         worker.wait()
 
     def suspend_worker(self, worker: subprocess.Popen[bytes]) -> None:
-        """Stops it between its writes: within one it would hold SQLite's only lock against everybody, for good."""
+        """Suspends it between writes: within one it would hold SQLite's only lock against all others."""
         while True:
             worker.send_signal(signal.SIGSTOP)
             wait_for(lambda: (stat := read_stat(worker.pid)) is not None and stat.state == "T", what="a stop")
@@ -127,7 +127,7 @@ class Workplace:
 
 
 def takes_writes() -> bool:
-    """False while another process is in the middle of a write that keeps others out."""
+    """False while another process is in the middle of a write that blocks others."""
     try:
         with impatient_writes(), transaction.atomic():
             list(Run.objects.select_for_update(nowait=True))
@@ -138,7 +138,7 @@ def takes_writes() -> bool:
 
 @contextmanager
 def impatient_writes() -> Iterator[None]:
-    """SQLite waits for a lock as long as its connection says; PostgreSQL takes the word `nowait`."""
+    """SQLite waits for a lock as long as its connection allows; PostgreSQL has the keyword `nowait`."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -153,7 +153,7 @@ def impatient_writes() -> Iterator[None]:
 
 
 def forget_connections() -> None:
-    """Celery keeps connections to the broker it had; the next one is made by the settings of now."""
+    """Celery keeps its connections to the broker; the next one uses the current settings."""
     app.close()
     app.amqp._producer_pool = None
 

@@ -109,7 +109,7 @@ class Sort:
         return f"{'-' if self.descending else ''}{self.column.name}"
 
     def of(self, column: Column) -> Sort:
-        """The sort after a click on the header of `column`: its default direction, or the reverse of the current one."""
+        """The sort after a click on the header of `column`: its default direction, or the reverse of the current."""
         same = column.name == self.column.name
         return replace(self, column=column, descending=not self.descending if same else column.falling)
 

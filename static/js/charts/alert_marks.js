@@ -68,10 +68,9 @@ export function alertOf({ name }) {
  * @param {AlertRaised[]} alerts
  */
 function hoverText(step, alerts) {
-  const lines = alerts.slice(-SHOWN).flatMap(({ rule, severity, message }) => [
-    `${severity}: ${rule}`,
-    ...wrapped(String(message ?? "")),
-  ]);
+  const lines = alerts
+    .slice(-SHOWN)
+    .flatMap(({ rule, severity, message }) => [`${severity}: ${rule}`, ...wrapped(String(message ?? ""))]);
   const rest = alerts.length > SHOWN ? [`and ${alerts.length - SHOWN} more: see Alerts`] : [];
   return [`step ${step}`, ...lines, ...rest, "click to open the evidence"].map(plain).join("<br>");
 }

@@ -56,6 +56,7 @@ export class Chart {
   constructor(spec, host) {
     this.spec = spec;
     this.host = host;
+    this.valuesAddress = host.valuesAddress;
     this.id = spec.names.join("+");
     this.title = spec.title ?? describe(spec.names[0]).title;
     this.last = element("span", { class: "chart-last num", "aria-live": "off" });
@@ -113,10 +114,6 @@ export class Chart {
     this.host.onReset();
   }
 
-  get valuesAddress() {
-    return this.host.valuesAddress;
-  }
-
   heading() {
     return element("h3", {}, this.isTitled ? this.title : label(this.spec.names[0]));
   }
@@ -151,7 +148,10 @@ export class Chart {
 
   /** @param {string} ending */
   fileName(ending) {
-    return `${this.host.fileStem}-${this.spec.names.join("-").replace(/[^\w]+/g, "-").slice(0, 80)}.${ending}`;
+    return `${this.host.fileStem}-${this.spec.names
+      .join("-")
+      .replace(/[^\w]+/g, "-")
+      .slice(0, 80)}.${ending}`;
   }
 
   /** Over the full width of the page, or not; whether it is now. */

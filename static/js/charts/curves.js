@@ -202,7 +202,7 @@ export class Curves {
       this.touch(one, key);
       if (one.asking) continue;
       if (one.positions.length > this.most) one.stale = true;
-      if (one.positions.length > 2 * this.most) this.known.delete(key); // nobody has looked at it for long
+      if (one.positions.length > 2 * this.most) this.known.delete(key); // not shown for long
     }
   }
 

@@ -86,4 +86,5 @@ function changesByStep({ settings, askers }) {
  * Text for Plotly, which reads some markup.
  * @param {string} text
  */
-export const plain = (text) => visibleString(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+export const plain = (text) =>
+  visibleString(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

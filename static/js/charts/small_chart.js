@@ -129,7 +129,10 @@ export class SmallChart {
   }
 
   download() {
-    const name = (this.heading.textContent ?? "").replace(/[^\w]+/g, "-").toLowerCase().slice(0, 80);
+    const name = (this.heading.textContent ?? "")
+      .replace(/[^\w]+/g, "-")
+      .toLowerCase()
+      .slice(0, 80);
     save(`${name}.csv`, new Blob([csv(rowsOf(this.series))], { type: "text/csv" }));
   }
 
@@ -152,7 +155,9 @@ export class SmallChart {
    * @returns {YAxis}
    */
   yAxis(series) {
-    const values = series.flatMap((one) => one.points.flatMap((point) => [point.low ?? point.y, point.high ?? point.y]));
+    const values = series.flatMap((one) =>
+      one.points.flatMap((point) => [point.low ?? point.y, point.high ?? point.y]),
+    );
     const low = values.reduce((least, value) => Math.min(least, value), this.low ?? Infinity);
     const top = values.reduce((most, value) => Math.max(most, value), this.high ?? -Infinity);
     const high = top > low ? top : low + 1;
@@ -318,7 +323,9 @@ function pointsWithin(points, [first, last]) {
 export function atOrBefore(points, step) {
   if (step === null || step === undefined) return points.at(-1);
   const next = points.find((point) => point.step >= step);
-  return next && isRange(next) && (next.first ?? Infinity) <= step ? next : points.findLast((point) => point.step <= step);
+  return next && isRange(next) && (next.first ?? Infinity) <= step
+    ? next
+    : points.findLast((point) => point.step <= step);
 }
 
 /**
@@ -337,8 +344,7 @@ function rangesOf(points) {
 }
 
 /** @param {StepPoint} point */
-const isRange = (point) =>
-  point.low !== undefined && point.low !== null && (point.first ?? Infinity) < point.step;
+const isRange = (point) => point.low !== undefined && point.low !== null && (point.first ?? Infinity) < point.step;
 
 /**
  * Round numbers between two others, about so many.
@@ -352,8 +358,9 @@ export function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const unit = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power;
   const found = [];
-  for (let value = Math.ceil(low / unit - 1e-9); value * unit <= high + 1e-9 * unit; value += 1)
-    {found.push(Number((value * unit).toPrecision(12)));}
+  for (let value = Math.ceil(low / unit - 1e-9); value * unit <= high + 1e-9 * unit; value += 1) {
+    found.push(Number((value * unit).toPrecision(12)));
+  }
   return found;
 }
 

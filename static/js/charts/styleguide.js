@@ -74,7 +74,15 @@ const view = {
   turnLog: (chart, on) => view.scales.set(chart, on),
   range: () => [],
 };
-const host = { onPoint() {}, onZoom() {}, onReset() {}, onHover() {}, onAlert() {}, valuesAddress: "", fileStem: "guide" };
+const host = {
+  onPoint() {},
+  onZoom() {},
+  onReset() {},
+  onHover() {},
+  onAlert() {},
+  valuesAddress: "",
+  fileStem: "guide",
+};
 const charts = findAll(document, "[data-guide-charts]").flatMap((container) => {
   const made = [
     new Chart({ title: "Success", names: ["rollout/success"], range: [0, 1.02], heldOut: ["FrozenLake"] }, host),

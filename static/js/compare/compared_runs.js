@@ -2,12 +2,12 @@
 
 import { Curves } from "../charts/curves.js";
 import { getJson } from "../core/requests.js";
+import { hasEnded } from "../run/states.js";
 import { RunStore } from "../run/store.js";
 
 /** @import { Axis, Ends, EventPage, Outline, Point, Position, RunState, Window } from "../types.js" */
 /** @import { CompareView } from "./view_state.js" */
 
-const OVER = new Set(["finished", "stopped", "failed", "crashed"]);
 const A_PAGE = 2000; // events
 // The first request is preloaded by the page: `webapp.evaluations.first_curves` writes the same address.
 const KEYS_A_REQUEST = 24; // as many charts as a comparison has: one answer per run
@@ -55,7 +55,7 @@ export class ComparedRun {
   }
 
   get isOver() {
-    return OVER.has(this.state);
+    return hasEnded(this.state);
   }
 
   get step() {
@@ -117,9 +117,11 @@ export class CurvesOfRuns {
   constructor(runs, view) {
     this.runs = runs;
     this.view = view;
-    if (runs.length > FEW) {runs.forEach((run) => {
+    if (runs.length > FEW) {
+      runs.forEach((run) => {
         run.curves.buckets = FEWER_BUCKETS;
-      });}
+      });
+    }
   }
 
   get shownRuns() {

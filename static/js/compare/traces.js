@@ -60,7 +60,8 @@ export function heldOut(run, metric) {
  */
 function heldOutTraces(run, evaluations, { view, colour, name }) {
   const trace = heldOutTrace(evaluations, { curves: run.curves, view, colour });
-  const wordsOf = (/** @type {EvaluationCompleted} */ { step }, /** @type {number} */ i) => `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
+  const wordsOf = (/** @type {EvaluationCompleted} */ { step }, /** @type {number} */ i) =>
+    `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
   Object.assign(trace, {
     name,
     hoverlabel: LABEL,
@@ -135,6 +136,7 @@ function band(x, points, colour) {
 
 /** @param {MeanPoint} meanPoint */
 function meanWords({ step, y, low, high, seeds }) {
-  const interval = low === undefined || low === null ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
+  const interval =
+    low === undefined || low === null ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
   return `step ${number(step)}: mean of ${seeds} ${seeds === 1 ? "seed" : "seeds"} ${number(y)}, ${interval}`;
 }

@@ -6,7 +6,8 @@ const KEY = "starboard-notify"; // "on", "off", or "unable" where pages may not 
 
 const isPossible = () => "Notification" in window && window.isSecureContext && localStorage.getItem(KEY) !== "unable";
 
-export const notifies = () => isPossible() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
+export const notifies = () =>
+  isPossible() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
 
 /**
  * Shows a button that asks for permission and turns them on and off, with words beside it.
@@ -31,10 +32,13 @@ export function prepareNotifications(button, words) {
 }
 
 function explanation() {
-  if (localStorage.getItem(KEY) === "unable")
-    {return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";}
+  if (localStorage.getItem(KEY) === "unable") {
+    return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";
+  }
   if (!isPossible()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
-  if (Notification.permission === "denied") return "This browser refuses them: allow them in its settings for this site.";
+  if (Notification.permission === "denied") {
+    return "This browser refuses them: allow them in its settings for this site.";
+  }
   return notifies() ? "Shown while a run's page is open in some tab." : "";
 }
 

@@ -9,7 +9,7 @@ import { element } from "./dom.js";
  * @param {CsvCell[][]} rows
  */
 export function csv(rows) {
-  return `${rows.map((row) => row.map(cell).join(",")).join("\r\n")  }\r\n`;
+  return `${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
 /** @param {CsvCell} value */

@@ -46,7 +46,9 @@ async function recentRuns() {
 function show(text) {
   const list = byId("palette-list");
   const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
-  if (text.trim()) found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
+  if (text.trim()) {
+    found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
+  }
   selected = Math.min(selected, Math.max(0, found.length - 1));
   list.replaceChildren(
     ...found.map(([name, address], index) =>

@@ -43,7 +43,9 @@ export async function post(url, data, signal) {
  */
 export function problemsOf(answer) {
   return Object.entries(answer.errors ?? {})
-    .flatMap(([field, reasons]) => [reasons].flat().map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)))
+    .flatMap(([field, reasons]) =>
+      [reasons].flat().map((reason) => (label(field) ? `${label(field)}: ${reason}` : reason)),
+    )
     .join(" ");
 }
 

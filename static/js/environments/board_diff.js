@@ -18,7 +18,9 @@ export function changeOfGrid(previous, drawing) {
   const cells = changedCells(previous, drawing);
   words.push(...cells.slice(0, MOST).map(({ at: cell, was, is }) => `${at(cell)} ${named(was)} → ${named(is)}`));
   if (cells.length > MOST) words.push(`and ${cells.length - MOST} cells more`);
-  if (previous.agent_state !== drawing.agent_state && drawing.agent_state !== "ok") words.push(named(drawing.agent_state));
+  if (previous.agent_state !== drawing.agent_state && drawing.agent_state !== "ok") {
+    words.push(named(drawing.agent_state));
+  }
   return words.length ? `Changed: ${words.join("; ")}.` : "Nothing changed.";
 }
 

@@ -103,8 +103,9 @@ const middle = (index) => index * UNIT + UNIT / 2;
 function drawCell(row, column, name) {
   const group = svg("g", { transform: `translate(${middle(column)} ${middle(row)})` });
   group.append(svg("rect", { class: "board-floor", x: -19, y: -19, width: 38, height: 38, rx: 5 }));
-  if ((row * 7 + column * 3) % 4 === 1)
-    {group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));}
+  if ((row * 7 + column * 3) % 4 === 1) {
+    group.append(svg("path", { class: "board-shine", d: "M-12 -4 L-4 -12 M-9 2 L2 -9" }));
+  }
   if (Object.hasOwn(PIECES, name)) group.append(...PIECES[name]());
   else if (name !== "floor") group.append(svg("text", { class: "board-unknown", y: 6 }, "?"));
   return group;

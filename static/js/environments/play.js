@@ -104,8 +104,9 @@ function show({ first, now, turns }) {
     ? ""
     : `${plural(now.turns_left, "turn")} and ${plural(now.actions_left, "action")} left`;
   part("log").replaceChildren(...turns.map(logEntry));
-  if (now.stop)
-    {part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));}
+  if (now.stop) {
+    part("log").append(html("li", `play-end${now.success ? " play-end--solved" : ""}`, { textContent: summary(now) }));
+  }
   button("undo").disabled = !responses.length;
   button("raw").disabled = Boolean(now.stop);
   button("start").textContent = "Start again";

@@ -137,9 +137,20 @@ export class RuleEditor {
       this.draw();
       this.onChange();
     });
-    const fields = element("div", { class: "rule-fields" }, ...this.used(rule).map((one) => this.input(one, rule, index)));
+    const fields = element(
+      "div",
+      { class: "rule-fields" },
+      ...this.used(rule).map((one) => this.input(one, rule, index)),
+    );
     const problem = element("p", { class: "field-error", "data-error-rule": true, role: "alert" });
-    const details = element("details", { class: "rule", open, "data-name": rule.name }, summary, problem, fields, remove);
+    const details = element(
+      "details",
+      { class: "rule", open, "data-name": rule.name },
+      summary,
+      problem,
+      fields,
+      remove,
+    );
     details.addEventListener("input", () => summary.replaceChildren(...heading()));
     return element("li", {}, details);
   }
@@ -163,7 +174,11 @@ export class RuleEditor {
       { class: field.name === "advice" || field.name === "subject" ? "field rule-wide" : "field" },
       element("label", { for: id }, field.label),
       made,
-      element("p", { class: "field-help", id: `${id}-help` }, field.name === "kind" ? this.kinds[rule.kind][1] : field.help),
+      element(
+        "p",
+        { class: "field-help", id: `${id}-help` },
+        field.name === "kind" ? this.kinds[rule.kind][1] : field.help,
+      ),
       element("p", { class: "field-error", "data-error": id, role: "alert" }),
     );
   }
@@ -196,7 +211,9 @@ const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.lengt
 function sent(field, value) {
   if (field.name !== "among") return value;
   if (Array.isArray(value)) return value;
-  const names = String(value).split(",").map((one) => one.trim());
+  const names = String(value)
+    .split(",")
+    .map((one) => one.trim());
   return names.filter(Boolean);
 }
 
@@ -211,7 +228,12 @@ function headline(rule, kinds, used) {
   const finding = kinds[rule.kind][0].replace("{limit}", String(rule.limit));
   const streak = Number(rule.steps) > 1 ? `, ${rule.steps} in a row` : "";
   return [
-    element("span", { class: `chip chip--${rule.severity}` }, icon("alert"), element("span", {}, String(rule.severity))),
+    element(
+      "span",
+      { class: `chip chip--${rule.severity}` },
+      icon("alert"),
+      element("span", {}, String(rule.severity)),
+    ),
     element("b", { class: "mono" }, rule.name),
     element("span", { class: "muted" }, `${metric}: ${finding}${streak}`),
     element("span", { class: "muted rule-action" }, rule.action === "by_severity" ? "" : `then ${rule.action}`),

@@ -4,7 +4,7 @@ import { findAll } from "../core/dom.js";
 
 const FOCUSABLE = "a, button, input, select, summary";
 
-/** @typedef {(row: HTMLElement) => string | null | undefined} KeyOf tells rows apart */
+/** @typedef {(row: HTMLElement) => string | null | undefined} KeyOf identifies a row */
 
 /**
  * @param {Element} list

@@ -143,10 +143,11 @@ function showFrame() {
 
 /** @param {Frame[]} frames */
 function frameLabel(frames) {
-  if (state.frame === 0)
-    {return frames.length
+  if (state.frame === 0) {
+    return frames.length
       ? `before its ${frames.length === 1 ? "action" : `${frames.length} actions`}`
-      : "no action was done";}
+      : "no action was done";
+  }
   const { action, effective } = frames[state.frame - 1];
   return `${state.frame} of ${frames.length}: ${visibleString(action)}${effective ? "" : ", nothing changed"}`;
 }

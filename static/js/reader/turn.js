@@ -73,7 +73,8 @@ function parts(turn) {
 
 /** @param {Turn} turn */
 function rawParts(turn) {
-  const block = (/** @type {string} */ title, /** @type {string} */ text) => section(title, textBlock(text, "Nothing."), copyButton(text));
+  const block = (/** @type {string} */ title, /** @type {string} */ text) =>
+    section(title, textBlock(text, "Nothing."), copyButton(text));
   return [block("Prompt: exactly what the model saw", turn.prompt), block("Response as sampled", turn.response)];
 }
 
@@ -143,8 +144,9 @@ function actions(turn) {
     );
   }
   // of an imported turn what the actions led to is not known
-  for (const action of turn.frames.length ? [] : turn.executed)
-    {list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));}
+  for (const action of turn.frames.length ? [] : turn.executed) {
+    list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));
+  }
   const ignored = turn.parsed.slice(turn.executed.length);
   if (ignored.length) {
     list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
@@ -175,7 +177,9 @@ function ending(record) {
  */
 export function showFacts(host, record, index) {
   const turn = record.turns[index];
-  const sampled = record.tokens.sampled.slice(turn.response_start, turn.response_end).reduce((sum, mark) => sum + mark, 0);
+  const sampled = record.tokens.sampled
+    .slice(turn.response_start, turn.response_end)
+    .reduce((sum, mark) => sum + mark, 0);
   const perplexity = Math.exp(-turn.logprob);
   /** @type {[name: string, value: string | number, meaning: string][]} */
   const facts = [

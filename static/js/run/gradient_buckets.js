@@ -56,9 +56,7 @@ export class GradientBuckets {
   draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics["gradient/all/task"] !== undefined);
     this.row.hidden = !steps.length;
-    this.summary.textContent = steps.length
-      ? this.inWords(steps, mark)
-      : whyNoGradients(this.facts, state, store).text;
+    this.summary.textContent = steps.length ? this.inWords(steps, mark) : whyNoGradients(this.facts, state, store).text;
     if (!steps.length) return;
     const buckets = bucketsOf(steps);
     this.charts.forEach((chart, term) => {

@@ -143,8 +143,8 @@ function cellOf(one, member, scale, address) {
   const value = one.returns[member];
   const key = one.trajectories[member];
   if (value === undefined) return element("td", { class: "matrix-cell" });
-  if (value === null)
-    {return element(
+  if (value === null) {
+    return element(
       "td",
       { class: "matrix-cell" },
       element(
@@ -152,7 +152,8 @@ function cellOf(one, member, scale, address) {
         { class: "matrix-none", title: "No outcome: the environment failed, or there was no room for a response" },
         "×",
       ),
-    );}
+    );
+  }
   const title = `group ${one.group}, member ${member}: return ${number(value)}${key ? "" : " · its trajectory was not recorded"}`;
   const attributes = { class: `heat heat-${scale.shade(value)}`, title, "aria-label": title };
   const inner = key
@@ -170,7 +171,11 @@ function cellOf(one, member, scale, address) {
 function scaleOf(groups) {
   const values = groups.flatMap((one) => one.returns).flatMap((value) => value ?? []);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  return { low, high, shade: (/** @type {number} */ value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0) };
+  return {
+    low,
+    high,
+    shade: (/** @type {number} */ value) => (high > low ? Math.round((SHADES * (value - low)) / (high - low)) : 0),
+  };
 }
 
 /**

@@ -4,12 +4,12 @@ import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
 import { label } from "../core/glossary.js";
 import { showControls } from "./controls.js";
+import { hasEnded } from "./states.js";
 
 /** @import { Evidence, RunState, Verdict } from "../types.js" */
 /** @import { RunStore } from "./store.js" */
 
 const LIVE = ["running", "paused", "stalled", "lost"];
-const ENDED = ["stopped", "finished", "failed", "crashed"];
 const WARNED = ["stalled", "lost", "restarting"];
 
 /**
@@ -60,7 +60,7 @@ export function eta(state, step, pace) {
 /** @param {RunState} state */
 function stopProof(state) {
   const proof = state.stop_proof ?? {};
-  if (!ENDED.includes(state.state)) return "";
+  if (!hasEnded(state.state)) return "";
   const gpus = proof.gpus ? `${proof.gpus}.` : "";
   if (!proof.proven) return gpus;
   const when = proof.time ? ` (${new Date(1000 * proof.time).toLocaleTimeString()})` : "";
@@ -85,7 +85,8 @@ export function showVerdict(state) {
 /** @param {Verdict} verdict */
 function showEvidence({ evidence, rules_version: version, step }) {
   const installed = Number(byId("verdict-rules").dataset.installed);
-  const newer = version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
+  const newer =
+    version < installed ? ` Rules ${installed} are installed: python manage.py assess_runs applies them.` : "";
   byId("verdict-rules").textContent = `Assessed by rules ${version} after step ${step}.${newer}`;
   const signature = JSON.stringify(evidence);
   const rows = byId("verdict-rows");

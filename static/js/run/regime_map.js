@@ -206,7 +206,9 @@ export class RegimeMap {
    */
   seen(found, now) {
     const spots = new Map();
-    found.forEach(({ h, mi }, index) => spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index));
+    found.forEach(({ h, mi }, index) =>
+      spots.set(`${Math.round(this.x(h) / CELL)},${Math.round(this.y(mi) / CELL)}`, index),
+    );
     const trail = [...found.keys()].filter((index) => index <= now && index > now - TRAIL);
     return [...new Set([...spots.values(), ...trail])].sort((one, other) => one - other);
   }

@@ -45,5 +45,4 @@ export function lastBefore(retention, step) {
 }
 
 /** @param {Pick<Retention, "checkpoints">} retention */
-const stepsOf = ({ checkpoints }) =>
-  [...new Set(checkpoints.map((one) => one.step))].sort((one, other) => other - one);
+const stepsOf = ({ checkpoints }) => [...new Set(checkpoints.map((one) => one.step))].sort((one, other) => other - one);

@@ -53,7 +53,8 @@ export class RulesConflict {
    * @param {RuleTexts[]} after
    */
   ofRules(before, after) {
-    const named = (/** @type {RuleTexts[]} */ rules, /** @type {string} */ name) => rules.find((rule) => rule.name === name);
+    const named = (/** @type {RuleTexts[]} */ rules, /** @type {string} */ name) =>
+      rules.find((rule) => rule.name === name);
     const gone = before.filter(({ name }) => !named(after, name)).map(({ name }) => `${name} removed`);
     const other = after.flatMap((rule) => {
       const was = named(before, rule.name);

@@ -4,6 +4,7 @@ import { byId, control, element, find, findAll, icon, jsonOf } from "../core/dom
 import { post } from "../core/requests.js";
 import { RuleEditor } from "../forms/rule_editor.js";
 import { RulesConflict } from "./rules_conflict.js";
+import { isChangeable } from "./states.js";
 import { toast } from "../core/toast.js";
 
 /** @import { FormAnswer, Rule, RunState, Setting, SettingsState } from "../types.js" */
@@ -11,8 +12,6 @@ import { toast } from "../core/toast.js";
 /** @typedef {{ step: number, severity: string, action: string, raised: boolean, message: string, rule: string }} Firing */
 /** @typedef {FormAnswer & { firings: Firing[], count: number, steps: number, last: number }} Trial */
 /** @typedef {FormAnswer & { changes: Record<string, Setting>, state: RunState }} Applied */
-
-const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
 export class RulesPanel {
   edited = false;
@@ -50,7 +49,7 @@ export class RulesPanel {
 
   /** @param {RunState} state */
   draw(state) {
-    const live = CHANGEABLE.includes(state.state);
+    const live = isChangeable(state.state);
     this.button.disabled = !live;
     this.button.title = live ? "" : "The run has ended.";
     if (this.applying || state.settings.revision <= this.revision) return;
@@ -188,7 +187,9 @@ export class RulesPanel {
   outcome({ firings, count, steps, last }) {
     if (!steps) return [element("p", { class: "muted" }, "Nothing is recorded yet. Try again after some steps.")];
     const over = `Over ${steps} recorded steps, to step ${last}`;
-    if (!count) return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have fired.`)];
+    if (!count) {
+      return [element("p", { class: "banner banner--good" }, `${over}: none of these rules would have fired.`)];
+    }
     const more = count > firings.length ? `, of which the first ${firings.length} are shown` : "";
     return [
       element("h3", {}, `${over}: ${count} ${count === 1 ? "alert" : "alerts"}${more}`),
@@ -205,7 +206,13 @@ export class RulesPanel {
       {},
       element("a", { class: "mono", href: `${this.trajectories}?step=${one.step}` }, `step ${one.step}`),
       element("span", { class: `chip chip--${one.severity}` }, icon("alert"), element("span", {}, one.severity)),
-      element("span", {}, one.message, element("br"), element("small", { class: "muted" }, `${one.rule}${then}${raised}`)),
+      element(
+        "span",
+        {},
+        one.message,
+        element("br"),
+        element("small", { class: "muted" }, `${one.rule}${then}${raised}`),
+      ),
     );
   }
 }

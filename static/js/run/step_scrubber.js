@@ -114,7 +114,10 @@ export class StepScrubber {
     this.range.setAttribute("aria-valuetext", step === null ? "none yet" : `step ${step}`);
     if (!this.typing) this.field.value = String(step ?? ""); // an update does not overwrite what is being typed
     this.newest.setAttribute("aria-pressed", String(chosen === null));
-    const note = chosen === null || step === null || chosen === step ? "" : `Step ${chosen} has no data: this is the nearest that has.`;
+    const note =
+      chosen === null || step === null || chosen === step
+        ? ""
+        : `Step ${chosen} has no data: this is the nearest that has.`;
     if (this.note.textContent !== note) this.note.textContent = note;
   }
 }

@@ -232,9 +232,11 @@ export class TemplatesPanel {
 function leadersOf(steps) {
   /** @type {Map<string, number>} */
   const sums = new Map();
-  for (const { counts, thoughts } of steps)
-    {for (const [key, [count]] of Object.entries(counts))
-      {sums.set(key, (sums.get(key) ?? 0) + count / Math.max(1, thoughts));}}
+  for (const { counts, thoughts } of steps) {
+    for (const [key, [count]] of Object.entries(counts)) {
+      sums.set(key, (sums.get(key) ?? 0) + count / Math.max(1, thoughts));
+    }
+  }
   return [...sums]
     .sort(([, one], [, other]) => other - one)
     .slice(0, LINES)

@@ -118,7 +118,9 @@ const charts = (asked, name, on) =>
  * @param {boolean} on
  */
 const listed = (scales, on) =>
-  [...scales].flatMap(([chart, log]) => (log === on ? [encodeURIComponent(chart).replaceAll("%2F", "/")] : [])).join(",");
+  [...scales]
+    .flatMap(([chart, log]) => (log === on ? [encodeURIComponent(chart).replaceAll("%2F", "/")] : []))
+    .join(",");
 
 /** @param {string} text */
 function decoded(text) {

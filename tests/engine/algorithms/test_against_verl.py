@@ -1,7 +1,7 @@
 """Estimators and losses against verl's published functions, from fixtures that `benchmarks/reference_vectors` wrote.
 
 Where ours differ on purpose: what gae and remax hold on unsampled tokens (it is not used, and the fixture has it
-cleared), and the constant of sequence_mean_token_sum_norm, which verl takes from the padded width unless told.
+cleared), and the constant of sequence_mean_token_sum_norm, which verl takes from the padded width by default.
 """
 
 from __future__ import annotations

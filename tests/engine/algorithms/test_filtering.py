@@ -54,12 +54,12 @@ def test_zeros_included_in_the_smallest_first_walk_end_it_empty() -> None:
     assert kept([3.0, 0.0, 1.0], "top_p", 0.9, mode="std", largest=False, include_zero=True) == []
 
 
-def test_smallest_first_takes_the_least_uncertain_with_spread() -> None:
+def test_smallest_first_takes_the_groups_with_the_lowest_positive_std() -> None:
     # 1 + 3 = 4 of 8 holds 0.5 * 8
     assert kept([4.0, 3.0, 1.0, 0.0], "top_p", 0.5, mode="std", largest=False, epsilon=0.0) == [1, 2]
 
 
-def test_top_p_of_1_keeps_all_with_spread() -> None:
+def test_top_p_of_1_keeps_every_group_with_a_positive_std() -> None:
     assert kept([1.0, 0.0, 0.001], "top_p", 1.0) == [0, 2]
     assert kept([1.0, 0.0, 0.001], "top_p", 1.0, include_zero=True) == [0, 1, 2]
 
@@ -155,11 +155,11 @@ def test_group_scores_come_in_order_of_group_id(metric: Any, expected: list[floa
     torch.testing.assert_close(group_scores(returns, groups, metric), torch.tensor(expected))
 
 
-def test_equal_returns_have_a_spread_of_exactly_0() -> None:
+def test_equal_returns_have_a_std_of_exactly_0() -> None:
     assert group_scores(torch.full((7,), 0.1), torch.zeros(7)).tolist() == [0.0]
 
 
-def test_scores_of_entropy_and_length_are_means_and_their_spread() -> None:
+def test_scores_of_entropy_and_length_are_means_and_stds() -> None:
     # 1 and 3: mean 2, squares 1 + 1 over 1 is 2
     values, groups = torch.tensor([1.0, 3.0, 5.0]), torch.tensor([4, 4, 9])
     assert group_scores(values, groups, "entropy").tolist() == [2.0, 5.0]
@@ -194,7 +194,7 @@ def test_the_group_of_the_largest_or_smallest_mean_is_kept(metric: Any, largest:
 def half_solved() -> Batch:
     """Two groups of four of an environment that pays 10.5 or takes 1, and two of one that pays 1 or nothing."""
     returns = [10.5, -1.0, 10.5, -1.0] * 2 + [1.0, 0.0, 1.0, 0.0] * 2
-    groups = [place // 4 for place in range(16)]
+    groups = [index // 4 for index in range(16)]
     batch = batch_of(torch.ones(16, 1), returns, groups=groups)
     return replace(batch, tags=torch.tensor([0] * 8 + [1] * 8))
 
@@ -211,7 +211,7 @@ def test_returns_of_several_environments_are_compared_on_one_scale() -> None:
 def test_an_environment_that_pays_less_trains_as_one_that_pays_more(chosen: str, value: float) -> None:
     batch = half_solved()
     kept = keep_groups(filter_from({"type": chosen, "value": value}), batch)
-    # spreads of 6.64 and 0.58, on one scale 0.63 and 0.58: nobody is left out
+    # stds of 6.64 and 0.58, on one scale 0.63 and 0.58: both environments keep groups
     assert kept.groups == [0, 1, 2, 3]
     assert kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"]) == {
         "env/Sokoban/kept_ratio": 1.0,
@@ -219,7 +219,7 @@ def test_an_environment_that_pays_less_trains_as_one_that_pays_more(chosen: str,
     }
 
 
-def test_the_share_that_each_environment_keeps_is_told_where_there_are_several() -> None:
+def test_the_kept_share_of_each_environment_is_reported_when_there_are_several() -> None:
     batch = half_solved()
     kept = keep_groups(TopKAbsolute(value=3), batch)
     shares = kept_by_environment(batch, kept, ["Sokoban", "FrozenLake"])

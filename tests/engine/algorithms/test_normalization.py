@@ -52,8 +52,8 @@ def test_mean_std_is_its_plain_definition(batch: list[tuple[float, int]]) -> Non
     expected = []
     for value, number in batch:
         others = [v for v, n in batch if n == number]
-        spread = statistics.stdev(others) if len(others) > 1 else 0.0
-        plain = (value - statistics.fmean(others)) / (spread + 1e-6) if spread > 1e-6 else 0.0
+        std = statistics.stdev(others) if len(others) > 1 else 0.0
+        plain = (value - statistics.fmean(others)) / (std + 1e-6) if std > 1e-6 else 0.0
         expected.append(value if len(others) == 1 else plain)
     scores, together = torch.tensor([v for v, _ in batch]), torch.tensor([n for _, n in batch])
     assert normalized(scores, together, "mean_std").tolist() == pytest.approx(expected, abs=1e-3)

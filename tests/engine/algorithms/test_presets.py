@@ -55,7 +55,7 @@ def test_dapo_draws_again_for_what_its_filter_drops_and_charges_for_the_last_fif
 
 def test_no_two_presets_are_the_same_run() -> None:
     runs = [preset.overrides for preset in PRESETS.values()]
-    assert all(first != second for place, first in enumerate(runs) for second in runs[:place])
+    assert all(first != second for index, first in enumerate(runs) for second in runs[:index])
 
 
 def test_every_algorithm_ships_a_file_that_names_its_preset() -> None:

@@ -26,7 +26,7 @@ def ragged(seed: int) -> tuple[Tensor, Tensor]:
     return normal(generator, ROWS), ragged_mask(generator, rows=ROWS, width=WIDTH)
 
 
-def spread(by_row: Numbers, mask: Tensor) -> Tensor:
+def over_tokens(by_row: Numbers, mask: Tensor) -> Tensor:
     """Each row's number on its sampled tokens, 0 elsewhere."""
     return torch.tensor([[one * on for on in row] for one, row in zip(by_row, mask.tolist(), strict=True)])
 
@@ -64,7 +64,7 @@ def test_grpo(seed: int, scale_by_std: bool) -> None:
             continue
         centred = score - statistics.fmean(members)
         expected.append(centred / (statistics.stdev(members) + 1e-6) if scale_by_std else centred)
-    close(grpo(scores, torch.tensor(GROUPS), mask, scale_by_std=scale_by_std), spread(expected, mask))
+    close(grpo(scores, torch.tensor(GROUPS), mask, scale_by_std=scale_by_std), over_tokens(expected, mask))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,7 +75,7 @@ def test_rloo(seed: int) -> None:
         score - (statistics.fmean(given[other] for other in others(row)) if others(row) else 0.0)
         for row, score in enumerate(given)
     ]
-    close(rloo(scores, torch.tensor(GROUPS), mask), spread(expected, mask))
+    close(rloo(scores, torch.tensor(GROUPS), mask), over_tokens(expected, mask))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -83,7 +83,7 @@ def test_remax(seed: int) -> None:
     scores, mask = ragged(seed)
     greedy = normal(seeded(seed + 100), ROWS)
     expected = [score - base for score, base in zip(scores.tolist(), greedy.tolist(), strict=True)]
-    close(remax(scores, greedy, mask), spread(expected, mask))
+    close(remax(scores, greedy, mask), over_tokens(expected, mask))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -95,10 +95,10 @@ def test_reinforce_plus_plus(seed: int, across_turns: bool) -> None:
     for values, on in zip(rewards.tolist(), mask.tolist(), strict=True):
         to_go = [0.0] * WIDTH
         running = 0.0
-        for place in reversed(range(WIDTH)):
-            if on[place]:
-                running = values[place] + gamma * running
-                to_go[place] = running
+        for index in reversed(range(WIDTH)):
+            if on[index]:
+                running = values[index] + gamma * running
+                to_go[index] = running
             elif not across_turns:
                 running = 0.0
         expected.append(to_go)

@@ -1,4 +1,4 @@
-"""Weights of advantages by spread and by length."""
+"""Weights of advantages by std and by length."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.engine.algorithms.test_credit import advantages, batch_of
 TWO_PROBLEMS = torch.ones(4, 1)
 
 
-def test_groups_fade_by_their_spread_over_the_largest() -> None:
-    # group 7: returns 0 and 4, spread 4/sqrt(2); group 3: 1 and 2, spread 1/sqrt(2), a quarter of it
+def test_groups_are_weighted_by_their_std_over_the_largest() -> None:
+    # group 7: returns 0 and 4, std 4/sqrt(2); group 3: 1 and 2, std 1/sqrt(2), a quarter of it
     weights = reward_std_weights(torch.tensor([0.0, 1.0, 4.0, 2.0]), torch.tensor([7, 3, 7, 3]))
     torch.testing.assert_close(weights, torch.tensor([1.0, 0.25, 1.0, 0.25]), atol=1e-5, rtol=0)
 
@@ -32,7 +32,7 @@ def test_nothing_sampled_at_all_weighs_nothing() -> None:
     assert length_weights(torch.zeros(2, 3)).tolist() == [0.0, 0.0]
 
 
-def test_advantages_carry_the_weight_of_their_groups_spread() -> None:
+def test_advantages_are_multiplied_by_the_weight_of_their_group() -> None:
     batch = batch_of(TWO_PROBLEMS, [0.0, 4.0, 1.0, 2.0], groups=[0, 0, 1, 1])
     found = advantages("dr_grpo", batch, soft_reweighting=True)
     # less the group's mean: -2, 2, -1/2, 1/2; times 1 and 1/4

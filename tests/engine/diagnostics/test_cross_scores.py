@@ -89,7 +89,7 @@ def test_pairs_keep_the_prompt_each_thought_came_from() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_few_thoughts_are_spread_evenly_over_the_prompts(seed: int) -> None:
+def test_few_thoughts_are_distributed_evenly_over_the_prompts(seed: int) -> None:
     found = sample_pairs(PAIRS, reasonings=4, prompts=8, generator=np.random.default_rng(seed))
     assert sorted(found.true_column) == [0, 0, 1, 1]
 
@@ -115,7 +115,7 @@ def test_nothing_to_draw_from_gives_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_prompts_are_spread_evenly_over_environments_whatever_they_share(seed: int) -> None:
+def test_prompts_are_distributed_evenly_over_environments(seed: int) -> None:
     # ten prompts of a lake and three of a pond, one of which both have; it is a prompt of each
     lake, pond = [([i], [100 + i]) for i in range(10)], [([i], [200 + i]) for i in (0, 50, 51)]
     found = sample_pairs(

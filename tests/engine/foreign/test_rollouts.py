@@ -104,14 +104,14 @@ def test_ragen_s_rewards_go_to_the_responses_they_are_of_and_the_first_has_the_r
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[1]", "a JSON list"),
         ("{}", "none of the keys"),
         ('{"output": 3}', "no text under output"),
         ('{"messages": [{"role": "user", "content": "hi"}]}', "nobody responses"),
-        ('{"messages": "hi"}', "no list of objects"),
-        ("[" * 100_000, "no JSON"),
-        (b"\xff\xfe{}", "no JSON"),
+        ('{"messages": "hi"}', "not a list of objects"),
+        ("[" * 100_000, "not JSON"),
+        (b"\xff\xfe{}", "not JSON"),
     ],
 )
 def test_a_line_that_is_no_rollout_says_why(line: Any, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""A recorded trajectory forked at a turn: played again exactly, edited, rolled on, or refused with the reason."""
+"""A recorded trajectory forked at a turn: replayed exactly, edited, continued, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def ask(recorded: Recorded, folder: Path, **changes: Any) -> Answer:
-    place = {"run_dir": str(recorded.run_dir), "file": FILE, "offset": recorded.offset, "length": recorded.length}
-    request = WhatIfRequest.model_validate({**place, "turn": 1, "device": "cpu", **changes})
+    location = {"run_dir": str(recorded.run_dir), "file": FILE, "offset": recorded.offset, "length": recorded.length}
+    request = WhatIfRequest.model_validate({**location, "turn": 1, "device": "cpu", **changes})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "request.json").write_text(request.model_dump_json())
     status = play_what_if(folder / "request.json", folder)
@@ -93,9 +93,9 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     assert deeds(found.record, 1) == deeds(recorded.record, 1)
     assert [message["kind"] for message in found.messages[:3]] == ["loading", "replayed", "prompt"]
     assert found.messages[-1]["kind"] == "finished"
-    for told in found.of("turn"):
-        said = "".join(message["text"] for message in found.of("text") if message["turn"] == told["turn"])
-        assert said == told["response"] == found.record["turns"][told["turn"]]["response"]
+    for event in found.of("turn"):
+        text = "".join(message["text"] for message in found.of("text") if message["turn"] == event["turn"])
+        assert text == event["response"] == found.record["turns"][event["turn"]]["response"]
     assert len(found.of("turn")) == len(found.record["turns"]) - 1
     assert found.record["what_if"] == {
         "of": recorded.record["id"], "turn": 1, "edit": "nothing", "text": "", "checkpoint": "", "temperature": 1.0,
@@ -103,7 +103,7 @@ def test_a_fork_keeps_what_came_before_and_tells_what_it_samples_as_it_does(reco
     }  # fmt: skip
 
 
-def test_the_same_seed_rolls_on_in_the_same_way(recorded: Recorded, tmp_path: Path) -> None:
+def test_the_same_seed_continues_in_the_same_way(recorded: Recorded, tmp_path: Path) -> None:
     first, again, other = (ask(recorded, tmp_path / str(n), seed=seed) for n, seed in enumerate((3, 3, 4)))
     assert first.record == again.record
     assert deeds(first.record, 99) != deeds(other.record, 99)
@@ -127,7 +127,7 @@ def test_another_prompt_is_what_the_model_reads(recorded: Recorded, tmp_path: Pa
     assert found.of("prompt")[0]["text"] == prompt
 
 
-def test_a_checkpoint_of_the_run_rolls_on(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_run_continues_the_rollout(recorded: Recorded, tmp_path: Path) -> None:
     found = ask(recorded, tmp_path, checkpoint="step_1", temperature=0.0)
     assert (found.status, found.of("loading")[0]["checkpoint"]) == (0, "step_1")
 

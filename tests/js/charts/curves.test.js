@@ -102,7 +102,10 @@ test("new steps extend a curve, and one that is known already does not", async (
   await requests[0].answer(bands([1, 2], ["a"]));
   curves.add(completed(3, { a: 0.5 }));
   curves.add(completed(2, { a: 0.1 }));
-  assert.deepEqual(curves.points("a").map(({ y }) => y), [1, 2, 0.5]);
+  assert.deepEqual(
+    curves.points("a").map(({ y }) => y),
+    [1, 2, 0.5],
+  );
   assert.equal(curves.length, 3);
 });
 
@@ -197,5 +200,8 @@ test("sparse curves take only the steps that have one of their metrics", () => {
   const curves = new SparseCurves(all, ["d"]);
   curves.add(completed(1, { a: 1 }));
   curves.add(completed(2, { d: 1 }));
-  assert.deepEqual(curves.positions.map(({ step }) => step), [2]);
+  assert.deepEqual(
+    curves.positions.map(({ step }) => step),
+    [2],
+  );
 });

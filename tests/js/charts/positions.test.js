@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { coordinate, everyStepOf, pointsOf, positionAt, positionsOf, stepsBetween } from "../../../static/js/charts/positions.js";
+import {
+  coordinate,
+  everyStepOf,
+  pointsOf,
+  positionAt,
+  positionsOf,
+  stepsBetween,
+} from "../../../static/js/charts/positions.js";
 
 /** Three buckets of a run of 30 steps, each the last step of its bucket. */
 const ANSWER = {
@@ -18,16 +25,28 @@ const ANSWER = {
 const POSITIONS = positionsOf(ANSWER);
 
 test("a bucket begins after the one before, the first at the first step", () => {
-  assert.deepEqual(POSITIONS.map(({ first }) => first), [1, 11, 21]);
+  assert.deepEqual(
+    POSITIONS.map(({ first }) => first),
+    [1, 11, 21],
+  );
 });
 
 test("a point has the mean and the extremes of its bucket; a bucket without values has none", () => {
-  const band = { mean: [0.5, null, 0.7], low: [0.1, null, 0.6], high: [0.9, null, 0.8], low_at: [3, null, 22], high_at: [7, null, 25] };
+  const band = {
+    mean: [0.5, null, 0.7],
+    low: [0.1, null, 0.6],
+    high: [0.9, null, 0.8],
+    low_at: [3, null, 22],
+    high_at: [7, null, 25],
+  };
   const points = pointsOf(POSITIONS, band);
-  assert.deepEqual(points.map(({ step, y, low, high, lowAt, highAt }) => [step, y, low, high, lowAt, highAt]), [
-    [10, 0.5, 0.1, 0.9, 3, 7],
-    [30, 0.7, 0.6, 0.8, 22, 25],
-  ]);
+  assert.deepEqual(
+    points.map(({ step, y, low, high, lowAt, highAt }) => [step, y, low, high, lowAt, highAt]),
+    [
+      [10, 0.5, 0.1, 0.9, 3, 7],
+      [30, 0.7, 0.6, 0.8, 22, 25],
+    ],
+  );
 });
 
 test("a step between two positions is interpolated on every axis", () => {
@@ -56,6 +75,12 @@ test("spans name every step, and new positions follow them", () => {
     [1, 11, 5], // 1, 6, 11
     [20, 22, 1],
   ];
-  assert.deepEqual(everyStepOf(spans, [{ ...POSITIONS[0], step: 22 }, { ...POSITIONS[0], step: 23 }]), [1, 6, 11, 20, 21, 22, 23]);
+  assert.deepEqual(
+    everyStepOf(spans, [
+      { ...POSITIONS[0], step: 22 },
+      { ...POSITIONS[0], step: 23 },
+    ]),
+    [1, 6, 11, 20, 21, 22, 23],
+  );
   assert.deepEqual(everyStepOf(spans, [{ ...POSITIONS[0], step: 11 }]), [1, 6, 11]); // an attempt went back to step 11
 });

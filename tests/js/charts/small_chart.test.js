@@ -26,10 +26,21 @@ test("the point of a step is the range that it is in, or the last one not after 
 
 test("a file has a row for each step and a column for each line", () => {
   const series = [
-    { name: "a", kind: "line-1", points: [{ step: 2, y: 0.5 }, { step: 1, y: 0.25 }] },
+    {
+      name: "a",
+      kind: "line-1",
+      points: [
+        { step: 2, y: 0.5 },
+        { step: 1, y: 0.25 },
+      ],
+    },
     { name: "b", kind: "line-2", points: [{ step: 2, y: 7 }] },
   ];
-  assert.deepEqual(rowsOf(series), [["step", "a", "b"], [1, 0.25, null], [2, 0.5, 7]]);
+  assert.deepEqual(rowsOf(series), [
+    ["step", "a", "b"],
+    [1, 0.25, null],
+    [2, 0.5, 7],
+  ]);
 });
 
 test("a line with ranges has columns for its extremes, and rows name the first step", () => {

@@ -10,7 +10,10 @@ test("smoothing begins at the first value and keeps a constant exactly", () => {
 
 test("smoothing weighs values by the corrected moving average", () => {
   // weight 0.5: masses 0.5 and 0.75; mean = (0.25 · 0 + 0.5 · 3) / 0.75 = 2
-  assert.deepEqual(smooth([0, 3], 0.5).map((value) => Number(value.toFixed(9))), [0, 2]);
+  assert.deepEqual(
+    smooth([0, 3], 0.5).map((value) => Number(value.toFixed(9))),
+    [0, 2],
+  );
 });
 
 test("without a weight the values are returned", () => {

@@ -8,14 +8,21 @@ import { stepsShown, windowByKey, windowOfSteps } from "../../../static/js/chart
 
 /** A run of steps 1 to 101 with 10 tokens a step. */
 const curves = {
-  ends: (/** @type {Axis} */ axis) => ({ first: axis === "tokens" ? 10 : 1, last: axis === "tokens" ? 1010 : 101, steps: 100 }),
+  ends: (/** @type {Axis} */ axis) => ({
+    first: axis === "tokens" ? 10 : 1,
+    last: axis === "tokens" ? 1010 : 101,
+    steps: 100,
+  }),
   position: (/** @type {number} */ step) =>
     step > 101 ? null : { step, tokens: 10 * step, seconds: step, elapsed: step, time: step },
   stepsBetween: (/** @type {Axis} */ _axis, /** @type {Window} */ [from, to]) =>
     /** @type {Window} */ ([Math.floor(from / 10), Math.ceil(to / 10)]),
 };
 const store = { curves, last: 101 };
-const page = (/** @type {Window | null} */ window, /** @type {Axis} */ axis = "step") => ({ store, view: { axis, window } });
+const page = (/** @type {Window | null} */ window, /** @type {Axis} */ axis = "step") => ({
+  store,
+  view: { axis, window },
+});
 /** @returns {Position} */
 const at = (/** @type {number} */ step) => ({ step, tokens: 10 * step, seconds: step, elapsed: step, time: step });
 
@@ -54,6 +61,7 @@ test("charts over steps show the steps of the window that the run has", () => {
 });
 
 test("a step and a range of steps are queried", () => {
+  assert.equal(stepsQuery({ step: 7, first: 7 }), "step=7");
   assert.equal(stepsQuery({ step: 20, first: 11 }), "step_low=11&step_high=20");
   assert.equal(stepsQuery({ step: 7 }), "step=7");
 });

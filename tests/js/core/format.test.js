@@ -6,9 +6,18 @@ import { ago, bytes, duration, number, percent } from "../../../static/js/core/f
 import { visibleString } from "../../../static/js/core/visible_text.js";
 
 test("numbers keep about three digits, and very large and small ones have exponents", () => {
-  assert.deepEqual([0, 7, 1234, 0.12345, 12.345, 123.45].map((value) => number(value)), ["0", "7", "1,234", "0.123", "12.35", "123.5"]);
-  assert.deepEqual([123456, 0.0001234].map((value) => number(value)), ["1.23e+5", "1.23e-4"]);
-  assert.deepEqual([null, undefined, NaN].map((value) => number(value)), ["–", "–", "–"]);
+  assert.deepEqual(
+    [0, 7, 1234, 0.12345, 12.345, 123.45].map((value) => number(value)),
+    ["0", "7", "1,234", "0.123", "12.35", "123.5"],
+  );
+  assert.deepEqual(
+    [123456, 0.0001234].map((value) => number(value)),
+    ["1.23e+5", "1.23e-4"],
+  );
+  assert.deepEqual(
+    [null, undefined, NaN].map((value) => number(value)),
+    ["–", "–", "–"],
+  );
 });
 
 test("shares are percentages with one digit", () => {
@@ -16,12 +25,22 @@ test("shares are percentages with one digit", () => {
 });
 
 test("durations have at most two units", () => {
-  assert.deepEqual([0.4, 59.4, 61, 3600, 3723, null].map(duration), ["0 s", "59 s", "1 min 1 s", "1 h 0 min", "1 h 2 min", "–"]);
+  assert.deepEqual([0.4, 59.4, 61, 3600, 3723, null].map(duration), [
+    "0 s",
+    "59 s",
+    "1 min 1 s",
+    "1 h 0 min",
+    "1 h 2 min",
+    "–",
+  ]);
 });
 
 test("times passed are in the largest unit that fits", () => {
   const now = 1_000_000;
-  assert.deepEqual([0, 4, 5, 60, 3600, 86400].map((passed) => ago(now - passed, now)), ["now", "now", "5 s ago", "1 min ago", "1 h ago", "1 d ago"]);
+  assert.deepEqual(
+    [0, 4, 5, 60, 3600, 86400].map((passed) => ago(now - passed, now)),
+    ["now", "now", "5 s ago", "1 min ago", "1 h ago", "1 d ago"],
+  );
   assert.equal(ago(now + 10, now), "now"); // a clock that is ahead
 });
 

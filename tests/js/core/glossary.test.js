@@ -12,7 +12,10 @@ const { problemsOf } = await import("../../../static/js/core/requests.js");
 test("a metric is described by its entry, or by the one of its pattern", () => {
   assert.equal(describe("policy/entropy").title, "Policy entropy");
   const { name, title, section } = describe("env/Frozen Lake/success");
-  assert.deepEqual({ name, title, section }, { name: "env/Frozen Lake/success", title: "Success in Frozen Lake", section: "environment" });
+  assert.deepEqual(
+    { name, title, section },
+    { name: "env/Frozen Lake/success", title: "Success in Frozen Lake", section: "environment" },
+  );
 });
 
 test("a metric without an entry is described by its name", () => {
@@ -21,7 +24,7 @@ test("a metric without an entry is described by its name", () => {
 });
 
 test("the problems of an answer are one line with the fields named", () => {
-  const errors = { __all__: ["No path."], parameter_map_size: ["Too small.", "Odd."] };
+  const errors = { __all__: ["No path."], "parameters.map_size": ["Too small.", "Odd."] };
   assert.equal(problemsOf({ errors }), "No path. map size: Too small. map size: Odd.");
   assert.equal(problemsOf({}), "");
 });

@@ -3,7 +3,13 @@ import { test } from "node:test";
 
 import { opensPalette, shortcut, withModifier } from "../../../static/js/core/keys.js";
 
-const press = (/** @type {string} */ key, more = {}) => ({ key, ctrlKey: false, metaKey: false, altKey: false, ...more });
+const press = (/** @type {string} */ key, more = {}) => ({
+  key,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  ...more,
+});
 
 test("a letter goes to a page only shortly after g", () => {
   assert.deepEqual(shortcut("r", 300), { address: "/runs/" });

@@ -19,5 +19,8 @@ for (const folder of folders) {
 test("a module begins with a comment that says what it is", () => {
   const modules = folders.flatMap((folder) => modulesOf(folder).map((name) => `${folder}/${name}`));
   assert.ok(modules.length > 90);
-  assert.deepEqual(modules.filter((name) => !/^\/\/ \S/.test(readFileSync(new URL(name, ROOT), "utf8"))), []);
+  assert.deepEqual(
+    modules.filter((name) => !/^\/\/ \S/.test(readFileSync(new URL(name, ROOT), "utf8"))),
+    [],
+  );
 });

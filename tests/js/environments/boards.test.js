@@ -21,7 +21,10 @@ const LAKE = {
 };
 
 test("a grid in words names the player and what is not floor", () => {
-  assert.equal(describeGrid(LAKE), "2 by 2 grid, as (row, column): player at (0, 0); start at (0, 0); hole at (1, 0); goal at (1, 1)");
+  assert.equal(
+    describeGrid(LAKE),
+    "2 by 2 grid, as (row, column): player at (0, 0); start at (0, 0); hole at (1, 0); goal at (1, 1)",
+  );
   assert.match(describeGrid({ ...LAKE, agent: [1, 0], agent_state: "in_hole" }), /player at \(1, 0\), in a hole/);
 });
 
@@ -31,14 +34,24 @@ test("a drawing that is no grid has no description", () => {
 });
 
 test("the change of a grid is the move and the cells that differ", () => {
-  const next = { ...LAKE, agent: /** @type {[number, number]} */ ([0, 1]), cells: [["start", "box"], ["hole", "goal"]] };
+  const next = {
+    ...LAKE,
+    agent: /** @type {[number, number]} */ ([0, 1]),
+    cells: [
+      ["start", "box"],
+      ["hole", "goal"],
+    ],
+  };
   assert.equal(changeOfGrid(LAKE, next), "Changed: player (0, 0) → (0, 1); (0, 1) floor → box.");
   assert.equal(changeOfGrid(LAKE, LAKE), "Nothing changed.");
 });
 
 test("of many changed cells six are named", () => {
   const cells = (/** @type {string} */ name) => [Array(8).fill(name)];
-  assert.match(changeOfGrid({ type: "grid", cells: cells("floor") }, { type: "grid", cells: cells("wall") }), /and 2 cells more/);
+  assert.match(
+    changeOfGrid({ type: "grid", cells: cells("floor") }, { type: "grid", cells: cells("wall") }),
+    /and 2 cells more/,
+  );
 });
 
 test("a bandit's arms are described with what they paid", () => {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { readPosition, writePosition } from "../../../static/js/reader/address.js";
 
-const read = (/** @type {string} */ text) => readPosition(/** @type {Location} */ (/** @type {unknown} */ (new URL(text, "http://host/"))));
+const read = (/** @type {string} */ text) =>
+  readPosition(/** @type {Location} */ (/** @type {unknown} */ (new URL(text, "http://host/"))));
 
 test("an address names a turn, a token and a colour", () => {
   assert.deepEqual(read("#t=2&k=17&by=entropy"), { turn: 2, token: 17, shade: "entropy" });
@@ -18,7 +19,10 @@ test("the position is written to the address, and turn and colour to the links",
   let written = "";
   Object.assign(globalThis, {
     location: { href: "http://host/a?turn=1&q=x" },
-    history: { replaceState: (/** @type {unknown} */ _state, /** @type {string} */ _title, /** @type {URL} */ next) => (written = next.href) },
+    history: {
+      replaceState: (/** @type {unknown} */ _state, /** @type {string} */ _title, /** @type {URL} */ next) =>
+        (written = next.href),
+    },
   });
   const link = /** @type {HTMLAnchorElement} */ ({ href: "http://host/b#t=9" });
   writePosition({ turn: 2, token: 5, shade: "mask" }, [link]);

@@ -9,29 +9,49 @@ import { FilterPreview } from "../../../static/js/run/filter_preview.js";
 import { ordered } from "../../../static/js/run/group_matrix.js";
 import { eta } from "../../../static/js/run/header.js";
 import { timesOf } from "../../../static/js/run/phase_bars.js";
+import { hasEnded, isChangeable } from "../../../static/js/run/states.js";
 import { lastBefore, retainedSteps, stepKeptForFork } from "../../../static/js/run/retained_checkpoints.js";
 import { thinned } from "../../../static/js/run/templates_panel.js";
 
 test("controls are offered in the states in which they do something", () => {
   const running = { state: "running", requested: "run" };
-  assert.deepEqual(["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, running)), [true, false, true, true]);
+  assert.deepEqual(
+    ["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, running)),
+    [true, false, true, true],
+  );
   const pausing = { state: "running", requested: "pause" };
-  assert.deepEqual(["pause", "resume"].map((action) => isAllowed(action, pausing)), [false, true]);
+  assert.deepEqual(
+    ["pause", "resume"].map((action) => isAllowed(action, pausing)),
+    [false, true],
+  );
   const finished = { state: "finished", requested: "run" };
-  assert.deepEqual(["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, finished)), [false, false, false, false]);
+  assert.deepEqual(
+    ["pause", "resume", "checkpoint", "stop"].map((action) => isAllowed(action, finished)),
+    [false, false, false, false],
+  );
   assert.equal(isAllowed("resume", { state: "crashed", requested: "run" }), true);
 });
 
 test("the settings in force keep the value at launch over several changes", () => {
   const change = (/** @type {number} */ step, /** @type {number} */ was, /** @type {number} */ now) =>
-    /** @type {const} */ ({ kind: "settings_changed", seq: step, time: 0, step, revision: step, changes: { lr: { old: was, new: now } } });
+    /** @type {const} */ ({
+      kind: "settings_changed",
+      seq: step,
+      time: 0,
+      step,
+      revision: step,
+      changes: { lr: { old: was, new: now } },
+    });
   const found = currentSettings([change(3, 1, 2), change(5, 2, 4)]);
   assert.deepEqual(found.get("lr"), { original: 1, now: 4, step: 5 });
   assert.deepEqual([settingText([{}]), settingText([{}, {}]), settingText(0.5)], ["1 rule", "2 rules", "0.5"]);
 });
 
 test("what is measured every few steps is due at 1, 1 + every, 1 + 2 every", () => {
-  assert.deepEqual([0, 1, 5, 6, 7].map((last) => nextDue(5, last)), [1, 6, 6, 11, 11]);
+  assert.deepEqual(
+    [0, 1, 5, 6, 7].map((last) => nextDue(5, last)),
+    [1, 6, 6, 11, 11],
+  );
 });
 
 test("percentiles are of what was drawn, rounded", () => {
@@ -39,16 +59,34 @@ test("percentiles are of what was drawn, rounded", () => {
 });
 
 test("a filter is named with its value and its order", () => {
-  const choice = { strategy: "top_p", mode: "variance", value: 0.8, largest: true, include_zero: false };
+  const choice = { type: "top_p", mode: "variance", value: 0.8, largest: true, include_zero: false };
   assert.equal(FilterPreview.words(choice), "top-p 0.8 of variance mass");
-  assert.equal(FilterPreview.words({ ...choice, strategy: "top_k", value: 0.25, largest: false }), "top-k of 25.0% of groups, smallest first");
+  assert.equal(
+    FilterPreview.words({ ...choice, type: "top_k", value: 0.25, largest: false }),
+    "top-k of 25.0% of groups, smallest first",
+  );
 });
 
 test("groups are ordered as the filter prefers them, those without a score last", () => {
-  const own = { strategy: "top_p", mode: "std", value: 0.9, largest: true, include_zero: false };
-  const groups = [0.5, null, 2, 0.5].map((score, group) => ({ group, environment: "lake", seed: 1, returns: [], std: 0, score, kept: true, trajectories: [] }));
-  assert.deepEqual(ordered({ own, groups }).map(({ group }) => group), [2, 0, 3, 1]);
-  assert.deepEqual(ordered({ own: { ...own, largest: false }, groups }).map(({ group }) => group), [0, 3, 2, 1]);
+  const own = { type: "top_p", mode: "std", value: 0.9, largest: true, include_zero: false };
+  const groups = [0.5, null, 2, 0.5].map((score, group) => ({
+    group,
+    environment: "lake",
+    seed: 1,
+    returns: [],
+    std: 0,
+    score,
+    kept: true,
+    trajectories: [],
+  }));
+  assert.deepEqual(
+    ordered({ own, groups }).map(({ group }) => group),
+    [2, 0, 3, 1],
+  );
+  assert.deepEqual(
+    ordered({ own: { ...own, largest: false }, groups }).map(({ group }) => group),
+    [0, 3, 2, 1],
+  );
 });
 
 test("the time left is the steps left at the present pace", () => {
@@ -59,7 +97,11 @@ test("the time left is the steps left at the present pace", () => {
 });
 
 test("what is between two steps is waiting, from a tenth of a step on", () => {
-  const step = (/** @type {number} */ index, /** @type {number} */ time) => ({ step: index, time, metrics: { "time/step": 4, "time/rollout": 3, "time/update": 1 } });
+  const step = (/** @type {number} */ index, /** @type {number} */ time) => ({
+    step: index,
+    time,
+    metrics: { "time/step": 4, "time/rollout": 3, "time/update": 1 },
+  });
   const [, second, third] = timesOf([step(1, 0), step(2, 4.3), step(3, 14.3)]);
   assert.deepEqual(second.times, { rollout: 3, update: 1 }); // 0.3 s is less than 0.4
   assert.equal(third.times.waiting, 6); // 10 s, of which 4 are the step's
@@ -83,4 +125,10 @@ test("the newest checkpoints are retained, and one more for a fork", () => {
 test("thinning keeps the newest and at most so many, evenly taken", () => {
   assert.deepEqual(thinned([1, 2, 3, 4, 5, 6, 7], 3), [1, 4, 7]);
   assert.deepEqual(thinned([1, 2], 3), [1, 2]);
+});
+
+test("an ended run is not changeable, and neither is one that is stopping", () => {
+  const states = ["queued", "running", "stopping", "finished", "crashed"];
+  assert.deepEqual(states.map(hasEnded), [false, false, false, true, true]);
+  assert.deepEqual(states.map(isChangeable), [true, true, false, false, false]);
 });

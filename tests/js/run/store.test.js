@@ -21,7 +21,11 @@ const completed = (/** @type {number} */ seq, /** @type {number} */ step, /** @t
 });
 
 /** @returns {RunStarted} */
-const started = (/** @type {number} */ seq, /** @type {number} */ attempt, /** @type {number | null} */ from = null) => ({
+const started = (
+  /** @type {number} */ seq,
+  /** @type {number} */ attempt,
+  /** @type {number | null} */ from = null,
+) => ({
   kind: "run_started",
   seq,
   time: seq,
@@ -57,21 +61,37 @@ test("an event counts once, whether the socket or polling brought it", () => {
   const run = store();
   assert.equal(run.add([started(1, 1), completed(2, 1, 10)]).length, 2);
   assert.equal(run.add([completed(2, 1, 10), completed(3, 2, 12)]).length, 1);
-  assert.deepEqual(run.steps.map(({ step }) => step), [1, 2]);
+  assert.deepEqual(
+    run.steps.map(({ step }) => step),
+    [1, 2],
+  );
   assert.deepEqual([...run.keys], ["rollout/success"]);
 });
 
 test("an attempt that resumes drops what came after its checkpoint", () => {
   const run = store();
-  run.add([started(1, 1), completed(2, 1, 10), completed(3, 2, 12), alert(4, 2), evaluated(5, 2, 0.5), started(6, 2, 1)]);
+  run.add([
+    started(1, 1),
+    completed(2, 1, 10),
+    completed(3, 2, 12),
+    alert(4, 2),
+    evaluated(5, 2, 0.5),
+    started(6, 2, 1),
+  ]);
   assert.deepEqual([run.steps.length, run.alerts.length, run.evaluations.length], [1, 0, 0]);
 });
 
 test("a step or an evaluation that comes again replaces the former one", () => {
   const run = store();
   run.add([completed(1, 1, 10), completed(2, 2, 12), completed(3, 2, 15), evaluated(4, 2, 0.5), evaluated(5, 2, 0.75)]);
-  assert.deepEqual(run.steps.map(({ time }) => time), [10, 15]);
-  assert.deepEqual(run.evaluations.map(({ success }) => success), [0.75]);
+  assert.deepEqual(
+    run.steps.map(({ time }) => time),
+    [10, 15],
+  );
+  assert.deepEqual(
+    run.evaluations.map(({ success }) => success),
+    [0.75],
+  );
 });
 
 test("the outline adds steps without giving them to the curves", () => {

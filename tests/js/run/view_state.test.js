@@ -25,7 +25,10 @@ beforeEach(() => {
 test("an address without parameters is the default view", () => {
   const view = new RunView(HOME);
   const { axis, smoothing, outliers, step, window, tab } = view;
-  assert.deepEqual({ axis, smoothing, outliers, step, window, tab }, { axis: "step", smoothing: 0.6, outliers: false, step: null, window: null, tab: "" });
+  assert.deepEqual(
+    { axis, smoothing, outliers, step, window, tab },
+    { axis: "step", smoothing: 0.6, outliers: false, step: null, window: null, tab: "" },
+  );
 });
 
 test("the view comes back from the address that it wrote", () => {
@@ -37,7 +40,13 @@ test("the view comes back from the address that it wrote", () => {
   const again = new RunView(address);
   assert.deepEqual([again.axis, again.smoothing, again.outliers, again.step], ["tokens", 0, true, 12]);
   assert.deepEqual(again.window, [100, 2500]);
-  assert.deepEqual([...again.scales], [["policy/entropy+reward/mean", true], ["optim/grad_norm", false]]);
+  assert.deepEqual(
+    [...again.scales],
+    [
+      ["policy/entropy+reward/mean", true],
+      ["optim/grad_norm", false],
+    ],
+  );
 });
 
 test("parameters that make no sense are ignored", () => {

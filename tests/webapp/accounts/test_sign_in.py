@@ -49,17 +49,17 @@ def test_a_link_signs_in_and_leaves_no_token_in_the_address_bar(client: Client, 
     assert signed_in(client)
 
 
-def test_a_second_use_says_so_and_how_to_get_a_new_link(client: Client, settings: Settings) -> None:
+def test_a_used_link_explains_how_to_get_a_new_one(client: Client, settings: Settings) -> None:
     settings.PORT = 8000
     link = path_of(new_link(local_user()))
     client.get(link)
-    stranger = Client()
-    answer = stranger.get(link)
+    browser = Client()
+    answer = browser.get(link)
     page = answer.content.decode()
     assert answer.status_code == 403
     assert "has already been used" in page
     assert "make link" in page
-    assert not signed_in(stranger)
+    assert not signed_in(browser)
 
 
 def test_a_link_older_than_ten_minutes_is_refused() -> None:
@@ -75,18 +75,18 @@ def test_a_link_just_below_ten_minutes_works() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "a" * 5000, "%00", "ß" * 43])
-def test_an_invented_token_is_unknown(token: str) -> None:
+def test_a_made_up_token_is_refused(token: str) -> None:
     new_link(local_user())
     assert use_token(token) is Refused.UNKNOWN
 
 
-def test_a_user_who_was_switched_off_cannot_use_a_link() -> None:
+def test_a_disabled_user_cannot_use_a_link() -> None:
     token = token_of(new_link(local_user()))
     User.objects.update(is_active=False)
     assert isinstance(use_token(token), Refused)
 
 
-def test_the_database_keeps_no_token_that_works() -> None:
+def test_the_database_stores_no_usable_token() -> None:
     token = token_of(new_link(local_user()))
     kept = SignInToken.objects.get()
     assert kept.digest == digest(token)
@@ -94,7 +94,7 @@ def test_the_database_keeps_no_token_that_works() -> None:
     assert use_token(kept.digest) is Refused.UNKNOWN
 
 
-def test_links_can_be_switched_off(client: Client, settings: Settings) -> None:
+def test_links_can_be_disabled(client: Client, settings: Settings) -> None:
     link = new_link(local_user())
     settings.STARBOARD_SIGN_IN_LINKS = False
     assert client.get("/accounts/sign-in/", {"token": token_of(link)}).status_code == 403
@@ -103,7 +103,7 @@ def test_links_can_be_switched_off(client: Client, settings: Settings) -> None:
         call_command("sign_in_link")
 
 
-def test_the_session_is_a_new_one_after_signing_in(client: Client, ada: User) -> None:
+def test_signing_in_creates_a_new_session(client: Client, ada: User) -> None:
     session = client.session
     session["set by someone else"] = True
     session.save()
@@ -113,14 +113,14 @@ def test_the_session_is_a_new_one_after_signing_in(client: Client, ada: User) ->
     assert client.session.session_key != before
 
 
-def test_five_wrong_passwords_lock_the_account_for_the_right_one_too(client: Client, ada: User) -> None:
+def test_five_wrong_passwords_lock_the_account_even_for_the_right_one(client: Client, ada: User) -> None:
     for _ in range(5):
         assert "Too many" not in try_password(client, "ada", "wrong")
     assert "Too many failed attempts" in try_password(client, "ada", PASSWORD)
     assert not signed_in(client)
 
 
-def test_the_case_of_a_name_and_another_browser_do_not_get_around_the_lock(ada: User) -> None:
+def test_changing_case_or_browser_does_not_bypass_the_lock(ada: User) -> None:
     for name in ("ada", "ADA", "Ada ", " ada", "aDa"):
         try_password(Client(HTTP_X_FORWARDED_FOR=f"10.0.0.{len(name)}"), name, "wrong")
     assert "Too many" in try_password(Client(), "ada", PASSWORD)
@@ -147,17 +147,18 @@ def test_thirty_wrong_passwords_a_minute_from_one_address_lock_that_address_alon
     assert signed_in(elsewhere)
 
 
-def test_a_stranger_who_guesses_at_an_account_does_not_lock_its_owner_out(ada: User) -> None:
+def test_guesses_from_another_address_do_not_lock_the_owner_out(ada: User) -> None:
     for _ in range(5):
         try_password(at("10.0.0.9"), "ada", "wrong")
     assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
     owner = at("10.0.0.1")
     try_password(owner, "ada", PASSWORD)
     assert signed_in(owner)
-    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)  # the owner's password forgave nothing there
+    # the owner's sign-in does not reset the count of the other address
+    assert "Too many" in try_password(at("10.0.0.9"), "ada", PASSWORD)
 
 
-def test_fifty_wrong_passwords_of_an_account_lock_it_wherever_they_come_from(ada: User) -> None:
+def test_fifty_wrong_passwords_lock_an_account_for_every_address(ada: User) -> None:
     FailedSignIn.objects.bulk_create(FailedSignIn(account="ada", address=f"10.0.{n}.1") for n in range(49))
     assert "Too many" not in try_password(at("10.1.0.1"), "ada", "wrong")
     assert "Too many" in try_password(at("10.1.1.1"), "ada", PASSWORD)
@@ -182,7 +183,7 @@ def test_a_locked_account_mentions_sign_in_links_only_if_they_are_enabled(
     assert ("make link" in page) == links
 
 
-def test_an_unknown_name_and_a_wrong_password_read_the_same(ada: User) -> None:
+def test_an_unknown_name_and_a_wrong_password_give_the_same_error(ada: User) -> None:
     known = try_password(Client(), "ada", "wrong")
     unknown = try_password(Client(), "eve", "wrong")
     assert "field-error" in known
@@ -192,7 +193,7 @@ def test_an_unknown_name_and_a_wrong_password_read_the_same(ada: User) -> None:
 @pytest.mark.parametrize(
     "target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]
 )
-def test_signing_in_never_leads_to_another_site(target: str, client: Client, ada: User) -> None:
+def test_signing_in_never_redirects_to_another_site(target: str, client: Client, ada: User) -> None:
     answer = client.post(LOGIN, {"username": "ada", "password": PASSWORD, "next": target})
     assert answer["Location"] == HOME
 
@@ -204,7 +205,7 @@ def test_signing_out_needs_a_post_and_ends_the_session(client: Client, ada: User
     assert not signed_in(client)
 
 
-def test_a_user_is_made_with_a_good_password_only(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+def test_a_user_is_created_only_with_a_strong_password(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
     monkeypatch.setenv("STARBOARD_PASSWORD", "12345")
     with pytest.raises(CommandError, match="too short"):
         call_command("create_user", "grace")

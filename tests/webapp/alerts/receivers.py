@@ -1,4 +1,4 @@
-"""Real receivers on loopback: one of webhooks, one of mail, both in threads and with all they got kept."""
+"""Real receivers on loopback, of webhooks and of mail, in threads; they store everything they receive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass
 class Inbox:
-    """`answers` are the statuses to come, the last of them for good; `manner` is how the answer is given."""
+    """`answers` are the statuses to return, the last of them repeatedly; `manner` is how the response is sent."""
 
     answers: list[int] = field(default_factory=lambda: [204])
     manner: str = "plain"
@@ -34,7 +34,7 @@ def webhook_receiver(**options: Any) -> Iterator[Inbox]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             inbox.got.append((self.path, {key.lower(): value for key, value in self.headers.items()}, body))
-            if inbox.manner == "drip":  # a letter at a time, without end
+            if inbox.manner == "drip":  # one byte at a time, endlessly
                 with contextlib.suppress(OSError):
                     while True:
                         self.wfile.write(b"H")
@@ -71,13 +71,13 @@ class Mailbox:
 
 @contextlib.contextmanager
 def mail_receiver(*, refuses: bool = False) -> Iterator[Mailbox]:
-    """As much of SMTP as a sender needs."""
+    """As much of SMTP as a client needs."""
     mailbox = Mailbox(refuses=refuses)
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             sender, to = "", []
-            self._say("220 here")
+            self._send_line("220 here")
             for raw in self.rfile:
                 line = raw.decode().strip()
                 verb = line[:4].upper()
@@ -85,16 +85,16 @@ def mail_receiver(*, refuses: bool = False) -> Iterator[Mailbox]:
                     sender = line[10:].split(">")[0].strip("<: ")
                 elif verb == "RCPT":
                     if mailbox.refuses:
-                        self._say("550 no such user")
+                        self._send_line("550 no such user")
                         continue
                     to.append(line[8:].strip("<>: "))
                 elif verb == "DATA":
-                    self._say("354 go on")
+                    self._send_line("354 send the message")
                     mailbox.letters.append((sender, to, self._letter()))
                 elif verb == "QUIT":
-                    self._say("221 bye")
+                    self._send_line("221 bye")
                     return
-                self._say("250 ok")
+                self._send_line("250 ok")
 
         def _letter(self) -> str:
             lines = []
@@ -104,7 +104,7 @@ def mail_receiver(*, refuses: bool = False) -> Iterator[Mailbox]:
                 lines.append(raw.decode())
             return "".join(lines)
 
-        def _say(self, text: str) -> None:
+        def _send_line(self, text: str) -> None:
             self.wfile.write(f"{text}\r\n".encode())
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)

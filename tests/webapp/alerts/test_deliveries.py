@@ -1,4 +1,4 @@
-"""Who hears of an alert, once each; what is tried again and when; and what a mail says."""
+"""Who is notified of an alert, exactly once; what is retried and when; and the text of a mail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STARTED = {"total_steps": 60, "pid": 1, "device": "cpu", "model": "tiny", "param
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
-def wants(user: User, **values: object) -> NotificationSettings:
+def set_preferences(user: User, **values: object) -> NotificationSettings:
     return NotificationSettings.objects.create(user=user, **{"scope": "all", **values})
 
 
@@ -41,8 +41,8 @@ def again_now(**changes: object) -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1), **changes)
 
 
-def test_an_alert_is_sent_signed_to_each_webhook_with_where_its_evidence_is(user: User, loopback: None) -> None:
-    wants(user)
+def test_an_alert_is_sent_signed_to_each_webhook_with_a_link_to_its_evidence(user: User, loopback: None) -> None:
+    set_preferences(user)
     with webhook_receiver() as inbox:
         webhook = Webhook.objects.create(user=user, url=inbox.url)
         recorded = alerted()
@@ -58,8 +58,8 @@ def test_an_alert_is_sent_signed_to_each_webhook_with_where_its_evidence_is(user
     assert (delivery.state, delivery.attempts, delivery.message_id) == (State.SENT, 1, headers["webhook-id"])
 
 
-def test_an_alert_is_planned_once_however_often_it_is_read(user: User) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+def test_an_alert_read_twice_is_delivered_once(user: User) -> None:
+    set_preferences(user, email="ada@example.org", email_on=True)
     Webhook.objects.create(user=user, url="https://example.org/hook")
     recorded = alerted()
     Run.objects.filter(pk=recorded.run.pk).update(event_offset=0, last_seq=0)
@@ -70,16 +70,16 @@ def test_an_alert_is_planned_once_however_often_it_is_read(user: User) -> None:
     ]
 
 
-def test_rows_that_are_built_anew_send_nothing(user: User) -> None:
+def test_rebuilding_rows_sends_nothing(user: User) -> None:
     recorded = alerted()
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     rebuild(recorded.run.pk)
     assert recorded.run.alerts.count() == 1
     assert Delivery.objects.count() == 0
 
 
 @pytest.mark.parametrize(
-    ("scope", "least", "owner", "heard"),
+    ("scope", "least", "owner", "deliveries"),
     [
         ("mine", "warn", "other", 0),
         ("all", "warn", "other", 1),
@@ -89,26 +89,26 @@ def test_rows_that_are_built_anew_send_nothing(user: User) -> None:
         ("mine", "watch", "ada", 1),
     ],
 )
-def test_one_hears_of_the_runs_and_from_the_severity_one_chose(
-    user: User, scope: str, least: str, owner: str, heard: int
+def test_users_are_notified_for_the_runs_and_severity_they_chose(
+    user: User, scope: str, least: str, owner: str, deliveries: int
 ) -> None:
-    wants(user, scope=scope, least_severity=least, email="ada@example.org", email_on=True)
+    set_preferences(user, scope=scope, least_severity=least, email="ada@example.org", email_on=True)
     recorded = RecordedRun()
     owners = {"ada": user, "other": User.objects.create_user("eve"), "nobody": None}
     Run.objects.filter(pk=recorded.run.pk).update(owner=owners[owner])
     recorded.raise_alert("It is a warning.")
     recorded.deliver()
-    assert Delivery.objects.count() == heard
+    assert Delivery.objects.count() == deliveries
 
 
-def test_what_fails_is_tried_again_later_under_the_same_id(user: User, loopback: None) -> None:
-    wants(user)
+def test_a_failed_delivery_is_retried_later_with_the_same_id(user: User, loopback: None) -> None:
+    set_preferences(user)
     with webhook_receiver(answers=[500, 503, 200]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
         for expected in RETRIES[:2]:
             assert deliver_due() == 1
-            assert deliver_due() == 0  # not before its time
+            assert deliver_due() == 0  # not before it is due
             wait = (Delivery.objects.get().next_at - timezone.now()).total_seconds()
             assert 0.75 * expected < wait < 1.25 * expected
             again_now()
@@ -123,8 +123,8 @@ def test_what_fails_is_tried_again_later_under_the_same_id(user: User, loopback:
     ]
 
 
-def test_after_the_last_try_it_is_given_up(user: User, loopback: None) -> None:
-    wants(user)
+def test_a_delivery_is_given_up_after_the_last_attempt(user: User, loopback: None) -> None:
+    set_preferences(user)
     with webhook_receiver(answers=[500]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
@@ -135,8 +135,8 @@ def test_after_the_last_try_it_is_given_up(user: User, loopback: None) -> None:
     assert Delivery.objects.get().state == State.FAILED
 
 
-def test_a_receiver_that_is_gone_turns_its_webhook_off(user: User, loopback: None) -> None:
-    wants(user)
+def test_a_410_response_disables_the_webhook(user: User, loopback: None) -> None:
+    set_preferences(user)
     with webhook_receiver(answers=[410]) as inbox:
         Webhook.objects.create(user=user, url=inbox.url)
         alerted()
@@ -146,8 +146,8 @@ def test_a_receiver_that_is_gone_turns_its_webhook_off(user: User, loopback: Non
     assert (webhook.on, webhook.off_reason) == (False, "Its receiver answered 410: gone.")
 
 
-def test_a_webhook_that_was_removed_meanwhile_is_not_called(user: User) -> None:
-    wants(user)
+def test_a_webhook_removed_meanwhile_is_not_called(user: User) -> None:
+    set_preferences(user)
     Webhook.objects.create(user=user, url="https://example.org")
     alerted()
     Webhook.objects.all().delete()
@@ -155,8 +155,8 @@ def test_a_webhook_that_was_removed_meanwhile_is_not_called(user: User) -> None:
     assert Delivery.objects.get().state == State.FAILED
 
 
-def test_a_mail_says_what_happened_and_where_to_look(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+def test_a_mail_has_the_alert_and_a_link(user: User, settings: Settings) -> None:
+    set_preferences(user, email="ada@example.org", email_on=True)
     with mail_receiver() as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
         recorded = alerted("Entropy fell.")
@@ -168,8 +168,8 @@ def test_a_mail_says_what_happened_and_where_to_look(user: User, settings: Setti
     assert f"/runs/{recorded.run.pk}/alerts/" in letter
 
 
-def test_a_name_with_line_breaks_is_no_header(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings) -> None:
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(name="x\r\nBcc: eve@example.org")
     recorded.raise_alert("It went wrong.")
     with mail_receiver() as mailbox:
@@ -182,8 +182,8 @@ def test_a_name_with_line_breaks_is_no_header(user: User, settings: Settings) ->
     assert not any(line.startswith("Bcc:") for line in head.splitlines())
 
 
-def test_a_mail_server_that_refuses_is_in_the_log_of_deliveries(user: User, settings: Settings) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+def test_a_mail_server_error_is_in_the_delivery_log(user: User, settings: Settings) -> None:
+    set_preferences(user, email="ada@example.org", email_on=True)
     with mail_receiver(refuses=True) as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
         alerted()
@@ -193,16 +193,16 @@ def test_a_mail_server_that_refuses_is_in_the_log_of_deliveries(user: User, sett
     assert "no such user" in delivery.tries.get().error
 
 
-def test_without_a_mail_server_it_says_so(user: User, settings: Settings) -> None:
+def test_a_missing_mail_server_is_reported(user: User, settings: Settings) -> None:
     settings.EMAIL_HOST = ""
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     alerted()
     deliver_due()
     assert "EMAIL_HOST is empty" in Delivery.objects.get().tries.get().error
 
 
-def test_an_alert_of_a_step_that_is_made_again_is_notified_once_and_counts_once(user: User, client: Client) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+def test_an_alert_of_a_repeated_step_is_notified_and_counted_once(user: User, client: Client) -> None:
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = alerted()
     first = recorded.run.alerts.get().seq
     recorded.step = 2
@@ -217,7 +217,7 @@ def test_an_alert_of_a_step_that_is_made_again_is_notified_once_and_counts_once(
     recorded.deliver()
     again, other = recorded.run.alerts.order_by("seq").values_list("seq", flat=True)
     assert sorted(Delivery.objects.values_list("seq", flat=True)) == [first, other]
-    # the message that was sent, or is yet to be, leads to what it is about
+    # a message, sent or pending, links to its alert
     assert message_of(Delivery.objects.get(seq=first))["data"]["alert"]["message"] == "It went wrong."
     client.force_login(user)
     pages = {seq: client.get(f"/runs/{recorded.run.pk}/alerts/{seq}/").content.decode() for seq in (first, again)}
@@ -226,7 +226,7 @@ def test_an_alert_of_a_step_that_is_made_again_is_notified_once_and_counts_once(
 
 
 def test_alerts_before_the_first_step_are_notified_each_time(user: User) -> None:
-    wants(user, email="ada@example.org", email_on=True)
+    set_preferences(user, email="ada@example.org", email_on=True)
     recorded = RecordedRun(steps=60)
     for attempt in (1, 2):
         recorded.emit("alert_raised", attempt=attempt, **ALERT | {"rule": "cluster"})

@@ -1,4 +1,4 @@
-"""The page of notifications: what is saved, what a test says, and secrets that are shown once."""
+"""The notifications page: what is saved, what a test reports, and secrets that are shown once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def do(browser: Client, action: str, **values: Any) -> Any:
     return browser.post(URL, {"action": action, **values})
 
 
-def test_the_choice_of_runs_severity_and_mail_is_kept(browser: Client, user: User) -> None:
+def test_the_choice_of_runs_severity_and_mail_is_saved(browser: Client, user: User) -> None:
     chosen = {"scope": "all", "least_severity": "critical", "email": "ada@lab.example", "email_on": "on"}
     assert do(browser, "save", **chosen).status_code == 302
     kept = NotificationSettings.objects.get(user=user)
@@ -36,7 +36,7 @@ def test_mail_needs_an_address(browser: Client, email: str) -> None:
     assert NotificationSettings.objects.count() == 0
 
 
-def test_a_secret_is_shown_when_it_is_made_and_never_again(browser: Client) -> None:
+def test_a_secret_is_shown_once_on_creation(browser: Client) -> None:
     answer = do(browser, "add", url="https://example.org/hook")
     webhook = Webhook.objects.get()
     secret = secret_of(webhook)
@@ -48,7 +48,7 @@ def test_a_secret_is_shown_when_it_is_made_and_never_again(browser: Client) -> N
     assert secret_of(webhook) in renewed
 
 
-def test_an_address_that_is_never_called_is_refused_with_the_reason(browser: Client, settings: Settings) -> None:
+def test_a_forbidden_address_is_refused_with_the_reason(browser: Client, settings: Settings) -> None:
     settings.STARBOARD_WEBHOOK_NETWORKS = []
     answer = do(browser, "add", url="http://169.254.169.254/")
     assert answer.status_code == 422
@@ -69,7 +69,7 @@ def test_a_test_reports_whether_it_was_delivered(browser: Client, loopback: None
     assert [one.state for one in Delivery.objects.all()] == ["failed", "sent"]
 
 
-def test_turning_off_and_removing(browser: Client) -> None:
+def test_webhooks_can_be_disabled_and_removed(browser: Client) -> None:
     do(browser, "add", url="https://example.org/hook")
     webhook = Webhook.objects.get()
     do(browser, "switch", webhook=webhook.pk)
@@ -97,7 +97,7 @@ def test_an_unknown_webhook_is_reported(browser: Client, key: str) -> None:
     assert "This webhook does not exist." in browser.get(URL).content.decode()
 
 
-def test_hostile_text_stays_text(browser: Client, user: User) -> None:
+def test_hostile_text_is_escaped(browser: Client, user: User) -> None:
     for number, text in enumerate(short(200)):
         if "\0" in text:
             continue

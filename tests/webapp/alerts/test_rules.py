@@ -1,4 +1,4 @@
-"""Rules by form, tried on what a run has recorded, and the evidence of an alert."""
+"""Rules in the form, tested on the steps a run has recorded, and the evidence of an alert."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def try_on(browser: Client, run: Run, rules: Any, **more: str) -> Any:
     return browser.post(f"/runs/{run.pk}/alerts/try/", {"rules": json.dumps(rules), **more})
 
 
-def test_a_set_is_tried_on_what_is_recorded(browser: Client) -> None:
+def test_rules_are_tested_on_recorded_steps(browser: Client) -> None:
     run = a_run()
     report(run, 0.5, 0.2, 0.2, 0.5, 0.5, 0.1, 0.1)  # two in a row are low at 3, and again at 7
     answer = try_on(browser, run, [LOW], warn_action="pause").json()
@@ -38,7 +38,7 @@ def test_a_set_is_tried_on_what_is_recorded(browser: Client) -> None:
     ]
 
 
-def test_what_the_run_raised_itself_is_marked(browser: Client) -> None:
+def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
     run = a_run()
     report(run, 0.2, 0.2)
     Alert.objects.create(run=run, seq=9, step=2, time=1.0, rule="low", severity="warn", message="m")
@@ -56,20 +56,20 @@ def test_what_the_run_raised_itself_is_marked(browser: Client) -> None:
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
 )
-def test_what_is_no_rule_is_refused_at_its_field(browser: Client, rules: Any, field: str, reason: str) -> None:
+def test_an_invalid_rule_is_refused_at_its_field(browser: Client, rules: Any, field: str, reason: str) -> None:
     answer = try_on(browser, a_run(), rules)
     assert answer.status_code == 422
     assert reason in answer.json()["errors"][field]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "x" * 300_000])
-def test_what_cannot_be_read_is_refused(browser: Client, text: str) -> None:
+def test_an_unreadable_body_is_refused(browser: Client, text: str) -> None:
     answer = browser.post(f"/runs/{a_run().pk}/alerts/try/", {"rules": text})
     assert answer.status_code == 422
 
 
 @pytest.mark.parametrize("key", RULE_PRESETS)
-def test_every_set_to_begin_with_is_one_that_a_run_can_have(key: str) -> None:
+def test_every_starter_rule_set_is_valid(key: str) -> None:
     shown = editor_data()["presets"][key]["rules"]
     assert DetectorsConfig.model_validate({"rules": shown}).rules == RULE_PRESETS[key].rules
 
@@ -79,7 +79,7 @@ def test_the_editor_knows_every_field_of_a_rule() -> None:
     assert all(one["help"] for one in editor_data()["fields"])
 
 
-def test_evidence_says_which_rule_settings_and_metrics(browser: Client, recorded: RecordedRun) -> None:
+def test_evidence_shows_the_rule_settings_and_metrics(browser: Client, recorded: RecordedRun) -> None:
     alert = recorded.run.alerts.get()
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
     assert "Entropy fell to a third of its baseline." in page
@@ -106,10 +106,8 @@ def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
     assert first.deviations == pytest.approx(4.0)
 
 
-def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
-    browser: Client, recorded: RecordedRun
-) -> None:
-    alert = recorded.run.alerts.get()  # of the first attempt's step 20, of which step 16 and on go
+def test_evidence_excludes_a_later_attempt_that_repeated_the_step(browser: Client, recorded: RecordedRun) -> None:
+    alert = recorded.run.alerts.get()  # at step 20 of the first attempt, whose steps from 16 on are replaced
     recorded.resume(15)
     recorded.take_steps(10)
     recorded.deliver()
@@ -118,13 +116,13 @@ def test_evidence_shows_nothing_of_a_later_attempt_that_took_the_step_again(
     assert (found.notable, found.others, list(found.worst)) == ([], [], [])
     assert found.curve is not None
     assert (found.curve.mark, len(found.curve.points.split())) == (None, 15)
-    assert found.curve.ticks[-1] == (712.0, "20")  # where the alert was, at the right edge
+    assert found.curve.ticks[-1] == (712.0, "20")  # the alert's position, at the right edge
     page = browser.get(f"/runs/{recorded.run.pk}/alerts/{alert.seq}/").content.decode()
     assert "The step's metrics no longer exist" in page
     assert "Trajectories of the step" not in page
 
 
-def test_an_alert_that_belongs_to_no_step_blames_no_later_attempt(browser: Client, recorded: RecordedRun) -> None:
+def test_an_alert_without_a_step_excludes_later_attempts(browser: Client, recorded: RecordedRun) -> None:
     recorded.step = 0
     recorded.raise_alert("A sampler was replaced.")
     recorded.deliver()
@@ -135,7 +133,7 @@ def test_an_alert_that_belongs_to_no_step_blames_no_later_attempt(browser: Clien
     assert "a later attempt" not in page
 
 
-def test_evidence_goes_on_into_an_attempt_that_began_after_the_alert(recorded: RecordedRun) -> None:
+def test_evidence_continues_into_an_attempt_that_began_after_the_alert(recorded: RecordedRun) -> None:
     recorded.resume(20)
     recorded.take_steps(10)
     recorded.deliver()
@@ -145,7 +143,7 @@ def test_evidence_goes_on_into_an_attempt_that_began_after_the_alert(recorded: R
     assert len(found.curve.points.split()) == 30
 
 
-def test_the_settings_are_those_that_held_then(db: None) -> None:
+def test_the_settings_are_those_in_force_at_the_alert(db: None) -> None:
     run = a_run()
     for seq, old, new in ((5, 2e-4, 1e-4), (9, 1e-4, 5e-5)):
         changes = {"optimizer.learning_rate": Change(old=old, new=new)}
@@ -158,7 +156,7 @@ def test_an_alert_of_another_run_is_not_found(browser: Client, recorded: Recorde
     assert browser.get(f"/runs/{recorded.run.pk}/alerts/99999/").status_code == 404
 
 
-def test_the_fork_that_is_offered_is_from_the_last_checkpoint_before_the_alert(
+def test_the_offered_fork_starts_at_the_last_checkpoint_before_the_alert(
     browser: Client, recorded: RecordedRun
 ) -> None:
     run = recorded.run
@@ -191,7 +189,7 @@ def evaluated(run: Run, step: int, **successes: int) -> None:
         )
 
 
-def test_a_rule_over_held_out_success_is_tried_on_the_evaluations(browser: Client) -> None:
+def test_a_rule_on_held_out_success_is_tested_on_the_evaluations(browser: Client) -> None:
     run = a_run()
     report(run, *[0.5] * 6)
     for step, solved in ((0, 5), (2, 2), (4, 2)):
@@ -200,7 +198,7 @@ def test_a_rule_over_held_out_success_is_tried_on_the_evaluations(browser: Clien
     assert (firing["step"], firing["since"], firing["value"]) == (4, 2, pytest.approx(0.2))
 
 
-def test_the_form_has_a_mean_for_thresholds_and_changes_and_knows_held_out_success() -> None:
+def test_the_form_offers_a_mean_for_thresholds_and_changes_and_held_out_success() -> None:
     data = editor_data()
     [field] = [one for one in data["fields"] if one["name"] == "mean_over"]
     assert (field["kinds"], field["default"]) == (["below", "above", "falls", "rises", "gains"], 1)
@@ -208,7 +206,7 @@ def test_the_form_has_a_mean_for_thresholds_and_changes_and_knows_held_out_succe
     assert "fork" in next(one for one in data["fields"] if one["name"] == "action")["choices"]
 
 
-def test_a_mean_is_tried_as_the_engine_takes_it(browser: Client) -> None:
+def test_a_mean_is_tested_as_the_engine_computes_it(browser: Client) -> None:
     run = a_run()
     report(run, 0.5, 0.1, 0.5, 0.1, 0.1, 0.1)  # means of three: 0.37, 0.23, 0.23, 0.1
     rule = {**LOW, "steps": 1, "mean_over": 3}
@@ -217,7 +215,7 @@ def test_a_mean_is_tried_as_the_engine_takes_it(browser: Client) -> None:
     assert "spike has no moving mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
 
 
-def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_trouble(db: None) -> None:
+def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_drop(db: None) -> None:
     run = a_run()
     report(run, *[0.5] * 6)
     for step, solved in ((0, 5), (2, 2), (4, 2)):

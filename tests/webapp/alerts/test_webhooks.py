@@ -21,13 +21,13 @@ SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
 
 
 def verified(secret: str, headers: dict[str, str], body: bytes) -> bool:
-    """As a receiver does it by the standard: HMAC-SHA256 of `id.timestamp.body` under the decoded secret."""
+    """As a receiver verifies it by the standard: HMAC-SHA256 of `id.timestamp.body` under the decoded secret."""
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     mine = hmac.new(base64.b64decode(secret[6:]), signed, hashlib.sha256).digest()
     return headers["webhook-signature"] == "v1," + base64.b64encode(mine).decode()
 
 
-def test_the_signature_is_that_of_the_standard() -> None:
+def test_the_signature_follows_standard_webhooks() -> None:
     # the example of the Standard Webhooks specification
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = b'{"test": 2432232314}'
@@ -35,7 +35,7 @@ def test_the_signature_is_that_of_the_standard() -> None:
     assert signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == expected
 
 
-def test_a_receiver_can_verify_what_it_gets(loopback: None) -> None:
+def test_a_receiver_can_verify_the_signature(loopback: None) -> None:
     with webhook_receiver() as inbox:
         answer = send(inbox.url, SECRET, "msg_1", BODY)
     assert (answer.status, answer.error) == (204, "")
@@ -63,14 +63,14 @@ def test_redirects_are_reported_and_not_followed(loopback: None) -> None:
     assert "169.254" not in answer.error
 
 
-def test_what_the_other_side_says_is_not_shown(loopback: None) -> None:
+def test_the_response_body_is_not_shown(loopback: None) -> None:
     with webhook_receiver(answers=[500]) as inbox:
         answer = send(inbox.url, SECRET, "msg_1", BODY)
     assert (answer.status, answer.error) == (500, "It answered 500.")
 
 
 @pytest.mark.parametrize("manner", ["drip", "flood"])
-def test_an_answer_without_end_is_cut_off(loopback: None, manner: str) -> None:
+def test_an_endless_response_is_cut_off(loopback: None, manner: str) -> None:
     began = time.monotonic()
     with webhook_receiver(manner=manner) as inbox:
         answer = send(inbox.url, SECRET, "msg_1", BODY, seconds=1.0)
@@ -80,7 +80,7 @@ def test_an_answer_without_end_is_cut_off(loopback: None, manner: str) -> None:
     assert took < 10
 
 
-def test_nobody_at_home_is_an_error_in_words(loopback: None) -> None:
+def test_connection_failures_are_described(loopback: None) -> None:
     answer = send("http://127.0.0.1:9/", SECRET, "msg_1", BODY)
     assert "cannot be reached" in answer.error
 
@@ -100,12 +100,12 @@ def test_nobody_at_home_is_an_error_in_words(loopback: None) -> None:
         ("http://example.org", "without TLS"),
     ],
 )
-def test_addresses_that_are_never_called_are_refused_at_once(settings: Settings, url: str, reason: str) -> None:
+def test_forbidden_addresses_are_refused_at_once(settings: Settings, url: str, reason: str) -> None:
     settings.STARBOARD_WEBHOOK_NETWORKS = []
     assert reason in why_no_address(url)
 
 
-def test_each_webhook_has_a_secret_of_its_own_which_the_database_alone_does_not_give(
+def test_each_webhook_has_its_own_secret_which_the_database_alone_does_not_reveal(
     user: User, settings: Settings
 ) -> None:
     one, other = (Webhook.objects.create(user=user, url="https://example.org") for _ in range(2))

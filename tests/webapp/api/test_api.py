@@ -1,4 +1,4 @@
-"""The REST API as programs see it: pages of runs, events without gaps, metric columns, requests, and clear refusals."""
+"""The REST API as clients use it: pages of runs, events without gaps, metric columns, requests, and clear refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_run(name: str = "calm-otter-12", state: RunState = RunState.RUNNING) -> Ru
 
 
 def report(run: Run, events: int) -> None:
-    """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …, together as many as `events`."""
+    """Events with seq 1, 3, 5, … and steps with seq 2, 4, 6, …; `events` in total."""
     for seq in range(1, events + 1):
         if seq % 2:
             add_event(run, PhaseChanged(step=seq, phase="rollout"), seq=seq, time=float(seq))
@@ -47,7 +47,7 @@ def control(api: Client, run: Run, action: object) -> Any:
     return api.post(f"{RUNS}{run.pk}/control", json.dumps({"action": action}), content_type="application/json")
 
 
-def test_runs_come_newest_first_in_pages_without_overlap(api: Client) -> None:
+def test_runs_are_listed_newest_first_without_overlapping_pages(api: Client) -> None:
     for number in range(5):
         a_run(f"run {number}")
     first = api.get(RUNS, {"limit": 2}).json()
@@ -64,14 +64,14 @@ def test_runs_can_be_filtered_by_state(api: Client) -> None:
     assert [run["name"] for run in api.get(RUNS, {"state": "finished"}).json()["runs"]] == ["over"]
 
 
-def test_a_run_has_the_configuration_that_it_was_given(api: Client) -> None:
+def test_a_run_has_the_submitted_configuration(api: Client) -> None:
     run = a_run()
     found = api.get(f"{RUNS}{run.pk}/").json()
     assert RunConfig.model_validate(found["config"]) == RunConfig()
     assert (found["id"], found["state"], found["label"]) == (run.pk, "running", "Running")
 
 
-def test_reading_events_page_by_page_finds_each_exactly_once(api: Client) -> None:
+def test_paging_through_events_returns_each_exactly_once(api: Client) -> None:
     run = a_run()
     report(run, 11)
     seen, after, more = [], 0, True
@@ -83,7 +83,7 @@ def test_reading_events_page_by_page_finds_each_exactly_once(api: Client) -> Non
     assert api.get(f"{RUNS}{run.pk}/events", {"after": after}).json() == {"events": [], "last_seq": 11, "more": False}
 
 
-def test_a_step_is_an_event_like_the_others(api: Client) -> None:
+def test_a_step_is_returned_as_an_event(api: Client) -> None:
     run = a_run()
     report(run, 2)
     _, step = api.get(f"{RUNS}{run.pk}/events").json()["events"]
@@ -106,20 +106,20 @@ def test_a_pause_is_requested_and_shown(api: Client) -> None:
     assert run.requested == Request.PAUSE
 
 
-def test_what_the_state_does_not_allow_is_a_conflict_that_names_the_state(api: Client) -> None:
+def test_an_action_that_the_state_does_not_allow_is_a_409_that_names_the_state(api: Client) -> None:
     answer = control(api, a_run(state=RunState.FINISHED), "pause")
     assert answer.status_code == 409
     assert "finished" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("action", ["explode", "", None, 7, ["stop"]])
-def test_an_unknown_action_is_refused_with_the_known_ones(action: object, api: Client) -> None:
+def test_an_unknown_action_is_refused_with_the_allowed_ones(action: object, api: Client) -> None:
     answer = control(api, a_run(), action)
     assert answer.status_code == 400
     assert "checkpoint" in answer.json()["remedy"]
 
 
-def test_a_body_that_is_no_json_is_refused(api: Client) -> None:
+def test_a_body_that_is_not_json_is_refused(api: Client) -> None:
     answer = api.post(f"{RUNS}{a_run().pk}/control", "{", content_type="application/json")
     assert answer.status_code == 400
 
@@ -141,7 +141,7 @@ def test_a_body_that_is_no_json_is_refused(api: Client) -> None:
         ("{id}/metrics", {"keys": ",".join(f"a/{n}" for n in range(101))}),
     ],
 )
-def test_a_query_that_does_not_fit_is_a_400_with_a_remedy(path: str, query: dict[str, Any], api: Client) -> None:
+def test_an_invalid_query_is_a_400_with_a_remedy(path: str, query: dict[str, Any], api: Client) -> None:
     answer = api.get(RUNS + path.format(id=a_run().pk), query)
     assert answer.status_code == 400
     assert answer.json()["remedy"]
@@ -174,7 +174,7 @@ def test_the_schema_describes_the_keys_that_are_sent(api: Client) -> None:
     assert set(api.get(f"{RUNS}{run.pk}/metrics").json()) == described["MetricSeries"]
 
 
-def test_every_reference_in_the_schema_leads_somewhere(api: Client) -> None:
+def test_every_reference_in_the_schema_resolves(api: Client) -> None:
     document = api.get("/api/v1/openapi.json").json()
     known = document["components"]["schemas"]
     wanted = references(document)

@@ -1,4 +1,4 @@
-"""Settings of a run that goes on, changed by a program: the form's checks, the form's record, and clear refusals."""
+"""Settings of a live run changed through the API: validated and audited as on the form, with clear refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_change_is_requested_and_recorded_with_its_author(api: Client) -> None
     assert set(answer.json()) == set(openapi()["components"]["schemas"]["ChangedSettings"]["properties"])
 
 
-def test_what_a_new_run_could_not_have_is_refused_at_its_field_and_on_record(api: Client) -> None:
+def test_an_invalid_change_is_refused_at_its_field_and_recorded(api: Client) -> None:
     run = a_run()
     answer = change(api, run, {"changes": {"optimizer.learning_rate": 0}})
     assert answer.status_code == 422
@@ -52,7 +52,7 @@ def test_what_a_new_run_could_not_have_is_refused_at_its_field_and_on_record(api
     assert run.settings_revision == 0
 
 
-def test_a_field_that_is_none_is_named_as_text(api: Client) -> None:
+def test_an_unknown_field_is_named_and_escaped(api: Client) -> None:
     answer = change(api, a_run(), {"changes": {"step\0s": 4}})
     assert answer.status_code == 422
     assert "'step\\x00s' cannot be changed" in answer.json()["error"]

@@ -1,4 +1,4 @@
-"""Configurations side by side."""
+"""Differences between configurations."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def test_nested_keys_are_flattened_with_dots_and_dots_in_keys_are_escaped() -> N
     assert flatten(config) == {"a.b": 1, "a.c\\.d": [1, 2], "e.0.f": "x", "g": {}}
 
 
-def test_what_differs_is_apart_from_what_is_the_same() -> None:
+def test_differences_are_separate_from_equal_values() -> None:
     found = differences([{"x": 1, "y": "a"}, {"x": 2, "y": "a"}, {"x": 1, "y": "a", "z": None}])
     assert found.differing == [Row(key="x", values=["1", "2", "1"]), Row(key="z", values=[None, None, "null"])]
     assert found.same == [Row(key="y", values=["a", "a", "a"])]
 
 
-def test_the_number_one_and_true_differ() -> None:
+def test_one_and_true_differ() -> None:
     assert [row.key for row in differences([{"x": 1}, {"x": True}]).differing] == ["x"]
 
 
-def test_unseen_characters_are_named_and_everything_else_is_kept() -> None:
+def test_invisible_characters_are_named_and_everything_else_is_kept() -> None:
     assert visible("a\u202eb\x00c\u200bé√\n") == "a[U+202E]b[U+0000]c[U+200B]é√\n"
 
 
-def test_no_hostile_text_keeps_an_unseen_character() -> None:
+def test_no_hostile_text_keeps_an_invisible_character() -> None:
     for text in STORABLE:
         assert not {"\u202e", "\u200b", "\x1b", "\ufeff", "\u2066"} & set(visible(text))

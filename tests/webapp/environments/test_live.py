@@ -1,4 +1,4 @@
-"""Preview and play by hand: the JSON beside the form."""
+"""Preview and manual play: the JSON behind the form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAY = "/environments/play/"
 
 
 def solved_by(version: EnvironmentVersion, seed: int) -> list[str]:
-    """A shortest solution of the problem, as one response per action."""
+    """A shortest solution of the problem, one response per action."""
     from engine.environments import make_environment
 
     environment = make_environment(version.kind)
@@ -56,21 +56,19 @@ def test_the_preview_plays_scripted_players(browser: Client) -> None:
         ({"version": "x"}, "version"),
     ],
 )
-def test_the_preview_names_the_field_that_is_wrong(browser: Client, changes: dict[str, str], field: str) -> None:
+def test_the_preview_names_the_invalid_field(browser: Client, changes: dict[str, str], field: str) -> None:
     answer = browser.post(PREVIEW, {**form_data(), **changes})
     assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
 
 
-def test_an_episode_by_hand_is_solved_by_its_solution(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_manual_episode_is_solved_by_its_solution(browser: Client, lake: EnvironmentVersion) -> None:
     responses = solved_by(lake, 3)[:5]
     answer = browser.post(PLAY, {"version": lake.pk, "seed": "3", "response": responses}).json()
     assert len(answer["turns"]) == len(responses)
     assert (answer["now"]["stop"], answer["now"]["success"], answer["now"]["total_reward"]) == ("success", True, 1.0)
 
 
-def test_a_response_that_is_not_understood_costs_the_penalty_and_does_nothing(
-    browser: Client, lake: EnvironmentVersion
-) -> None:
+def test_a_malformed_response_costs_the_penalty_and_executes_nothing(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(
         PLAY, {"version": lake.pk, "seed": "3", "response": ["<think>x</think><answer>Fly</answer>"]}
     ).json()
@@ -94,9 +92,7 @@ def test_responses_after_the_end_are_ignored(browser: Client, lake: EnvironmentV
     assert answer["now"]["stop"] in {"max_turns", "terminated", "success"}
 
 
-def test_hostile_responses_are_given_back_as_they_were_and_nothing_else(
-    browser: Client, lake: EnvironmentVersion
-) -> None:
+def test_hostile_responses_are_returned_unchanged(browser: Client, lake: EnvironmentVersion) -> None:
     for response in HOSTILE:
         if len(response) > 20_000 or "\ud800" in response:
             continue
@@ -105,12 +101,12 @@ def test_hostile_responses_are_given_back_as_they_were_and_nothing_else(
         assert answer.json()["turns"][0]["parse"] != "ok"
 
 
-def test_a_response_that_is_too_long_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
+def test_an_overlong_response_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(PLAY, {"version": lake.pk, "response": ["x" * 20_001]})
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["response"])
 
 
 @pytest.mark.parametrize("address", [PREVIEW, PLAY])
-def test_both_refuse_reading_verbs_and_strangers(client: Client, browser: Client, address: str) -> None:
+def test_both_refuse_get_requests_and_anonymous_users(client: Client, browser: Client, address: str) -> None:
     assert browser.get(address).status_code == 405
     assert Client().post(address).status_code == 302

@@ -1,4 +1,4 @@
-"""The pages of environments, for somebody who is signed in, for a stranger, and with bad input."""
+"""The pages of environments, for signed-in and anonymous users and with invalid input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEW = "/environments/new/?kind=frozen_lake"
 
 
 def form_data(kind: str = "frozen_lake", **changes: Any) -> dict[str, Any]:
-    """What a browser sends when the form is saved as it opens, with `changes`."""
+    """The form data that a browser sends when the form is saved unchanged, with `changes`."""
     form = EnvironmentForm(kind=kind)
     sent = {one.name: one.value for one in all_fields(form.nodes) if one.kind != "bool" or one.ticked}
     return {**sent, "name": "A lake", "kind": kind, **changes}
@@ -34,11 +34,11 @@ def test_the_list_shows_each_environment_with_its_version_and_use(browser: Clien
     assert "used by 1 run" in page
 
 
-def test_an_empty_list_says_what_to_do(browser: Client) -> None:
+def test_an_empty_list_explains_the_next_step(browser: Client) -> None:
     assert "No environments yet" in browser.get("/environments/").content.decode()
 
 
-def test_a_run_started_from_an_environment_has_the_version_that_was_looked_at(browser: Client) -> None:
+def test_a_run_started_from_an_environment_page_uses_the_version_shown(browser: Client) -> None:
     EnvironmentVersion.objects.create(
         definition=EnvironmentDefinition.objects.create(name="First"), config={"kind": "bandit"}
     )
@@ -53,14 +53,14 @@ def test_a_run_started_from_an_environment_has_the_version_that_was_looked_at(br
     assert browser.get(start[1]).context["chosen"] == versions[0]
 
 
-def test_archived_environments_are_listed_apart(browser: Client, lake: EnvironmentVersion) -> None:
+def test_archived_environments_are_listed_separately(browser: Client, lake: EnvironmentVersion) -> None:
     browser.post(reverse("environments:archive", args=[lake.definition_id]))
     assert browser.get("/environments/").context["cards"] == []
     assert [card["version"] for card in browser.get("/environments/?archived=1").context["cards"]] == [lake]
 
 
 @pytest.mark.parametrize("kind", ["bandit", "frozen_lake", "sokoban"])
-def test_the_form_saved_as_it_opens_defines_the_kinds_default(browser: Client, kind: str) -> None:
+def test_saving_the_unchanged_form_gives_the_kind_s_defaults(browser: Client, kind: str) -> None:
     answer = browser.post(f"/environments/new/?kind={kind}", form_data(kind))
     version = EnvironmentVersion.objects.get()
     assert answer.status_code == 302
@@ -81,7 +81,9 @@ def test_the_form_saved_as_it_opens_defines_the_kinds_default(browser: Client, k
         ("name", "", "required"),
     ],
 )
-def test_bad_values_are_refused_at_their_field_and_kept(browser: Client, field: str, value: str, reason: str) -> None:
+def test_invalid_values_are_refused_at_their_field_and_kept(
+    browser: Client, field: str, value: str, reason: str
+) -> None:
     answer = browser.post(NEW, form_data(**{field: value}))
     form = answer.context["form"]
     assert answer.status_code == 400
@@ -90,7 +92,7 @@ def test_bad_values_are_refused_at_their_field_and_kept(browser: Client, field: 
     assert not EnvironmentDefinition.objects.exists()
 
 
-def test_a_budget_that_solves_no_problem_is_refused_with_the_reason(browser: Client) -> None:
+def test_a_budget_too_small_for_any_problem_is_refused_with_the_reason(browser: Client) -> None:
     sent = form_data("sokoban", max_turns="1", max_actions_per_turn="1", **{"parameters.depth": "30"})
     answer = browser.post("/environments/new/?kind=sokoban", sent)
     assert answer.status_code == 400
@@ -99,7 +101,7 @@ def test_a_budget_that_solves_no_problem_is_refused_with_the_reason(browser: Cli
     assert reason.endswith("Raise max turns or max actions per turn.")
 
 
-def test_a_name_that_is_taken_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_duplicate_name_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, form_data(name="Lake"))
     assert "There is an environment called Lake already" in answer.context["form"].errors["name"]
 
@@ -108,7 +110,7 @@ def test_an_unknown_kind_falls_back_to_the_first_lesson(browser: Client) -> None
     assert browser.get("/environments/new/?kind=os.system").context["kind"]["kind"] == "frozen_lake"
 
 
-def test_saving_an_edit_says_what_became_of_it(browser: Client, lake: EnvironmentVersion) -> None:
+def test_saving_an_edit_reports_the_resulting_version(browser: Client, lake: EnvironmentVersion) -> None:
     build_run(version=lake)
     edit = reverse("environments:edit", args=[lake.definition_id])
     assert "Saving creates version 2" in browser.get(edit).content.decode()
@@ -123,7 +125,7 @@ def test_a_renamed_environment_keeps_its_tag(browser: Client, lake: EnvironmentV
     assert (lake.definition.latest.parsed().tag, EnvironmentDefinition.objects.get().name) == ("Lake", "Ice")
 
 
-def test_the_detail_page_shows_what_differs_between_versions(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_detail_page_shows_differences_between_versions(browser: Client, lake: EnvironmentVersion) -> None:
     build_run(version=lake)
     browser.post(reverse("environments:edit", args=[lake.definition_id]), form_data(name="Lake", max_turns="4"))
     page = browser.get(f"/environments/{lake.definition_id}/?version=2&against=1")
@@ -132,13 +134,13 @@ def test_the_detail_page_shows_what_differs_between_versions(browser: Client, la
     ]
 
 
-def test_numbers_of_versions_that_do_not_exist_show_the_newest(browser: Client, lake: EnvironmentVersion) -> None:
+def test_an_unknown_version_number_shows_the_newest(browser: Client, lake: EnvironmentVersion) -> None:
     page = browser.get(f"/environments/{lake.definition_id}/?version=-1&against=x")
     assert (page.status_code, page.context["shown"]) == (200, lake)
 
 
 @pytest.mark.parametrize("name", short(60))
-def test_hostile_names_and_instructions_are_shown_as_text(browser: Client, name: str) -> None:
+def test_hostile_names_and_instructions_are_escaped(browser: Client, name: str) -> None:
     browser.post(NEW, form_data(name=name, instruction=name))
     definition = EnvironmentDefinition.objects.first()
     if definition is None:  # Django's form refuses some control characters outright
@@ -147,21 +149,21 @@ def test_hostile_names_and_instructions_are_shown_as_text(browser: Client, name:
         page = browser.get(address).content.decode()
         assert "<script>alert" not in page
         assert "<img src=x" not in page
-        assert address.endswith("/edit/") or "\u202e" not in page  # inputs hold what was written
+        assert address.endswith("/edit/") or "\u202e" not in page  # inputs keep the submitted text
 
 
 @pytest.mark.parametrize("name", ["list", "new"])
-def test_strangers_are_sent_to_sign_in(client: Client, db: None, name: str) -> None:
+def test_anonymous_users_are_redirected_to_sign_in(client: Client, db: None, name: str) -> None:
     answer = client.get(reverse(f"environments:{name}"))
     assert (answer.status_code, answer["Location"].split("?")[0]) == (302, reverse("accounts:login"))
 
 
 @pytest.mark.parametrize("name", ["detail", "edit"])
-def test_pages_of_an_environment_that_is_gone_are_not_found(browser: Client, name: str) -> None:
+def test_pages_of_an_unknown_environment_are_404(browser: Client, name: str) -> None:
     assert browser.get(reverse(f"environments:{name}", args=[10**30])).status_code == 404
 
 
-def test_pages_refuse_the_wrong_verb(browser: Client, lake: EnvironmentVersion) -> None:
+def test_pages_refuse_other_http_methods(browser: Client, lake: EnvironmentVersion) -> None:
     pk = lake.definition_id
     assert browser.post("/environments/").status_code == 405
     assert browser.delete("/environments/new/").status_code == 405

@@ -1,4 +1,4 @@
-"""The rule of versions: a version that a run has used never changes."""
+"""Versions of environments: a version that a run has used never changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_unused_version_is_edited_in_place(lake: EnvironmentVersion) -> None:
     assert lake.definition.versions.count() == 1
 
 
-def test_editing_a_used_version_makes_the_next_one_and_runs_keep_theirs(lake: EnvironmentVersion) -> None:
+def test_editing_a_used_version_creates_the_next_one_and_runs_keep_theirs(lake: EnvironmentVersion) -> None:
     run = build_run(version=lake)
     edited = services.edit(lake.definition, name="Lake", config=harder(lake))
     run.refresh_from_db()
@@ -30,7 +30,7 @@ def test_editing_a_used_version_makes_the_next_one_and_runs_keep_theirs(lake: En
     assert lake.definition.latest == edited
 
 
-def test_saving_a_used_version_unchanged_makes_no_new_one(lake: EnvironmentVersion) -> None:
+def test_saving_a_used_version_unchanged_creates_no_new_one(lake: EnvironmentVersion) -> None:
     build_run(version=lake)
     assert services.edit(lake.definition, name="Frozen", config=lake.parsed()) == lake
     assert EnvironmentDefinition.objects.get().name == "Frozen"
@@ -43,7 +43,7 @@ def test_archiving_keeps_the_environment_and_can_be_undone(lake: EnvironmentVers
     assert EnvironmentDefinition.objects.get().archived_at is None
 
 
-def test_a_new_version_knows_its_first_state_and_what_scripted_players_reach(lake: EnvironmentVersion) -> None:
+def test_a_new_version_has_its_first_state_and_scripted_baselines(lake: EnvironmentVersion) -> None:
     random, optimal = lake.facts["baselines"]
     assert lake.facts["drawing"]["type"] == "grid"
     assert (random["player"], optimal["player"], optimal["success"]) == ("random", "optimal", 1.0)

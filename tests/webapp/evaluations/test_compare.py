@@ -1,4 +1,4 @@
-"""Runs side by side."""
+"""The Compare page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pair(**other: object) -> list[Run]:
 
 
 @pytest.mark.django_db
-def test_the_address_decides_the_view() -> None:
+def test_the_url_determines_the_view() -> None:
     one, two = pair()
     view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "colours": "10,2"})
     assert (view.runs, view.missing, view.metrics, view.colours) == ([two, one], ["gone"], ["a", "b"], [10, 2])
@@ -63,14 +63,14 @@ def test_runs_keep_their_colour_when_others_are_added() -> None:
 
 
 @pytest.mark.django_db
-def test_runs_that_stay_keep_their_colours_when_another_leaves() -> None:
+def test_runs_keep_their_colour_when_another_is_removed() -> None:
     runs = [build_run(name=str(number)) for number in range(4)]
     before = colours(runs)
     assert colours([*runs[1:], build_run()], before[1:])[:3] == before[1:]
 
 
 @pytest.mark.django_db
-def test_runs_that_differ_by_their_seed_alone_are_a_group_in_which_a_seed_counts_once() -> None:
+def test_runs_that_differ_only_in_seed_form_a_group_with_each_seed_counted_once() -> None:
     one, other, two, again = (build_run(config=values) for values in (
         {"seed": 1}, {"seed": 1, "optimizer": {"learning_rate": 1e-3}}, {"seed": 2, "description": "again"}, {"seed": 1}
     ))  # fmt: skip
@@ -78,7 +78,7 @@ def test_runs_that_differ_by_their_seed_alone_are_a_group_in_which_a_seed_counts
 
 
 @pytest.mark.django_db
-def test_a_run_whose_settings_were_changed_is_no_seed_of_a_group() -> None:
+def test_a_run_whose_settings_were_changed_is_not_grouped() -> None:
     runs = [build_run(config={"seed": seed}) for seed in (1, 2, 3)]
     runs[1].settings_revision = 1
     assert seed_groups(runs) == [0, None, 0]
@@ -92,7 +92,7 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 
 
 @pytest.mark.django_db
-def test_differing_settings_are_one_line_per_run() -> None:
+def test_differing_settings_are_one_row_per_setting() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
     assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
@@ -109,7 +109,7 @@ def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> 
 
 
 @pytest.mark.django_db
-def test_a_difference_whose_interval_holds_zero_is_not_significant() -> None:
+def test_a_difference_whose_interval_contains_zero_is_not_significant() -> None:
     one, two = pair()
     add_evaluation(one, successes=62)
     add_evaluation(two, successes=61)
@@ -125,7 +125,7 @@ def test_runs_on_other_problems_have_no_difference() -> None:
     assert results([one, two])[0].summary == ""
 
 
-def test_the_page_shows_differences_first_and_folds_what_is_the_same(browser: Client) -> None:
+def test_the_page_shows_differences_first_and_folds_equal_settings(browser: Client) -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3})
     page = browser.get(f"/compare/?runs={one.pk},{two.pk}")
     assert [(row.key, row.values) for row in page.context["differences"].differing] == [

@@ -1,4 +1,4 @@
-"""The leaderboard ranks only what can be compared, and marks what does not differ significantly."""
+"""The leaderboard ranks only comparable results, and marks those that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed()
 
 
 @pytest.mark.django_db
-def test_another_protocol_is_listed_below_with_what_differs() -> None:
+def test_another_protocol_is_listed_below_with_its_differences() -> None:
     for successes in (60, 70):
         add_evaluation(build_run(name="usual"), successes=successes)
     add_evaluation(build_run(name="short"), successes=60, episodes=64)
@@ -85,7 +85,7 @@ def test_only_final_evaluations_of_finished_runs_count() -> None:
 
 
 @pytest.mark.django_db
-def test_of_a_resumed_run_the_newest_final_evaluation_counts() -> None:
+def test_the_newest_final_evaluation_of_a_resumed_run_counts() -> None:
     run = build_run()
     add_evaluation(run, successes=9, step=30)
     add_evaluation(run, successes=90, step=60)
@@ -112,12 +112,12 @@ def test_a_long_table_shows_its_best_rows_and_says_how_many_are_below(browser: C
     assert "more rows below" not in browser.get("/leaderboard/?rows=1000").content.decode()
 
 
-def test_an_environment_that_is_not_there_shows_all(browser: Client) -> None:
+def test_an_unknown_environment_shows_all(browser: Client) -> None:
     add_evaluation(build_run(), successes=61)
     assert len(browser.get("/leaderboard/?environment=nothing").context["tables"]) == 1
 
 
-def test_names_are_shown_as_text(browser: Client) -> None:
+def test_names_are_escaped(browser: Client) -> None:
     for name in short(80):
         add_evaluation(build_run(name=name), successes=61)
     page = browser.get("/leaderboard/").content.decode()
@@ -125,10 +125,10 @@ def test_names_are_shown_as_text(browser: Client) -> None:
     assert "\u202e" not in page
 
 
-def test_pages_refuse_writing_verbs_and_strangers(browser: Client) -> None:
-    for place in ("/leaderboard/", "/compare/"):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code == 302
+def test_pages_refuse_unsafe_methods_and_anonymous_users(browser: Client) -> None:
+    for path in ("/leaderboard/", "/compare/"):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code == 302
     assert Evaluation.objects.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""What is read of configurations, and that it is read once."""
+"""Facts are read from configurations, once for each run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def run_with(**changes: object) -> str:
 def queries_for(*runs: str) -> int:
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queried:
         assert set(facts_of(runs)) == set(runs)
-    return len(asked)
+    return len(queried)
 
 
-def test_facts_are_those_of_the_configuration() -> None:
+def test_facts_come_from_the_configuration() -> None:
     quiet = run_with(rollout={"think": False, "max_context_tokens": 512})
     facts = facts_of([quiet, run_with()])[quiet]
     assert (facts.model, facts.think, facts.context) == ("tiny", "off", "512")
@@ -39,7 +39,7 @@ def test_each_run_is_read_once() -> None:
     assert [queries_for(one), queries_for(one), queries_for(one, two), queries_for(two, one)] == [1, 0, 1, 0]
 
 
-def test_runs_beyond_what_is_remembered_are_read_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_beyond_the_cache_are_read_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_facts, "_known", {})
     monkeypatch.setattr(run_facts, "MOST", 1)
     one, two = run_with(), run_with()

@@ -1,4 +1,4 @@
-"""Where two runs of one configuration part, on steps written out by hand."""
+"""The step at which two runs of one configuration diverge, on hand-written steps."""
 
 from __future__ import annotations
 

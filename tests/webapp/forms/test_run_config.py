@@ -1,4 +1,5 @@
-"""The form of a run is made from the engine's config: nothing of it is missing, and nothing is lost on the way back."""
+"""The run form is generated from the engine's config: every field is present, and every value survives the round
+trip."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def shown() -> dict[str, FormField]:
 
 
 def inputs(nodes: list[Node]) -> Iterator[FormField]:
-    """All inputs, those of variants that are not chosen as well."""
+    """All inputs, including those of variants that are not selected."""
     for node in nodes:
         if isinstance(node, Variants):
             yield node.choice
@@ -51,7 +52,7 @@ def test_every_field_has_a_help_text() -> None:
     assert [one.name for one in ALL if not one.help] == []
 
 
-def test_no_two_inputs_have_one_id() -> None:
+def test_no_two_inputs_share_an_id() -> None:
     ids = [one.id_for_label for one in ALL]
     assert len(ids) == len(set(ids))
 
@@ -77,7 +78,7 @@ def test_a_posted_form_has_only_the_fields_of_the_chosen_variants() -> None:
     assert data["filter"]["value"] == "3"
 
 
-def test_a_field_of_two_variants_keeps_its_value_in_the_chosen_one_alone() -> None:
+def test_a_field_of_two_variants_keeps_its_value_only_in_the_chosen_one() -> None:
     form = fill(sections(), {"filter.type": "top_p", "filter.value": "0.3"}, {}, {})
     [node] = next(section for section in form if section.key == "filter").nodes
     assert isinstance(node, Variants)
@@ -90,17 +91,17 @@ def test_a_field_of_two_variants_keeps_its_value_in_the_chosen_one_alone() -> No
     assert values == {"top_p": "0.3", "top_k": "0.25", "top_k_absolute": "8", "min_p": "0.5"}
 
 
-def test_a_type_that_was_chosen_without_its_fields_in_view_is_not_taken_at_once() -> None:
+def test_a_type_chosen_without_its_fields_shown_is_not_accepted_at_once() -> None:
     texts = {"algorithm.type": "ppo", "filter.type": "none"}
     assert list(unseen(texts, ["algorithm=grpo", "algorithm.credit=trajectory"])) == ["algorithm.type"]
     assert unseen(texts, ["algorithm=ppo"]) == {}
     turn = {"algorithm.type": "grpo", "algorithm.credit.type": "turn"}
     assert list(unseen(turn, ["algorithm=grpo", "algorithm.credit=trajectory"])) == ["algorithm.credit.type"]
-    assert unseen(texts, []) == {}  # no browser: a client that posts what it means
+    assert unseen(texts, []) == {}  # a client other than a browser posts only the fields it sets
 
 
 def as_posted(preset: str) -> dict[str, str]:
-    """A preset's values as a browser posts them: a box that is not ticked is not sent at all."""
+    """A preset's values as a browser posts them: unticked boxes are not sent."""
     values = flatten(run_presets()[preset].config().model_dump(mode="json"))
     boxes = {one.name for one in ALL if one.kind == "bool"}
     return {name: text for name, text in values.items() if not (name in boxes and text == "false")}
@@ -113,13 +114,13 @@ def test_a_preset_goes_through_the_form_unchanged(preset: str) -> None:
     assert RunConfig.model_validate({**nested(as_posted(preset)), **kept}) == config
 
 
-def test_what_differs_from_the_preset_is_marked() -> None:
+def test_differences_from_the_preset_are_marked() -> None:
     base = flatten(run_presets()["starter"].config().model_dump(mode="json"))
     form = fill(sections(), {**base, "rollout.group_size": "5"}, base, {})
     assert [one.name for section in form for one in section.fields if one.changed] == ["rollout.group_size"]
 
 
-def test_a_wrong_value_stays_in_its_field_beside_its_error() -> None:
+def test_an_invalid_value_stays_in_its_field_with_its_error() -> None:
     form = fill(sections(), {"rollout.groups": "many"}, {}, {"rollout.groups": "Give a whole number."})
     groups = next(one for section in form for one in section.fields if one.name == "rollout.groups")
     assert (groups.value, groups.error) == ("many", "Give a whole number.")

@@ -1,4 +1,4 @@
-"""A fork from a checkpoint, and another run of the same configuration, from the page to the row."""
+"""Forks from a checkpoint and repeated runs of the same configuration, from the page to the row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def with_checkpoint(run: Run, step: int = 40) -> Path:
-    """A folder with a manifest is a checkpoint to whoever only looks for one."""
+    """A directory with a manifest, which is enough to be listed as a checkpoint."""
     path = run.directory / f"checkpoints/step_{step}"
     (path / "model").mkdir(parents=True)
     (path / "manifest.json").write_text(json.dumps({"model/weights": "0"}))
@@ -44,9 +44,7 @@ def posted(run: Run, lake: EnvironmentVersion, step: int = 40) -> dict[str, str]
     return {**form, **start, "preset": "starter", "environment": str(lake.pk), "clone": run.pk}
 
 
-def test_the_form_of_a_fork_opens_with_the_run_s_settings_as_they_are_now(
-    browser: Client, lake: EnvironmentVersion
-) -> None:
+def test_a_fork_form_starts_from_the_run_s_current_settings(browser: Client, lake: EnvironmentVersion) -> None:
     run = a_run()
     Run.objects.filter(pk=run.pk).update(settings_changes={"optimizer.learning_rate": 1e-5})
     page = browser.get(f"/runs/new/?clone={run.pk}&step=40").content.decode()
@@ -123,13 +121,13 @@ def test_run_again_of_a_fork_without_its_checkpoint_is_refused(browser: Client, 
 
 
 @pytest.mark.parametrize("run", ["../x", "/etc/passwd", "nowhere000"])
-def test_a_run_that_is_none_is_refused(browser: Client, lake: EnvironmentVersion, run: str) -> None:
+def test_an_unknown_run_is_refused(browser: Client, lake: EnvironmentVersion, run: str) -> None:
     form = {**posted(a_run(), lake), "model.start_from.run": run}
     answer = browser.post("/runs/check/", form).json()
     assert any(name.startswith("model.start_from") for name in answer["errors"])
 
 
-def test_a_fork_of_a_fork_finds_what_the_first_one_kept() -> None:
+def test_a_fork_of_a_fork_finds_the_checkpoint_that_the_first_one_kept() -> None:
     parent = a_run()
     checkpoint = with_checkpoint(parent)
     submit_run(owner=None, config=forked(parent))
@@ -138,7 +136,7 @@ def test_a_fork_of_a_fork_finds_what_the_first_one_kept() -> None:
     assert (other.directory / f"start/{parent.pk}/step_40/manifest.json").is_file()
 
 
-def test_run_again_is_the_same_configuration_and_seed(browser: Client) -> None:
+def test_run_again_uses_the_same_configuration_and_seed(browser: Client) -> None:
     run = a_run(state=RunState.FINISHED)
     answer = browser.post(f"/runs/{run.pk}/again/")
     twin = Run.objects.exclude(pk=run.pk).get()
@@ -147,7 +145,7 @@ def test_run_again_is_the_same_configuration_and_seed(browser: Client) -> None:
     assert twin.audit.get().action == "again"
 
 
-def test_the_page_says_where_two_runs_of_one_configuration_part(browser: Client) -> None:
+def test_the_page_shows_the_step_at_which_two_runs_of_one_configuration_diverge(browser: Client) -> None:
     run = a_run()
     twin = run_again(run, None)
     report(run, 0.1, 0.2, 0.3)

@@ -1,4 +1,4 @@
-"""Importing rollouts by form and by command: a run that can be read, and every line that could not be."""
+"""Importing rollouts by form and by command: a readable run, and a report of every line that could not be read."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     assert run.steps.get().metrics["reward/mean"] == 0.5
 
 
-def test_what_was_imported_is_exported_as_the_chat_that_it_was(browser: Client) -> None:
+def test_an_imported_chat_is_exported_unchanged(browser: Client) -> None:
     upload(browser, ragen())
     run = Run.objects.get()
     index_run(run.pk)
     answer: Any = browser.get(f"/runs/{run.pk}/trajectories/export.jsonl")
     line = json.loads(answer.getvalue())
-    assert line["messages"] == json.loads(ragen())["messages"][:-1]  # nobody replied to the last state
+    assert line["messages"] == json.loads(ragen())["messages"][:-1]  # the last state has no response
 
 
-def test_other_pages_bear_a_run_without_a_configuration(browser: Client) -> None:
+def test_other_pages_work_for_a_run_without_a_configuration(browser: Client) -> None:
     upload(browser, verl(score=1), ragen())
     run = Run.objects.get()
     index_run(run.pk)
-    for place in (
+    for path in (
         "/runs/", "/leaderboard/", f"/compare/?runs={run.pk}", f"/runs/new/?clone={run.pk}", f"/api/v1/runs/{run.pk}/",
         f"/runs/{run.pk}/trajectories/", f"/runs/{run.pk}/latest/", f"/runs/{run.pk}/log/",
     ):  # fmt: skip
-        assert browser.get(place).status_code == 200, place
+        assert browser.get(path).status_code == 200, path
 
 
-def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are_bad(
+def test_a_file_without_a_valid_line_creates_no_run_and_lists_the_invalid_lines(
     browser: Client, tmp_path: Path
 ) -> None:
     answer = upload(browser, "{", '{"output": 3}')
@@ -83,7 +83,9 @@ def test_where_no_line_is_good_there_is_no_run_and_the_form_says_which_lines_are
     assert not list((tmp_path / "runs").glob("*"))
 
 
-def test_too_large_an_upload_is_refused_and_names_the_command(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_is_too_large_is_refused_with_the_command_to_use(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_views, "MOST_MEGABYTES", 0)
     answer = upload(browser, verl())
     assert answer.status_code == 422
@@ -105,8 +107,8 @@ def test_the_command_accepts_a_directory_of_dumps(tmp_path: Path, capsys: pytest
     run = Run.objects.get()
     assert (run.name, run.total_steps) == ("an old run", 20)
     assert sorted(run.trajectories.values_list("step", "split")) == [(10, "validation"), (20, "validation")]
-    told = capsys.readouterr()
-    assert "10.jsonl line 2" in told.err and "Read: 2 trajectories of 2 steps" in told.out
+    output = capsys.readouterr()
+    assert "10.jsonl line 2" in output.err and "Read: 2 trajectories of 2 steps" in output.out
 
 
 def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
@@ -114,11 +116,11 @@ def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
         call_command("import_rollouts", str(tmp_path / "none.jsonl"))
 
 
-def test_hostile_names_of_files_and_environments_stay_text(browser: Client) -> None:
+def test_hostile_file_and_environment_names_are_escaped(browser: Client) -> None:
     line = json.dumps({"output": "<script>h01</script>", "score": 1, "environment": "<script>alert('h02')</script>"})
     upload(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
     run = Run.objects.get()
     index_run(run.pk)
-    for place in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
-        page = browser.get(place).content.decode()
+    for path in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
+        page = browser.get(path).content.decode()
         assert "<script>alert" not in page and "<script>h" not in page and "<img src=x" not in page

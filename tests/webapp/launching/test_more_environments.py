@@ -1,4 +1,4 @@
-"""Runs with several environments, from the form: a row for each beyond the first."""
+"""Runs with several environments, from the form: one row for each further one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def level(db: None) -> EnvironmentVersion:
 
 
 def with_more(lake: EnvironmentVersion, *rows: tuple[Any, str, str], own: str = "0", **changes: str) -> dict[str, Any]:
-    """The form with a row of each environment, name and number of problems; `own` is the first one's number."""
+    """The form with one row per environment, name and number of problems; `own` is the number of the first one."""
     more = {
-        f"more-{name}": [str(row[place]) for row in rows] for place, name in enumerate(("environment", "tag", "groups"))
+        f"more-{name}": [str(row[index]) for row in rows] for index, name in enumerate(("environment", "tag", "groups"))
     }
     return {**filled_in(lake, **changes), **more, "environment-groups": own}
 
@@ -72,13 +72,13 @@ def test_a_form_with_an_error_keeps_its_rows(
     answer = browser.post(NEW, with_more(lake, (level.pk, name, "4"), own="2", steps="none"))
     assert answer.status_code == 422 and not Run.objects.exists()
     page = answer.content.decode()
-    assert page.count('<fieldset class="more-environment">') == 2  # the row, and what further ones are made from
+    assert page.count('<fieldset class="more-environment">') == 2  # the row and the template of further rows
     assert name not in page
     assert [(row.choice, row.tag, row.groups) for row in answer.context["more"]] == [(str(level.pk), name, "4")]
     assert answer.context["first_groups"] == "2"
 
 
-def test_a_clone_has_the_environments_of_its_source_as_they_are_there(
+def test_a_clone_has_the_environments_of_its_source(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     browser.post(NEW, with_more(lake, (level.pk, "Mine", "4"), own="12", rollout__groups="16"))
@@ -96,13 +96,13 @@ def test_a_clone_has_the_environments_of_its_source_as_they_are_there(
     assert clone.parsed_config().environments == source.parsed_config().environments
 
 
-def test_rows_beyond_the_most_are_left_out(browser: Client, lake: EnvironmentVersion) -> None:
-    rows = [(lake.pk, f"lake {place}", "0") for place in range(MOST + 5)]
+def test_rows_beyond_the_limit_are_ignored(browser: Client, lake: EnvironmentVersion) -> None:
+    rows = [(lake.pk, f"lake {index}", "0") for index in range(MOST + 5)]
     browser.post(NEW, with_more(lake, *rows, rollout__groups="16"))
     assert len(Run.objects.get().parsed_config().environments) == MOST + 1
 
 
-def test_an_address_fills_rows_as_a_change_of_preset_does(
+def test_query_parameters_fill_rows_as_a_change_of_preset_does(
     browser: Client, lake: EnvironmentVersion, level: EnvironmentVersion
 ) -> None:
     page = browser.get(f"{NEW}?more-environment={level.pk}&more-tag=Mine&more-groups=4&environment-groups=2")

@@ -1,4 +1,4 @@
-"""The form of a new run: presets, clones, the engine's own checks at their fields, and the launch."""
+"""The new-run form: presets, clones, the engine's checks at their fields, and the launch."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_invalid_field_keeps_its_value_and_shows_its_error(browser: Client, l
     assert not Run.objects.exists()
 
 
-def test_a_box_that_was_unticked_stays_so_beside_another_field_s_error(
+def test_an_unticked_box_stays_unticked_when_another_field_has_an_error(
     browser: Client, lake: EnvironmentVersion
 ) -> None:
     form = filled_in(lake, steps="many")
@@ -84,7 +84,7 @@ def test_a_missing_model_is_an_error_at_its_field(browser: Client, lake: Environ
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/model", "/etc/passwd"])
-def test_an_invalid_path_is_an_error_at_its_field_or_left_to_the_hub(
+def test_an_invalid_path_is_a_field_error_unless_it_may_be_a_hub_name(
     browser: Client, lake: EnvironmentVersion, path: str
 ) -> None:
     answer = browser.post(CHECK, filled_in(lake, model__path=path))
@@ -92,14 +92,14 @@ def test_an_invalid_path_is_an_error_at_its_field_or_left_to_the_hub(
     assert ("model.path" in answer.json()["errors"]) == path.startswith(("~", "/"))
 
 
-def test_an_environment_must_be_chosen_where_there_is_none(browser: Client) -> None:
+def test_at_least_one_environment_is_required(browser: Client) -> None:
     answer = browser.post(NEW, filled_in(None))
     assert answer.status_code == 422
     assert answer.context["errors"] == {"environment": "Choose an environment."}
 
 
 def test_a_budget_that_no_problem_fits_is_refused_with_the_reason(browser: Client) -> None:
-    # a lake of 8 x 8 needs 14 moves at least; one turn of one action gives 1
+    # an 8 x 8 lake needs at least 14 moves; one turn of one action gives 1
     config = {"kind": "frozen_lake", "parameters": {"size": 8}, "max_turns": 1, "max_actions_per_turn": 1}
     tight = define(name="Tight", config=EnvironmentConfig.model_validate(config))
     answer = browser.post(NEW, filled_in(tight))
@@ -119,14 +119,14 @@ def test_a_clone_starts_from_the_values_of_its_source(browser: Client, lake: Env
 
 
 def posted_back(page: Any, **more: str) -> dict[str, str]:
-    """The form as the page has it, as a browser posts it."""
+    """The form on the page as a browser posts it."""
     fields = [one for section in page.context["sections"] for one in section.fields]
     values = {one.name: one.value for one in fields if one.kind != "bool" or one.value == "true"}
     return {**values, "preset": page.context["preset"].key, "environment": str(page.context["chosen"].pk), **more}
 
 
 @pytest.mark.parametrize("way", ["", "&step=40"])
-def test_a_clone_or_fork_is_labelled_and_compared_as_its_source_is(
+def test_a_clone_or_fork_keeps_its_source_s_label_and_baseline(
     browser: Client, lake: EnvironmentVersion, way: str
 ) -> None:
     config = run_presets()["starpo_s"].config().model_dump(mode="json")
@@ -144,7 +144,7 @@ def test_a_clone_or_fork_is_labelled_and_compared_as_its_source_is(
     assert (made.preset, made.config["preset"]) == ("StarPO-S", "StarPO-S")
 
 
-def test_a_clone_keeps_a_label_that_is_no_preset_and_is_compared_with_its_source(
+def test_a_clone_keeps_a_custom_label_and_is_compared_with_its_source(
     browser: Client, lake: EnvironmentVersion
 ) -> None:
     config = run_presets()["grpo"].config().model_dump(mode="json")
@@ -180,7 +180,9 @@ def test_a_clone_of_an_unknown_run_is_a_new_run(browser: Client) -> None:
     assert browser.get(f"{NEW}?clone=nothing").context["source"] is None
 
 
-def test_the_check_sums_up_and_gives_the_config_to_run_from_a_shell(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_check_summarises_the_run_and_gives_the_config_for_the_command_line(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
     answer = browser.post(CHECK, filled_in(lake, rollout__groups="8", rollout__group_size="4")).json()
     assert answer["errors"] == {}
     assert ["Trajectories per step", "32 (8 problems × 4)"] in answer["summary"]
@@ -188,21 +190,21 @@ def test_the_check_sums_up_and_gives_the_config_to_run_from_a_shell(browser: Cli
     assert RunConfig.model_validate(tomllib.loads(answer["toml"])).rollout.groups == 8
 
 
-def test_the_check_knows_the_time_of_a_step_from_runs_like_it(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_check_estimates_step_time_from_similar_runs(browser: Client, lake: EnvironmentVersion) -> None:
     past = a_run()
     past.config = run_presets()["starter"].config().model_dump(mode="json")
     past.save()
-    report(past, *[0.5] * 6)  # two seconds a step
+    report(past, *[0.5] * 6)  # two seconds per step
     summary = dict(browser.post(CHECK, filled_in(lake)).json()["summary"])
     assert summary["Time per step"].startswith("about 2.0 s")
 
 
-def test_the_check_names_wrong_fields(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_check_names_invalid_fields(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(CHECK, filled_in(lake, optimizer__learning_rate="-1")).json()
     assert list(answer["errors"]) == ["optimizer.learning_rate"]
 
 
-def test_the_wrong_verb_is_refused(browser: Client) -> None:
+def test_other_http_methods_are_refused(browser: Client) -> None:
     assert browser.put(NEW).status_code == 405
     assert browser.get(CHECK).status_code == 405
 
@@ -223,7 +225,7 @@ def test_the_form_estimates_the_memory_of_a_run_on_a_cluster(browser: Client, la
     assert browser.post(CHECK, filled_in(lake)).json()["memory"] == []
 
 
-def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(CHECK, filled_in(lake, backend="ray", model__path="someone/far-away")).json()
     assert answer["errors"] == {}
     assert answer["memory"] == [
@@ -240,31 +242,31 @@ def test_a_model_that_is_not_here_yet_has_no_estimate_and_says_why(browser: Clie
         ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM samples"),
     ],
 )
-def test_settings_that_cannot_work_on_a_cluster_are_errors_at_their_fields(
+def test_settings_that_cannot_work_on_a_cluster_are_field_errors(
     browser: Client, lake: EnvironmentVersion, changes: dict[str, str], field: str, words: str
 ) -> None:
-    asked = filled_in(lake, backend="ray", **changes)
-    assert words in browser.post(CHECK, asked).json()["errors"][field]
-    answer = browser.post(NEW, asked)
+    form = filled_in(lake, backend="ray", **changes)
+    assert words in browser.post(CHECK, form).json()["errors"][field]
+    answer = browser.post(NEW, form)
     assert answer.status_code == 422
     assert words in field_of(answer, field).error
     assert not Run.objects.exists()
-    browser.post(NEW, {**asked, "backend": "local"})
+    browser.post(NEW, {**form, "backend": "local"})
     assert Run.objects.count() == 1
 
 
-def test_gpus_that_are_too_few_are_said_where_they_are_known(
+def test_too_few_gpus_are_reported_where_the_count_is_known(
     browser: Client, lake: EnvironmentVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = Machine(gpus=(80 * 1024**3,) * 2, memory=2**40)
     monkeypatch.setattr("webapp.launching.drafts.this_machine", lambda: here)
-    asked = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
-    answer = browser.post(CHECK, {**asked, "diagnostics.gradients_every": "0"}).json()
+    form = filled_in(lake, backend="ray", cluster__samplers="2", cluster__learners="2")
+    answer = browser.post(CHECK, {**form, "diagnostics.gradients_every": "0"}).json()
     assert "need 4 GPUs together, and this machine has 2" in answer["errors"]["cluster.samplers"]
     assert "of a GPU" in answer["memory"][0]
 
 
-def test_the_section_of_the_cluster_is_open_only_for_a_run_on_one(browser: Client, lake: EnvironmentVersion) -> None:
+def test_the_cluster_section_is_open_only_for_a_cluster_run(browser: Client, lake: EnvironmentVersion) -> None:
     page = browser.get(NEW).content.decode()
     assert '<details class="panel config-section" id="cluster-section">' in page
     assert '<section class="panel" id="memory" hidden>' in page

@@ -1,4 +1,4 @@
-"""Alert rules in the form of a new run: what the editor sends is what the run has."""
+"""Alert rules in the new-run form: the run gets what the editor sends."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def posted(lake: EnvironmentVersion, rules: str) -> dict[str, str]:
     return {**form, "preset": "starter", "environment": str(lake.pk), "detectors.rules": rules}
 
 
-def test_a_run_has_the_rules_of_the_form(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_run_gets_the_rules_of_the_form(browser: Client, lake: EnvironmentVersion) -> None:
     assert browser.post("/runs/new/", posted(lake, json.dumps([RULE]))).status_code == 302
     [rule] = Run.objects.get().config["detectors"]["rules"]
     assert (rule["name"], rule["limit"], rule["steps"], rule["cooldown"]) == ("low", 0.05, 2, 5)
 
 
-def test_no_rules_are_no_rules(browser: Client, lake: EnvironmentVersion) -> None:
+def test_an_empty_rule_list_is_stored_as_empty(browser: Client, lake: EnvironmentVersion) -> None:
     browser.post("/runs/new/", posted(lake, "[]"))
     assert Run.objects.get().config["detectors"]["rules"] == []
 
@@ -40,7 +40,7 @@ def test_an_invalid_rule_shows_its_error_and_stays_in_the_editor(browser: Client
     assert '"limit": "much"' in answer.content.decode()
 
 
-def test_a_clone_opens_with_the_rules_that_hold_now(browser: Client, lake: EnvironmentVersion) -> None:
+def test_a_clone_starts_with_the_rules_in_force(browser: Client, lake: EnvironmentVersion) -> None:
     run = a_run()
     Run.objects.filter(pk=run.pk).update(settings_changes={"detectors.rules": [{**RULE, "name": "changed"}]})
     page = browser.get(f"/runs/new/?clone={run.pk}").content.decode()

@@ -1,4 +1,4 @@
-"""A browser's end of a socket, straight on the ASGI application."""
+"""The browser's end of a socket, directly on the ASGI application."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Browser:
         await self.wire.send_input({"type": "websocket.receive", "text": text})
 
     async def until(self, kind: str) -> dict[str, Any]:
-        """The next message of that kind; others before it are passed over."""
+        """The next message of that kind; earlier ones of other kinds are skipped."""
         while True:
             message = json.loads((await self.receive())["text"])
             if message["kind"] == kind:

@@ -1,4 +1,4 @@
-"""The live tests speak over a real Redis, as the workers' tests do."""
+"""The live tests use a real Redis, like the worker tests."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ def band_of(cut: Buckets, column: Column, steps: list[int], *, real: bool = Fals
 def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for bucket in range(most):
-        places = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
-        there = [(value, steps[i]) for i in places if (value := column[i]) is not None]
+        indices = range(len(column) * bucket // most, len(column) * (bucket + 1) // most)
+        there = [(value, steps[i]) for i in indices if (value := column[i]) is not None]
         if not there:
             found.append((None, None, None, None, None))
             continue
@@ -32,9 +32,9 @@ def by_a_plain_loop(column: Column, steps: list[int], most: int) -> list[tuple[o
 
 @pytest.mark.parametrize(("length", "most"), [(10, 3), (17, 16), (100, 7), (101, 100), (5, 1)])
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
-def test_a_band_is_that_of_a_plain_loop(length: int, most: int, share: float) -> None:
+def test_bands_equal_those_of_a_plain_loop(length: int, most: int, share: float) -> None:
     random = np.random.default_rng(length + most)
-    rough = random.integers(-3, 4, length).tolist()  # with many that are equal
+    rough = random.integers(-3, 4, length).tolist()  # with many equal values
     column = [float(value) if random.random() < share else None for value in rough]
     steps = (2 * np.arange(length) + 5).tolist()
     band = band_of(Buckets(length, most), column, steps)
@@ -42,7 +42,7 @@ def test_a_band_is_that_of_a_plain_loop(length: int, most: int, share: float) ->
     assert list(rows) == by_a_plain_loop(column, steps, most)
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_a_short_series_is_not_downsampled() -> None:
     cut = Buckets(3, 3)
     assert (cut.thinned, cut.ends.tolist()) == (False, [0, 1, 2])
     assert band_of(cut, [1.0, None, 3.0], [1, 2, 3]) == {
@@ -50,11 +50,11 @@ def test_what_fits_is_left_as_it_is() -> None:
     }  # fmt: skip
 
 
-def test_a_real_value_is_that_of_the_last_place() -> None:
+def test_the_marked_value_is_that_of_the_last_index() -> None:
     band = band_of(Buckets(4, 2), [1.0, 2.0, 8.0, None], [1, 2, 3, 4], real=True)
     assert (band["mean"], band["high"], band["high_at"]) == ([2.0, None], [2.0, 8.0], [2, 3])
 
 
-def test_no_places_make_no_buckets() -> None:
+def test_an_empty_series_has_no_buckets() -> None:
     cut = Buckets(0, 600)
     assert (cut.count, cut.ends.tolist(), band_of(cut, [], [])["mean"]) == (0, [], [])

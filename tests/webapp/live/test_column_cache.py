@@ -1,4 +1,4 @@
-"""What was read of a run that is over is not read again, and never shown when its steps are others by now."""
+"""The columns of an ended run are cached, and never served after its steps have changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def take(run: Run, steps: range, *, seq: int = 0, norm: float = 1.0) -> None:
 
 
 def bands_and_reads(run: Run, *keys: str) -> tuple[MetricBands, int]:
-    """And how often steps were read one by one for it."""
+    """Bands, and the number of times that steps were read row by row for them."""
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -50,7 +50,7 @@ def bands_and_reads(run: Run, *keys: str) -> tuple[MetricBands, int]:
     return found, sum("ORDER BY" in query["sql"] and "stepmetrics" in query["sql"] for query in queries)
 
 
-def test_a_run_that_is_over_is_read_once_for_as_many_looks_as_anybody_takes() -> None:
+def test_an_ended_run_is_read_once_for_any_number_of_requests() -> None:
     run = run_of(9)
     first, reads = bands_and_reads(run, NORM, ENTROPY)
     assert reads == 1
@@ -61,18 +61,18 @@ def test_a_run_that_is_over_is_read_once_for_as_many_looks_as_anybody_takes() ->
     assert closer["series"][NORM]["mean"] == [3.0, 4.0]
 
 
-def test_a_run_that_lives_is_read_each_time() -> None:
+def test_a_live_run_is_read_every_time() -> None:
     run = run_of(9, state="running")
     assert [bands_and_reads(run, NORM)[1] for _ in range(2)] == [1, 1]
 
 
-def test_another_metric_is_read_beside_those_that_are_kept() -> None:
+def test_another_metric_is_added_to_the_cached_ones() -> None:
     run = run_of(9)
     bands_and_reads(run, NORM)
     assert [bands_and_reads(run, *keys)[1] for keys in ([ENTROPY], [ENTROPY, NORM])] == [1, 0]
 
 
-def test_steps_that_were_taken_again_are_read_again() -> None:
+def test_repeated_steps_are_read_again() -> None:
     run = run_of(9)
     bands_and_reads(run, NORM)
     run.steps.filter(step__gt=6).delete()
@@ -83,10 +83,10 @@ def test_steps_that_were_taken_again_are_read_again() -> None:
     assert (found["series"][NORM]["low"][-1], found["last_seq"], reads) == (-9.0, 109, 1)
 
 
-def test_the_runs_that_were_looked_at_longest_ago_make_room() -> None:
+def test_the_least_recently_read_runs_are_evicted() -> None:
     runs = [run_of(10) for _ in range(3)]
     read = [read_columns(run, [NORM]) for run in runs]
-    assert read[0].size == 560  # 6 columns of places and one metric, 10 numbers of 8 bytes each
+    assert read[0].size == 560  # 6 index columns and one metric, 10 numbers of 8 bytes each
     kept, mark = ColumnCache(most_bytes=1200), Mark(10, 10)
     kept.store("one", mark, read[0])
     kept.store("two", mark, read[1])

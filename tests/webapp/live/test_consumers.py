@@ -1,4 +1,4 @@
-"""The sockets: rows after the cursor without a gap, states, heartbeats, and nobody who is not signed in."""
+"""The sockets: rows after the cursor without a gap, states, heartbeats, and nothing for anonymous users."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ async def phase(run: Run, seq: int) -> None:
     await Run.objects.filter(pk=run.pk).aupdate(last_seq=seq)
 
 
-async def test_a_stranger_is_closed_with_4401_and_told_nothing(run: Run, sockets: Sockets) -> None:
+async def test_an_anonymous_socket_is_closed_with_4401_and_receives_nothing(run: Run, sockets: Sockets) -> None:
     for session in (None, SessionStore("nosuchsession0000000000000000000")):
         socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
         message = await socket.receive()
         assert (message["type"], message["code"]) == ("websocket.close", 4401)
 
 
-async def test_a_run_that_is_not_there_is_closed_with_4404(session: SessionStore, sockets: Sockets) -> None:
+async def test_a_socket_of_an_unknown_run_is_closed_with_4404(session: SessionStore, sockets: Sockets) -> None:
     assert await (await sockets.open("/ws/runs/nosuchrun0/", session)).close_code() == 4404
 
 
-async def test_a_browser_gets_what_it_missed_and_then_what_happens(
+async def test_a_browser_receives_missed_events_then_new_ones(
     run: Run, session: SessionStore, sockets: Sockets
 ) -> None:
     await phase(run, 1)
@@ -70,9 +70,7 @@ async def test_a_browser_gets_what_it_missed_and_then_what_happens(
     assert (await socket.until("state"))["state"]["step"] == 3
 
 
-async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
-    run: Run, session: SessionStore, sockets: Sockets
-) -> None:
+async def test_a_burst_of_updates_is_read_once_without_a_gap(run: Run, session: SessionStore, sockets: Sockets) -> None:
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
     for seq in range(1, 41):
@@ -88,19 +86,19 @@ async def test_a_burst_of_news_is_one_reading_and_leaves_no_gap(
     assert messages < 40
 
 
-async def test_news_that_was_lost_is_made_good_by_the_heartbeat(
+async def test_a_lost_update_is_recovered_by_the_heartbeat(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
-    await step(run, 1)  # and nobody publishes
+    await step(run, 1)  # without publishing an update
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
     beat = await socket.until("heartbeat")
     assert beat["last_seq"] == 1
 
 
-async def test_with_no_redis_at_all_the_socket_lives_on_heartbeats(
+async def test_without_redis_the_socket_relies_on_heartbeats(
     run: Run, session: SessionStore, sockets: Sockets, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CHANNEL_LAYERS = layers("unix:///nowhere/redis.sock")
@@ -111,7 +109,7 @@ async def test_with_no_redis_at_all_the_socket_lives_on_heartbeats(
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
 
 
-async def test_a_ping_is_answered_with_the_servers_time_and_nonsense_with_silence(
+async def test_a_ping_is_answered_with_the_server_time_and_other_text_is_ignored(
     run: Run, session: SessionStore, sockets: Sockets
 ) -> None:
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
@@ -125,7 +123,7 @@ async def test_a_ping_is_answered_with_the_servers_time_and_nonsense_with_silenc
 
 
 @pytest.mark.parametrize("after", ["", "-1", "1e9", "٣", "9" * 30, "1;drop"])
-async def test_a_cursor_that_is_none_begins_at_the_beginning(
+async def test_an_invalid_cursor_starts_at_the_beginning(
     run: Run, session: SessionStore, sockets: Sockets, after: str
 ) -> None:
     await phase(run, 1)
@@ -155,7 +153,7 @@ async def test_a_socket_closes_when_the_password_changes(
     assert await socket.close_code() == 4401
 
 
-async def test_the_list_gets_live_runs_at_first_and_then_each_that_changes(
+async def test_the_list_receives_live_runs_first_then_each_change(
     run: Run, session: SessionStore, sockets: Sockets
 ) -> None:
     socket = await sockets.open("/ws/runs/", session)
@@ -169,7 +167,7 @@ async def test_the_list_gets_live_runs_at_first_and_then_each_that_changes(
     assert (await socket.until("state"))["state"]["step"] == 1
 
 
-async def test_a_socket_outlives_the_groups_memory(
+async def test_a_socket_outlives_the_expiry_of_its_group(
     run: Run, session: SessionStore, sockets: Sockets, redis_url: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the layer forgets members after a second; the socket joins again each quarter of one
@@ -183,10 +181,10 @@ async def test_a_socket_outlives_the_groups_memory(
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
 
 
-async def test_news_comes_at_once_after_a_long_silence(
+async def test_an_update_after_a_long_silence_is_sent_at_once(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the layer asks Redis anew every five seconds, here every second; none of that may be felt
+    # the layer polls Redis every five seconds, here every second; neither may delay an update
     monkeypatch.setattr(RedisChannelLayer, "brpop_timeout", 1)
     socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
     await socket.until("hello")
@@ -198,7 +196,7 @@ async def test_news_comes_at_once_after_a_long_silence(
     assert time.monotonic() - began < 1
 
 
-async def test_a_socket_that_is_left_at_once_leaves_no_listener_behind(run: Run, session: SessionStore) -> None:
+async def test_a_socket_closed_at_once_leaves_no_listener(run: Run, session: SessionStore) -> None:
     for pause in range(20):
         browser = Browser(f"/ws/runs/{run.pk}/", session)
         await browser.connect()

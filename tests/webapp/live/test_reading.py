@@ -32,7 +32,7 @@ def add_step(run: Run, seq: int, step: int, metrics: dict[str, float]) -> None:
     Run.objects.filter(pk=run.pk).update(last_seq=seq)
 
 
-def test_events_and_steps_come_as_one_sequence_of_engine_events(run: Run) -> None:
+def test_events_and_steps_form_one_sequence(run: Run) -> None:
     add_phase(run, 1)
     add_step(run, 2, 1, {"reward/mean": 0.5})
     add_phase(run, 3)
@@ -42,12 +42,12 @@ def test_events_and_steps_come_as_one_sequence_of_engine_events(run: Run) -> Non
         (2, "step_completed"),
         (3, "phase_changed"),
     ]
-    assert [parse_payload(event).seq for event in events] == [1, 2, 3]  # the engine's own vocabulary
+    assert [parse_payload(event).seq for event in events] == [1, 2, 3]  # the engine's own event classes
     assert [event["seq"] for event in events_after(run, 1)] == [2, 3]
     assert events_after(run, 3) == []
 
 
-def test_a_limit_takes_the_first_ones_so_that_the_next_call_goes_on(run: Run) -> None:
+def test_a_limit_returns_the_first_events_so_that_the_next_call_continues(run: Run) -> None:
     for seq in range(1, 11):
         add_phase(run, seq) if seq % 3 else add_step(run, seq, seq, {})
     seen, cursor = [], 0
@@ -57,7 +57,7 @@ def test_a_limit_takes_the_first_ones_so_that_the_next_call_goes_on(run: Run) ->
     assert seen == list(range(1, 11))
 
 
-def test_what_is_committed_between_two_queries_is_whole_in_the_next_reading(run: Run) -> None:
+def test_rows_committed_between_two_queries_are_complete_in_the_next_read(run: Run) -> None:
     add_phase(run, 1)
     committed: list[str] = []
 
@@ -77,7 +77,7 @@ def test_what_is_committed_between_two_queries_is_whole_in_the_next_reading(run:
     assert seen + [event["seq"] for event in events_after(run, seen[-1])] == [1, 2, 3, 4]
 
 
-def test_series_are_columns_of_equal_length_with_none_where_a_step_has_no_value(run: Run) -> None:
+def test_series_are_columns_of_equal_length_with_none_for_missing_values(run: Run) -> None:
     add_step(run, 1, 1, {"reward/mean": 0.1, "eval/x/success": 0.5})
     add_step(run, 2, 2, {"reward/mean": 0.2})
     assert metric_series(run, ["reward/mean", "eval/x/success", "no/such"]) == {
@@ -90,10 +90,10 @@ def test_series_are_columns_of_equal_length_with_none_where_a_step_has_no_value(
     }
 
 
-def test_many_keys_are_read_as_few_are(run: Run) -> None:
+def test_reading_many_keys_takes_as_many_queries_as_one(run: Run) -> None:
     names = [f"env/lake {i}/success" for i in range(40)]
     for step in (1, 2, 3):
-        add_step(run, step, step, {name: step + place / 8 for place, name in enumerate(names) if (place + step) % 3})
+        add_step(run, step, step, {name: step + index / 8 for index, name in enumerate(names) if (index + step) % 3})
     many = metric_series(run, names)["series"]
     assert many == {name: metric_series(run, [name])["series"][name] for name in names}
     assert many["env/lake 1/success"] == [1.125, None, 3.125]
@@ -103,13 +103,13 @@ def test_many_keys_are_read_as_few_are(run: Run) -> None:
 @pytest.mark.parametrize(
     "key", ['a"b', "x\\", "'", "", "[0]", "0", "a.b", "$", "\ud800", "\0", "é" * 500, "__proto__", "%s"]
 )
-def test_a_hostile_key_is_a_metric_that_no_step_has(run: Run, key: str) -> None:
+def test_a_hostile_key_matches_no_metric(run: Run, key: str) -> None:
     add_step(run, 1, 1, {"reward/mean": 0.1})
     assert metric_series(run, [key])["series"] == {key: [None]}
 
 
 @pytest.mark.parametrize("spike_at", [1, 2, 499, 1234, 1999, 2000])
-def test_thinning_never_loses_a_spike_up_or_down(run: Run, spike_at: int) -> None:
+def test_downsampling_never_loses_a_spike_up_or_down(run: Run, spike_at: int) -> None:
     other = spike_at % 2000 + 1
     rows = [
         StepMetrics(

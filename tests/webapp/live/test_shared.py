@@ -1,4 +1,4 @@
-"""One reading for all who ask at once, and never one that began before the question."""
+"""Concurrent requests share one read, and never one that began before the request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.live.shared import Shared
 
 
 class Desk:
-    """A database whose readings take a while: `value` is what is in it when a reading begins."""
+    """A database whose reads take time: `value` is its content when a read begins."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -26,31 +26,31 @@ class Desk:
         return found
 
 
-async def test_two_hundred_who_ask_at_once_share_one_reading() -> None:
+async def test_two_hundred_concurrent_requests_share_one_read() -> None:
     desk = Desk()
     shared = Shared(desk.read)
     assert await asyncio.gather(*(shared.fresh("run") for _ in range(200))) == [0] * 200
     assert desk.readings == 1
 
 
-async def test_who_asks_during_a_reading_gets_what_was_there_when_they_asked() -> None:
+async def test_a_request_during_a_read_sees_rows_committed_before_the_request() -> None:
     desk = Desk()
     shared = Shared(desk.read)
     early = asyncio.create_task(shared.fresh("run"))
-    await asyncio.sleep(0.005)  # it has read, and not answered
+    await asyncio.sleep(0.005)  # it has read, but not returned
     desk.value = 1
     late = await asyncio.gather(*(shared.fresh("run") for _ in range(5)))
     assert (await early, late, desk.readings) == (0, [1] * 5, 2)
 
 
-async def test_other_keys_do_not_wait_for_one_another() -> None:
+async def test_different_keys_do_not_wait_for_each_other() -> None:
     desk = Desk()
     shared = Shared(desk.read)
     await asyncio.gather(shared.fresh("one"), shared.fresh("other"))
     assert desk.readings == 2
 
 
-async def test_who_leaves_takes_the_reading_from_nobody() -> None:
+async def test_a_cancelled_request_does_not_cancel_the_shared_read() -> None:
     desk = Desk()
     shared = Shared(desk.read)
     leaving, staying = (asyncio.create_task(shared.fresh("run")) for _ in range(2))
@@ -59,7 +59,7 @@ async def test_who_leaves_takes_the_reading_from_nobody() -> None:
     assert await staying == 0
 
 
-async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
+async def test_a_failed_read_is_retried_by_the_next_request() -> None:
     desk = Desk()
     shared = Shared(desk.read)
     desk.fails = True

@@ -1,4 +1,4 @@
-"""The socket of a what-if: what its engine told, without a gap, then how it ended, and nobody else's."""
+"""The socket of a what-if: its engine's events without a gap, then how it ended, and only its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-async def asked(settings: Any, tmp_path: Path) -> WhatIf:
+async def what_if(settings: Any, tmp_path: Path) -> WhatIf:
     settings.RUNS_DIR = str(tmp_path)
     run = await Run.objects.acreate(name="calm-otter-12", config={})
     return await WhatIf.objects.acreate(
@@ -29,53 +29,53 @@ async def asked(settings: Any, tmp_path: Path) -> WhatIf:
     )  # fmt: skip
 
 
-def say(asked: WhatIf, *texts: str) -> None:
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    with (asked.folder / EVENTS).open("a") as file:
+def emit_text(what_if: WhatIf, *texts: str) -> None:
+    what_if.folder.mkdir(parents=True, exist_ok=True)
+    with (what_if.folder / EVENTS).open("a") as file:
         file.writelines(json.dumps({"kind": "words", "turn": 0, "text": text}) + "\n" for text in texts)
-    publish_what_if(asked.pk)
+    publish_what_if(what_if.pk)
 
 
 async def words(socket: Any) -> list[str]:
     return [event["text"] for event in (await socket.until("events"))["events"]]
 
 
-async def test_words_come_as_they_are_told_and_the_end_after_all_of_them(
-    asked: WhatIf, session: SessionStore, sockets: Sockets
+async def test_text_is_streamed_and_the_end_comes_last(
+    what_if: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
-    say(asked, "I", " go")
-    socket = await sockets.open(f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/", session)
+    emit_text(what_if, "I", " go")
+    socket = await sockets.open(f"/ws/runs/{what_if.run_id}/what-ifs/{what_if.pk}/", session)
     assert await words(socket) == ["I", " go"]
     assert (await socket.until("state"))["state"]["live"]
-    say(asked, " left")
+    emit_text(what_if, " left")
     assert await words(socket) == [" left"]
-    say(asked, " and up")
-    await WhatIf.objects.filter(pk=asked.pk).aupdate(state=State.FINISHED)
-    publish_what_if(asked.pk)
-    told = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
-    assert told == ["events", "state"]
+    emit_text(what_if, " and up")
+    await WhatIf.objects.filter(pk=what_if.pk).aupdate(state=State.FINISHED)
+    publish_what_if(what_if.pk)
+    kinds = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
+    assert kinds == ["events", "state"]
 
 
-async def test_a_page_that_comes_back_gets_what_it_missed_and_nothing_twice(
-    asked: WhatIf, session: SessionStore, sockets: Sockets
+async def test_a_reconnecting_page_receives_missed_events_once(
+    what_if: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
-    place = f"/ws/runs/{asked.run_id}/what-ifs/{asked.pk}/"
-    say(asked, "a", "b")
-    before = await sockets.open(place, session)
+    path = f"/ws/runs/{what_if.run_id}/what-ifs/{what_if.pk}/"
+    emit_text(what_if, "a", "b")
+    before = await sockets.open(path, session)
     seq = (await before.until("events"))["last_seq"]
     await before.leave()
     sockets.opened.remove(before)
-    say(asked, "c", "d")
-    after = await sockets.open(f"{place}?after={seq}", session)
+    emit_text(what_if, "c", "d")
+    after = await sockets.open(f"{path}?after={seq}", session)
     assert await words(after) == ["c", "d"]
     await asyncio.sleep(0.2)
-    say(asked, "e")
+    emit_text(what_if, "e")
     assert await words(after) == ["e"]
 
 
-async def test_another_run_s_address_is_closed_with_4404(
-    asked: WhatIf, session: SessionStore, sockets: Sockets
+async def test_a_socket_under_another_run_is_closed_with_4404(
+    what_if: WhatIf, session: SessionStore, sockets: Sockets
 ) -> None:
     other = await Run.objects.acreate(name="quiet-fox-1", config={})
-    socket = await sockets.open(f"/ws/runs/{other.pk}/what-ifs/{asked.pk}/", session)
+    socket = await sockets.open(f"/ws/runs/{other.pk}/what-ifs/{what_if.pk}/", session)
     assert await socket.close_code() == 4404

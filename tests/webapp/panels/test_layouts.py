@@ -1,4 +1,4 @@
-"""Layouts of charts: kept for their owner, shown to everybody by their address, and nothing but names in them."""
+"""Chart layouts: saved for their owner, readable by everyone through their URL, and containing only metric names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def a_layout(owner: User) -> PanelLayout:
     return PanelLayout.objects.create(owner=owner, name="mine", charts=CHARTS)
 
 
-def test_a_layout_is_kept_and_listed_for_its_owner_alone(browser: Client, ada: User) -> None:
+def test_a_layout_is_saved_and_listed_only_for_its_owner(browser: Client, ada: User) -> None:
     a_layout(User.objects.create_user("bob"))
     answer = send(browser, "/panels/", {"name": " Entropy ", "charts": CHARTS, "log": [None, True]})
     assert answer.status_code == 201
@@ -46,7 +46,7 @@ def test_a_layout_is_kept_and_listed_for_its_owner_alone(browser: Client, ada: U
     assert browser.get("/panels/").json() == {"layouts": [expected]}
 
 
-def test_anybody_sees_a_layout_by_its_address_and_only_its_owner_changes_it(browser: Client) -> None:
+def test_anyone_can_open_a_layout_by_url_and_only_its_owner_can_change_it(browser: Client) -> None:
     theirs = a_layout(User.objects.create_user("bob"))
     address = f"/panels/{theirs.pk}/"
     assert browser.get(address).json()["mine"] is False
@@ -56,7 +56,7 @@ def test_anybody_sees_a_layout_by_its_address_and_only_its_owner_changes_it(brow
     assert (theirs.name, theirs.charts) == ("mine", CHARTS)
 
 
-def test_an_owner_changes_and_deletes(browser: Client, ada: User) -> None:
+def test_an_owner_edits_and_deletes_a_layout(browser: Client, ada: User) -> None:
     mine = a_layout(ada)
     answer = send(browser, f"/panels/{mine.pk}/", {"name": "other", "charts": [["a/b"]]}, "put")
     assert (answer.status_code, answer.json()["charts"]) == (200, [["a/b"]])
@@ -72,7 +72,7 @@ def test_an_owner_changes_and_deletes(browser: Client, ada: User) -> None:
         {"name": "", "charts": CHARTS},
         {"name": "x", "charts": []},
         {"name": "x", "charts": [[]]},
-        {"name": "x", "charts": [["a"] * 9]},  # eight at most over one another
+        {"name": "x", "charts": [["a"] * 9]},  # at most eight per chart
         {"name": "x", "charts": [["a"]] * 61},  # sixty charts at most
         {"name": "x", "charts": [["a\0"]]},
         {"name": "x", "charts": [["\ud800"]]},
@@ -80,7 +80,7 @@ def test_an_owner_changes_and_deletes(browser: Client, ada: User) -> None:
         {"name": "x", "charts": CHARTS, "owner": 1},
     ],
 )
-def test_what_is_no_layout_is_refused_with_its_reason(browser: Client, body: object) -> None:
+def test_an_invalid_layout_is_refused_with_a_reason(browser: Client, body: object) -> None:
     answer = send(browser, "/panels/", body)
     assert answer.status_code == 400
     assert answer.json()["error"]
@@ -94,6 +94,6 @@ def test_every_metric_of_a_preset_is_in_the_glossary(preset: Any) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_the_presets_are_those_that_people_look_for() -> None:
+def test_the_presets_cover_the_common_views() -> None:
     keys = "overview stability collapse filter optimisation throughput environment"
     assert [preset.key for preset in PRESETS] == keys.split()

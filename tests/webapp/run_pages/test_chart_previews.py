@@ -18,24 +18,24 @@ def test_a_moving_average_starts_at_the_first_value_without_bias() -> None:
     assert smoothed([0.7] * 5) == [0.7] * 5
 
 
-def test_a_path_goes_from_left_to_right_with_high_values_at_the_top() -> None:
+def test_a_path_runs_left_to_right_with_high_values_at_the_top() -> None:
     points = [(0, 0.0), (5, 1.0), (10, 0.25)]
     assert path_of(points, x_range=(0, 10), y_range=(0, 1)) == "M0 1000L500 0L1000 750"
 
 
-def test_a_logarithmic_path_leaves_out_what_is_not_positive() -> None:
-    # from 0.01 to 1 are two decades, and 0.1 is in the middle
+def test_a_logarithmic_path_skips_values_that_are_not_positive() -> None:
+    # 0.01 to 1 is two decades, and 0.1 is in the middle
     points = [(0, 0.01), (5, 0.0), (5, 0.1), (10, 1.0)]
     assert path_of(points, x_range=(0, 10), y_range=(0.01, 1), is_log=True) == "M0 1000L500 500L1000 0"
 
 
-def test_one_point_is_a_dash_and_a_flat_curve_is_in_the_middle() -> None:
+def test_a_single_point_is_a_dash_and_a_flat_curve_is_centred() -> None:
     assert path_of([(3, 0.5)], x_range=(3, 3), y_range=(0, 1)) == "M500 500h1"
     assert path_of([(0, 2.0), (1, 2.0)], x_range=(0, 1), y_range=(2, 2)) == "M0 500L1000 500"
 
 
 @pytest.mark.django_db
-def test_every_chart_of_the_overview_has_its_place_and_those_with_values_have_a_curve() -> None:
+def test_every_overview_chart_has_a_container_and_those_with_values_have_a_curve() -> None:
     run = a_run()
     report(run, 0.0, 0.5, 1.0)
     previews = {preview.key: preview for preview in chart_previews(run)}
@@ -48,7 +48,7 @@ def test_every_chart_of_the_overview_has_its_place_and_those_with_values_have_a_
 
 
 @pytest.mark.django_db
-def test_the_page_itself_has_the_curves(browser: Client) -> None:
+def test_the_page_includes_the_curves(browser: Client) -> None:
     run = a_run()
     report(run, 0.0, 0.5, 1.0)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
@@ -57,7 +57,7 @@ def test_the_page_itself_has_the_curves(browser: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_run_without_a_step_has_empty_charts(browser: Client) -> None:
+def test_a_run_without_steps_has_empty_charts(browser: Client) -> None:
     page = browser.get(f"/runs/{a_run().pk}/").content.decode()
     assert page.count("data-preview=") == len(OVERVIEW)
     assert "chart-preview" not in page

@@ -1,4 +1,4 @@
-"""The strip of a run's page that shows where its time goes."""
+"""The strip on a run's page that shows where its time goes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def test_every_time_metric_has_a_segment_and_a_colour() -> None:
     assert listed is not None
     phases = re.findall(r'"(\w+)"', listed[1])
     measured = {name.removeprefix("time/") for name in GLOSSARY if name.startswith("time/")}
-    # a step is the sum of most of them, and waiting is what the page finds between two steps
+    # a step is the sum of most of them, and waiting is what the page measures between two steps
     assert set(phases) - {"waiting"} == measured - {"step"}
     assert all(f".phase-{phase} {{" in style for phase in phases)

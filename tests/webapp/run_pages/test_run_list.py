@@ -1,4 +1,4 @@
-"""The list of runs: what a row shows, filters in the address, pages without overlap, and what ticked runs can do."""
+"""The list of runs: its rows, filters in the URL, pages without overlap, and actions on selected runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names_on(browser: Client, query: str = "") -> list[str]:
     return [row.run.name for row in browser.get(LIST + query).context["rows"]]
 
 
-def test_a_newcomer_is_offered_two_runs_to_start(browser: Client) -> None:
+def test_a_new_user_is_offered_two_presets(browser: Client) -> None:
     page = browser.get(LIST).content.decode()
     assert "Start the starter run" in page
     assert "Watch a collapse" in page
@@ -35,11 +35,11 @@ def test_a_row_shows_state_progress_and_a_sparkline(browser: Client) -> None:
     assert "chip--running" in page
     assert "2/4" in page
     assert 'value="0.5000"' in page
-    # two points across 84 pixels; success 0 lies at 21 and success 1 at 1 pixel from the top
+    # two points across 84 pixels; success 0 is 21 pixels and success 1 is 1 pixel from the top
     assert 'd="M0.0,21.0 L84.0,1.0"' in page
 
 
-def test_a_row_says_that_a_run_starts_again_after_a_fault(browser: Client) -> None:
+def test_a_row_shows_that_a_run_is_restarting_after_a_failure(browser: Client) -> None:
     run = a_run(state=RunState.QUEUED)
     words = "Starts again 5 s after the fault: restart 1 of 3"
     Run.objects.filter(pk=run.pk).update(restart_at=timezone.now(), wait_reason=words)
@@ -48,7 +48,7 @@ def test_a_row_says_that_a_run_starts_again_after_a_fault(browser: Client) -> No
     assert words in page
 
 
-def test_one_point_is_no_sparkline() -> None:
+def test_a_single_point_has_no_sparkline() -> None:
     assert spark_path([0.5]) == ""
 
 
@@ -63,13 +63,13 @@ def test_one_point_is_no_sparkline() -> None:
         ("?show=nonsense", ["failed", "finished", "running", "queued"]),
     ],
 )
-def test_filters_live_in_the_address(browser: Client, query: str, expected: list[str]) -> None:
+def test_filters_are_in_the_url(browser: Client, query: str, expected: list[str]) -> None:
     for state in (RunState.QUEUED, RunState.RUNNING, RunState.FINISHED, RunState.FAILED):
         a_run(state.value, state)
     assert names_on(browser, query) == expected
 
 
-def test_pages_hold_every_run_once(browser: Client) -> None:
+def test_every_run_is_on_exactly_one_page(browser: Client) -> None:
     for number in range(PAGE + 3):
         a_run(f"run {number}")
     first = browser.get(LIST)
@@ -79,7 +79,7 @@ def test_pages_hold_every_run_once(browser: Client) -> None:
     assert second.context["older"] == ""
 
 
-def test_archived_runs_have_their_own_list(browser: Client) -> None:
+def test_archived_runs_are_listed_separately(browser: Client) -> None:
     gone, kept = a_run("gone", RunState.FINISHED), a_run("kept", RunState.FINISHED)
     browser.post("/runs/bulk/", {"action": "archive", "run": [gone.pk]})
     assert names_on(browser) == [kept.name]
@@ -88,14 +88,14 @@ def test_archived_runs_have_their_own_list(browser: Client) -> None:
     assert set(names_on(browser)) == {"gone", "kept"}
 
 
-def test_a_search_stays_among_the_archived_runs(browser: Client) -> None:
+def test_a_search_in_the_archive_stays_in_the_archive(browser: Client) -> None:
     a_run("kept", RunState.FINISHED)
     kept = '<input type="hidden" name="archived" value="1">'
     assert kept in browser.get(LIST + "?archived=1").content.decode()
     assert kept not in browser.get(LIST).content.decode()
 
 
-def test_ticked_runs_are_stopped_together(browser: Client) -> None:
+def test_selected_runs_are_stopped_together(browser: Client) -> None:
     waiting, live, done = a_run("a", RunState.QUEUED), a_run("b"), a_run("c", RunState.FINISHED)
     answer = browser.post("/runs/bulk/", {"action": "stop", "run": [waiting.pk, live.pk, done.pk]}, follow=True)
     assert "Stop: 2 of 3 runs." in answer.content.decode()
@@ -103,7 +103,7 @@ def test_ticked_runs_are_stopped_together(browser: Client) -> None:
     assert states == {"a": RunState.STOPPED, "b": RunState.STOPPING, "c": RunState.FINISHED}
 
 
-def test_ticked_runs_are_compared_in_the_address(browser: Client) -> None:
+def test_selected_runs_open_the_compare_page(browser: Client) -> None:
     one, two = a_run("a"), a_run("b")
     answer = browser.post("/runs/bulk/", {"action": "compare", "run": [one.pk, two.pk]})
     assert answer["Location"] == f"/compare/?runs={one.pk},{two.pk}"
@@ -119,7 +119,7 @@ def test_an_unknown_action_is_refused(browser: Client) -> None:
     assert answer.status_code == 400
 
 
-def test_the_rows_alone_answer_the_same_filters(browser: Client) -> None:
+def test_the_rows_endpoint_applies_the_same_filters(browser: Client) -> None:
     a_run("going-on")
     a_run("long-over", RunState.FINISHED)
     page = browser.get("/runs/rows/?show=live").content.decode()
@@ -128,7 +128,7 @@ def test_the_rows_alone_answer_the_same_filters(browser: Client) -> None:
     assert "<html" not in page
 
 
-def test_a_full_page_of_rows_needs_no_more_queries_than_one_row(browser: Client) -> None:
+def test_a_full_page_takes_as_many_queries_as_one_row(browser: Client) -> None:
     runs = [a_run(f"run {number}", steps=9) for number in range(PAGE)]
     for number, run in enumerate(runs):
         report(run, *[0.0, number / PAGE, 1.0][number % 3 :])
@@ -142,7 +142,7 @@ def test_a_full_page_of_rows_needs_no_more_queries_than_one_row(browser: Client)
     assert [row.spark for row in page[:2]] == [spark_path([49 / PAGE, 1.0]), spark_path([0.0, 48 / PAGE, 1.0])]
 
 
-def test_a_preset_starts_with_one_press(browser: Client) -> None:
+def test_a_preset_starts_with_one_click(browser: Client) -> None:
     answer = browser.post("/runs/quick-start/", {"preset": "starter"})
     run = Run.objects.get()
     assert answer["Location"] == f"/runs/{run.pk}/"
@@ -156,9 +156,9 @@ def test_an_unknown_preset_is_refused(browser: Client) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), [("post", LIST), ("get", "/runs/bulk/"), ("get", "/runs/quick-start/")])
-def test_the_wrong_verb_is_refused(browser: Client, method: str, path: str) -> None:
+def test_other_http_methods_are_refused(browser: Client, method: str, path: str) -> None:
     assert getattr(browser, method)(path).status_code == 405
 
 
-def test_a_stranger_is_sent_to_sign_in(client: Client) -> None:
+def test_an_anonymous_user_is_redirected_to_sign_in(client: Client) -> None:
     assert client.get(LIST)["Location"].startswith("/accounts/login/")

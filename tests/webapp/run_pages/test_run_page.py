@@ -1,4 +1,4 @@
-"""The page of one run: what it is first drawn with, what can be asked of the run, and its log."""
+"""The page of one run: its first rendering, the requests it accepts, and its log."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def embedded(page: str, name: str) -> Any:
     return json.loads(found[1])
 
 
-def ask(browser: Client, run: Run, action: str, **more: str) -> Any:
+def request(browser: Client, run: Run, action: str, **more: str) -> Any:
     return browser.post(f"/runs/{run.pk}/control/", {"action": action, **more}, headers={"Accept": "application/json"})
 
 
-def test_the_page_begins_with_the_health_of_the_run(browser: Client) -> None:
+def test_the_page_begins_with_the_verdict(browser: Client) -> None:
     run = a_run()
     report(run, *[0.2] * 10, *[0.5] * 10)
     page = page_of(browser, run)
@@ -43,7 +43,7 @@ def test_the_page_begins_with_the_health_of_the_run(browser: Client) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 20])
-def test_a_run_waiting_for_its_cluster_shows_what_is_missing_initially_and_after_a_failure(
+def test_a_run_waiting_for_its_cluster_shows_what_is_missing_before_and_after_a_failure(
     browser: Client, steps: int
 ) -> None:
     run = a_run(state=RunState.STARTING)
@@ -69,7 +69,7 @@ def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
 
 
 def fallen() -> Run:
-    """Queued again after a fault."""
+    """Queued again after a failure."""
     run = a_run(state=RunState.QUEUED)
     Run.objects.filter(pk=run.pk).update(
         restarts=1, faults=[fault()], state_reason="It was killed.", restart_at=timezone.now() + timedelta(minutes=1)
@@ -78,10 +78,10 @@ def fallen() -> Run:
     return run
 
 
-def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_used(browser: Client) -> None:
+def test_a_restarting_run_shows_the_failure_and_the_restarts_used(browser: Client) -> None:
     run = fallen()
     page = page_of(browser, run)
-    assert page.count("chip--restarting") == 3  # of the state, of the status, and of the restarts
+    assert page.count("chip--restarting") == 3  # for the state, the status, and the restarts
     assert '<span id="verdict-reason">It was killed.</span>' in page
     assert "1 of 3 restarts" in page
     state = embedded(page, "live-state")
@@ -94,11 +94,11 @@ def test_a_run_that_starts_again_says_so_with_what_happened_and_the_restarts_use
     assert state["faults"] == run.faults
 
 
-def test_a_run_without_faults_is_silent_about_restarts(browser: Client) -> None:
+def test_a_run_without_failures_does_not_mention_restarts(browser: Client) -> None:
     assert re.search(r'id="restarts"[^>]* hidden>', page_of(browser, a_run()))
 
 
-def test_the_config_is_shown_with_the_command_that_repeats_it(browser: Client) -> None:
+def test_the_config_is_shown_with_the_command_that_reproduces_it(browser: Client) -> None:
     run = a_run()
     page = page_of(browser, run)
     assert "[rollout]" in page
@@ -111,46 +111,46 @@ def test_the_config_is_shown_with_the_command_that_repeats_it(browser: Client) -
 )
 def test_a_running_run_accepts_requests(browser: Client, action: str, requested: Request) -> None:
     run = a_run()
-    assert ask(browser, run, action).status_code == 200
+    assert request(browser, run, action).status_code == 200
     run.refresh_from_db()
     assert run.requested == requested
     assert run.checkpoint_requests == (1 if action == "checkpoint" else 0)
 
 
 def test_a_refused_action_names_the_state(browser: Client) -> None:
-    answer = ask(browser, a_run(state=RunState.FINISHED), "pause")
+    answer = request(browser, a_run(state=RunState.FINISHED), "pause")
     assert answer.status_code == 409
     assert answer.json()["error"] == "Cannot pause a run that is finished."
 
 
-def test_a_stopped_run_resumes_as_its_next_attempt(browser: Client) -> None:
+def test_a_stopped_run_resumes_as_a_new_attempt(browser: Client) -> None:
     run = a_run(state=RunState.STOPPED)
-    assert ask(browser, run, "resume").json()["state"]["state"] == "queued"
+    assert request(browser, run, "resume").json()["state"]["state"] == "queued"
     run.refresh_from_db()
     assert run.attempt == 2
 
 
-def test_an_unknown_action_lists_those_there_are(browser: Client) -> None:
-    answer = ask(browser, a_run(), "explode")
+def test_an_unknown_action_lists_the_allowed_ones(browser: Client) -> None:
+    answer = request(browser, a_run(), "explode")
     assert answer.status_code == 400
     assert "checkpoint" in answer.json()["error"]
 
 
-def test_a_name_is_changed_and_an_empty_one_is_not(browser: Client) -> None:
+def test_a_run_is_renamed_but_not_to_an_empty_name(browser: Client) -> None:
     run = a_run("before")
-    assert ask(browser, run, "rename", name=" after ").status_code == 200
-    assert ask(browser, run, "rename", name="   ").status_code == 409
+    assert request(browser, run, "rename", name=" after ").status_code == 200
+    assert request(browser, run, "rename", name="   ").status_code == 409
     run.refresh_from_db()
     assert run.name == "after"
 
 
-def test_a_form_redirects_to_the_page_and_never_to_another_site(browser: Client) -> None:
+def test_a_form_redirects_only_within_the_site(browser: Client) -> None:
     run = a_run()
     answer = browser.post(f"/runs/{run.pk}/control/", {"action": "pause", "next": "//evil.example/"})
     assert answer["Location"] == f"/runs/{run.pk}/"
 
 
-def test_the_log_is_read_on_from_where_it_ended(browser: Client) -> None:
+def test_the_log_is_read_from_the_previous_offset(browser: Client) -> None:
     run = a_run()
     run.directory.mkdir(parents=True)
     log = run.directory / "engine.log"
@@ -162,7 +162,7 @@ def test_the_log_is_read_on_from_where_it_ended(browser: Client) -> None:
     assert browser.get(f"/runs/{run.pk}/log/?after=4").json() == {"text": "two\n", "next": 8}
 
 
-def test_of_a_long_log_the_end_is_shown(browser: Client) -> None:
+def test_a_long_log_shows_its_end(browser: Client) -> None:
     run = a_run()
     run.directory.mkdir(parents=True)
     (run.directory / "engine.log").write_text("x" * MOST + "end")
@@ -175,16 +175,16 @@ def test_no_log_yet_is_empty(browser: Client) -> None:
     assert browser.get(f"/runs/{a_run().pk}/log/").json() == {"text": "", "next": 0}
 
 
-def test_a_wrong_offset_is_refused(browser: Client) -> None:
+def test_an_invalid_offset_is_refused(browser: Client) -> None:
     assert browser.get(f"/runs/{a_run().pk}/log/?after=-1").status_code == 400
 
 
 @pytest.mark.parametrize("path", ["", "latest/", "log/"])
-def test_a_run_that_does_not_exist_is_not_found(browser: Client, path: str) -> None:
+def test_an_unknown_run_is_a_404(browser: Client, path: str) -> None:
     assert browser.get(f"/runs/nothing/{path}").status_code == 404
 
 
-def test_the_wrong_verb_is_refused(browser: Client) -> None:
+def test_other_http_methods_are_refused(browser: Client) -> None:
     run = a_run()
     assert browser.post(f"/runs/{run.pk}/").status_code == 405
     assert browser.get(f"/runs/{run.pk}/control/").status_code == 405
@@ -198,5 +198,5 @@ def test_anonymous_users_cannot_control_a_run(client: Client) -> None:
     assert run.state == RunState.RUNNING
 
 
-def test_the_newest_trajectories_come_alone(browser: Client) -> None:
+def test_the_newest_trajectories_are_served_as_a_fragment(browser: Client) -> None:
     assert "No trajectories yet." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()

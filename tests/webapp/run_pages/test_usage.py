@@ -1,4 +1,4 @@
-"""What a run has used: hours of devices over all attempts, and what they cost where prices are set."""
+"""The usage of a run: device hours over all attempts, and their cost if prices are set."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def at(run: Run, time: float) -> Run:
 def test_attempts_count_from_their_start_to_their_last_event() -> None:
     run = a_run()
     start(run, 1, 1000.0)
-    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later; then the engine died
+    add_event(run, PhaseChanged(step=0, phase="rollout"), seq=2, time=4600.0)  # one hour later, then the engine ended
     start(run, 3, 9000.0)
-    told = usage(at(run, 10_800.0))  # half an hour into the second attempt
-    assert (told["device_hours"], told["unit"], told["devices"], told["cost"]) == (1.5, "GPU hours", 1, None)
-    assert told["text"] == "1.50 GPU hours"
+    used = usage(at(run, 10_800.0))  # half an hour into the second attempt
+    assert (used["device_hours"], used["unit"], used["devices"], used["cost"]) == (1.5, "GPU hours", 1, None)
+    assert used["text"] == "1.50 GPU hours"
 
 
 def test_a_configured_price_gives_a_cost(settings: Settings) -> None:
     settings.CPU_HOUR_PRICE, settings.CURRENCY = 0.5, "EUR"
     run = a_run()
     start(run, 1, 0.0, device="cpu")
-    told = usage(at(run, 7200.0))
-    assert (told["cost"], told["text"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
+    used = usage(at(run, 7200.0))
+    assert (used["cost"], used["text"]) == (1.0, "2.00 CPU hours, 1.00 EUR")
 
 
-def test_a_cluster_s_devices_all_count() -> None:
+def test_all_devices_of_a_cluster_count() -> None:
     run = a_run()
     run.config |= {"backend": "ray", "cluster": {"samplers": 2, "tensor_parallel": 2, "learners": 3}}
     start(run, 1, 0.0)

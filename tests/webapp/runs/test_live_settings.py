@@ -1,4 +1,4 @@
-"""Changing a run that goes on from its page: what is checked, what is written, and who is on record."""
+"""Changing the settings of a live run on its page: what is validated, what is written, and what is audited."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "place", "reason"),
+    ("fields", "field", "reason"),
     [
         ({"optimizer__learning_rate": 0}, "optimizer.learning_rate", "greater than 0"),
         ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
@@ -68,20 +68,20 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
         ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
     ],
 )
-def test_what_a_new_run_could_not_have_is_refused_at_its_field(
-    browser: Client, fields: dict[str, Any], place: str, reason: str
+def test_an_invalid_value_is_refused_at_its_field(
+    browser: Client, fields: dict[str, Any], field: str, reason: str
 ) -> None:
     run = a_run()
     answer = change(browser, run, **fields)
     assert answer.status_code == 422
-    assert reason in answer.json()["errors"][place]
+    assert reason in answer.json()["errors"][field]
     run.refresh_from_db()
     assert run.settings_changes == {}
     assert AuditEntry.objects.get(run=run).outcome == "refused"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "nothing", "[" * 100_000])
-def test_what_is_no_object_of_fields_is_refused(browser: Client, text: str) -> None:
+def test_a_change_that_is_not_an_object_is_refused(browser: Client, text: str) -> None:
     answer = browser.post(f"/runs/{a_run().pk}/settings/", {"changes": text})
     assert answer.status_code == 422
     assert "JSON object" in answer.json()["errors"][""]
@@ -101,7 +101,7 @@ def test_an_ended_run_must_be_forked(browser: Client) -> None:
     assert "Fork it" in answer.json()["errors"][""]
 
 
-def test_the_control_view_shows_what_holds_beside_what_it_was_launched_with(browser: Client) -> None:
+def test_the_control_view_shows_current_and_launch_settings(browser: Client) -> None:
     run = a_run()
     change(browser, run, optimizer__learning_rate=1e-5)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
@@ -115,8 +115,8 @@ def test_every_request_is_recorded_including_refused_ones(user: User) -> None:
     request_pause(run, user)
     request_pause(run, user)
     request_stop(run)
-    told = [(entry["who"], entry["description"], entry["refused"]) for entry in entries(run)]
-    assert told == [
+    history = [(entry["who"], entry["description"], entry["refused"]) for entry in entries(run)]
+    assert history == [
         ("Starboard", "requested a stop", False),
         ("ada", "requested a pause", True),
         ("ada", "requested a pause", False),

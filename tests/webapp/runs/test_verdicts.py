@@ -1,4 +1,4 @@
-"""The verdict of a run is the engine's, and every place shows the same one; states of the life cycle come first."""
+"""The verdict of a run is the engine's, and every page shows the same one; life-cycle states take precedence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stored(run: Run) -> Run:
 
 
 def assess(run: Run, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    """What the command line says of the run's directory."""
+    """The output of the command line for the run's directory."""
     (run.directory / "config.json").write_text(json.dumps(run.config))
     capsys.readouterr()
     assert main(["assess", str(run.directory), "--json"]) == 0
@@ -66,7 +66,7 @@ def test_after_a_resume_rows_and_file_agree_again(recorded: RecordedRun, capsys:
     recorded.take_steps(20)
     recorded.deliver()
     expected = assess(recorded.run, capsys)
-    assert expected["label"] != "at_risk"  # the alert was of a step that was made again
+    assert expected["label"] != "at_risk"  # the alert belongs to a repeated step
     assert recorded.run.verdict == expected
     reassess(recorded.run)
     assert stored(recorded.run).verdict == expected
@@ -104,7 +104,7 @@ def test_a_run_without_steps_has_no_verdict(browser: Client) -> None:
     assert browser.get(f"/api/v1/runs/{run.pk}/").json()["verdict"] is None
 
 
-def test_a_waiting_run_says_for_what() -> None:
+def test_a_waiting_run_shows_its_reason() -> None:
     run = a_run(state=RunState.QUEUED)
     run.wait_reason = "Second in line."
     assert (status_of(run).label, status_of(run).reason) == ("Waiting", "Second in line.")

@@ -1,4 +1,4 @@
-"""A small world for each test, with its runs in a folder of the test's own."""
+"""A small world for each test, with its runs in a directory of its own."""
 
 from __future__ import annotations
 

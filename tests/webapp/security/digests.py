@@ -1,4 +1,4 @@
-"""What is in the database, as one hash: to show that something changed nothing."""
+"""The contents of the database as one hash, to show that nothing changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 
 from django.apps import apps
 
-OF_SIGNING_IN = {"session", "user"}  # a visit may note when it was
+OF_SIGNING_IN = {"session", "user"}  # a visit may record its time
 
 
 def database_digest() -> str:

@@ -1,4 +1,4 @@
-"""The site on a real port, in a thread of the test's process, so that it works on the test's database."""
+"""The site on a real port, in a thread of the test process, so that it shares the test's database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START_SECONDS = 20.0
 
 @contextlib.contextmanager
 def live_site(settings: Settings) -> Iterator[str]:
-    """Its origin. The guard knows the port only while the site is open."""
+    """Its origin. The guard accepts the port only while the site is open."""
     from webapp.asgi import application
 
     with socket.socket() as listener:

@@ -1,4 +1,4 @@
-"""Reads a page as a browser would and says what in it could run, load from elsewhere, or break out of its place."""
+"""Parses a page as a browser would and reports what could run, load from elsewhere, or escape its context."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PageReader(HTMLParser):
         if tag == "meta" and "http-equiv" in given:
             self.dangers.append("<meta http-equiv>")
         for name, value in given.items():
-            self._judge(tag, name, value)
+            self._check(tag, name, value)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -47,7 +47,7 @@ class PageReader(HTMLParser):
         else:
             self.text.append(data)
 
-    def _judge(self, tag: str, name: str, value: str) -> None:
+    def _check(self, tag: str, name: str, value: str) -> None:
         if name.startswith("on") or name in ("style", "srcdoc"):
             self.dangers.append(f"<{tag} {name}={value[:60]!r}>")
         if name in ADDRESSES and not _stays_here(value, is_image=tag == "img"):

@@ -1,4 +1,4 @@
-"""The table of routes by roles: what a stranger and a signed-in user get from each address.
+"""The table of routes by role: what an anonymous and a signed-in user get from each URL.
 
 A route without a row fails `test_roles`. Adding a page means adding its row, and so deciding who may see it.
 """
@@ -16,9 +16,10 @@ Outcome = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """`get` and `post` are what a signed-in user gets, `post` with an empty form; `stranger` what others get."""
+    """`get` and `post` are the statuses for a signed-in user, `post` with an empty form; `anonymous` those for
+    others."""
 
-    stranger: Outcome = TO_SIGN_IN
+    anonymous: Outcome = TO_SIGN_IN
     get: int
     post: int = 405
 
@@ -26,10 +27,10 @@ class Row:
 # The keys are the routes as Django writes them, joined over all levels.
 HTTP: dict[str, Row] = {
     "": Row(get=302),
-    "healthz": Row(stranger=OPEN, get=200),
+    "healthz": Row(anonymous=OPEN, get=200),
     "styleguide/": Row(get=200),
-    "accounts/login/": Row(stranger=OPEN, get=302, post=302),  # to the runs, for those who are signed in
-    "accounts/sign-in/": Row(stranger=OPEN, get=403),  # without a token
+    "accounts/login/": Row(anonymous=OPEN, get=302, post=302),  # redirects to the runs, for signed-in users
+    "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200),
@@ -69,7 +70,7 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
     "panels/": Row(get=200, post=400),
     "panels/<int:pk>/": Row(get=200),
-    "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # asks with what the form begins with
+    "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # posts the form's initial values
     "runs/<str:run_id>/what-ifs/<int:what_if>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if>/fork/": Row(get=200, post=302),
     "runs/<str:run_id>/what-ifs/<int:what_if>/events.json": Row(get=200),
@@ -77,20 +78,20 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/what-ifs/<int:what_if>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
     "compare/": Row(get=200),
-    "api/v1/openapi.json": Row(stranger=JSON_401, get=200),
-    "api/v1/runs/": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/verdict/?$": Row(stranger=JSON_401, get=404),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/regimes/?$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(stranger=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(stranger=JSON_401, get=405, post=400),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(stranger=JSON_401, get=405, post=400),
+    "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
+    "api/v1/runs/": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/verdict/?$": Row(anonymous=JSON_401, get=404),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/regimes/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
-# What a stranger's socket is closed with; a signed-in user's is accepted.
+# The code that closes an anonymous user's socket; a signed-in user's is accepted.
 SOCKETS: dict[str, int] = {
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,

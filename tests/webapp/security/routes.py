@@ -1,4 +1,4 @@
-"""The routes as the site has them, and an address for each in a small world."""
+"""The routes of the site, and a URL for each in a small world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An address with a NUL is a bad request, on every database."""
+"""A URL with a NUL is a bad request, on every database."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from django.test import Client
 from tests.webapp.world import World
 
 
-@pytest.mark.parametrize(
-    "place", ["/runs/%00/", "/runs/?q=%00", "/runs/a%00b/trajectories/", "/api/v1/runs/?after=%00"]
-)
-def test_an_address_with_a_nul_is_a_bad_request(place: str, world: World, client: Client) -> None:
+@pytest.mark.parametrize("path", ["/runs/%00/", "/runs/?q=%00", "/runs/a%00b/trajectories/", "/api/v1/runs/?after=%00"])
+def test_an_address_with_a_nul_is_a_bad_request(path: str, world: World, client: Client) -> None:
     client.force_login(world.user)
-    assert client.get(place).status_code == 400
+    assert client.get(path).status_code == 400

@@ -1,4 +1,4 @@
-"""The two cookies: out of reach of scripts and of other sites' pages, and of no use to another installation."""
+"""The two cookies: unreachable for scripts and other sites' pages, and useless to another installation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.test import Client
 from tests.webapp.world import World
 
 
-def test_cookies_are_for_requests_of_our_own_pages_only(world: World, client: Client) -> None:
+def test_cookies_are_sent_only_with_same_site_requests(world: World, client: Client) -> None:
     world.user.set_password("a long enough password")
     world.user.save()
     client.get("/accounts/login/")

@@ -1,4 +1,4 @@
-"""Who may be let in from other machines: only an installation that was set up for it."""
+"""Which installations may listen on other interfaces: only those configured for it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_each_missing_setting_is_named(changed: dict[str, object], named: str, s
         refuse_careless_exposure()
 
 
-def test_a_careful_installation_may_listen(settings: Settings) -> None:
+def test_a_secured_installation_may_listen(settings: Settings) -> None:
     listen(settings, "0.0.0.0")
     refuse_careless_exposure()
 

@@ -1,6 +1,6 @@
-"""Which Host, Origin and Sec-Fetch-Site get in. The server listens on 127.0.0.1:8000 and knows its loopback names.
+"""Which Host, Origin and Sec-Fetch-Site are accepted. The server listens on 127.0.0.1:8000 and has its loopback names.
 
-Each row is one request; `PASS` means that it reached the site, which stands behind the guard as an echo.
+Each row is one request; `PASS` means that it reached the site, which is an echo behind the guard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAVIGATION = [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
 
 
 async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The site behind the guard: it lets everyone in."""
+    """The site behind the guard: it accepts everything."""
     await receive()
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
@@ -32,17 +32,17 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _known_places(settings: Settings) -> None:
-    know(settings)
+def _known_hosts(settings: Settings) -> None:
+    configure(settings)
 
 
-def know(settings: Settings, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> None:
+def configure(settings: Settings, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> None:
     settings.TRUSTED_ORIGINS = trusted_origins(8000, origins)
     settings.TRUSTED_HOSTS = trusted_hosts(8000, hosts, settings.TRUSTED_ORIGINS)
 
 
 async def outcomes(headers: list[Header]) -> tuple[int, int, str]:
-    """Of a GET, of a POST, and of a socket."""
+    """For a GET, a POST, and a socket."""
     app = OriginGuard(echo)
     page = await http(app, "GET", "/runs/", headers)
     launch = await http(app, "POST", "/runs/new/", headers)
@@ -51,7 +51,7 @@ async def outcomes(headers: list[Header]) -> tuple[int, int, str]:
 
 
 @pytest.mark.parametrize("host", [OURS, "localhost:8000", "[::1]:8000", "LOCALHOST:8000"])
-async def test_our_own_names_with_our_port_get_in(host: str) -> None:
+async def test_our_own_hosts_with_our_port_are_accepted(host: str) -> None:
     assert await outcomes([("Host", host)]) == (PASS, PASS, "accept")
 
 
@@ -110,17 +110,17 @@ async def test_any_other_origin_is_forbidden(origins: list[str]) -> None:
     assert await outcomes(headers) == (403, 403, "close")
 
 
-async def test_our_own_origin_gets_in() -> None:
+async def test_our_own_origin_is_accepted() -> None:
     assert await outcomes([("Host", OURS), ("Origin", OUR_ORIGIN)]) == (PASS, PASS, "accept")
 
 
-async def test_a_rebound_name_fails_although_host_and_origin_agree() -> None:
+async def test_a_rebound_name_is_refused_although_host_and_origin_agree() -> None:
     headers = [("Host", "evil.example:8000"), ("Origin", "http://evil.example:8000"), ("Sec-Fetch-Site", "same-origin")]
     assert await outcomes(headers) == (400, 400, "close")
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_what_pages_of_other_sites_or_ports_ask_is_forbidden(site: str) -> None:
+async def test_requests_from_pages_of_other_sites_or_ports_are_forbidden(site: str) -> None:
     """Such as an image or a script element, which send no Origin. Another port of this machine is `same-site`."""
     headers = [("Host", OURS), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Dest", "image")]
     assert await outcomes(headers) == (403, 403, "close")
@@ -137,34 +137,34 @@ async def test_a_frame_on_another_site_is_forbidden() -> None:
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-async def test_our_own_pages_and_the_address_bar_get_in(site: str) -> None:
+async def test_our_own_pages_and_the_address_bar_are_accepted(site: str) -> None:
     assert await outcomes([("Host", OURS), ("Sec-Fetch-Site", site)]) == (PASS, PASS, "accept")
 
 
 async def test_an_origin_of_ours_does_not_excuse_a_foreign_site() -> None:
-    """No browser sends both; if something does, the stricter reading holds."""
+    """No browser sends both; if something does, the stricter check applies."""
     headers = [("Host", OURS), ("Origin", OUR_ORIGIN), ("Sec-Fetch-Site", "cross-site")]
     assert await outcomes(headers) == (403, 403, "close")
 
 
-async def test_programs_send_neither_and_get_in() -> None:
+async def test_programs_without_origin_headers_are_accepted() -> None:
     assert await outcomes([("Host", OURS), ("User-Agent", "a script")]) == (PASS, PASS, "accept")
 
 
 async def test_a_host_for_health_checks_admits_no_browser(settings: Settings) -> None:
-    know(settings, hosts=("probe.internal:8000",))
+    configure(settings, hosts=("probe.internal:8000",))
     assert await outcomes([("Host", "probe.internal:8000")]) == (PASS, PASS, "accept")
     headers = [("Host", "probe.internal:8000"), ("Origin", "http://probe.internal:8000")]
     assert await outcomes(headers) == (403, 403, "close")
 
 
-async def test_a_site_behind_a_proxy_that_ends_tls_is_known_by_its_https_origin(settings: Settings) -> None:
-    know(settings, origins=("https://lab.example",))
+async def test_a_site_behind_a_tls_proxy_is_known_by_its_https_origin(settings: Settings) -> None:
+    configure(settings, origins=("https://lab.example",))
     assert await outcomes([("Host", "lab.example"), ("Origin", "https://lab.example")]) == (PASS, PASS, "accept")
     assert await outcomes([("Host", "lab.example"), ("Origin", "http://lab.example")]) == (403, 403, "close")
 
 
-async def test_a_refusal_says_why_and_never_as_html(settings: Settings) -> None:
+async def test_a_refusal_explains_itself_in_plain_text(settings: Settings) -> None:
     answer = await http(OriginGuard(echo), "GET", "/", [("Host", "<script>alert(1)</script>")])
     assert answer.status == 400
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"

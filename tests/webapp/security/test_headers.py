@@ -47,27 +47,29 @@ def assert_guarded(answer: object, where: str) -> None:
 
 
 @pytest.mark.parametrize("route", http_routes())
-def test_every_route_has_the_headers_for_strangers_and_users(route: str, world: World, client: Client) -> None:
-    place = address(route, world)
-    assert_guarded(client.get(place), f"stranger at {place}")
+def test_every_route_has_the_headers_for_anonymous_and_signed_in_users(
+    route: str, world: World, client: Client
+) -> None:
+    path = address(route, world)
+    assert_guarded(client.get(path), f"anonymous at {path}")
     client.force_login(world.user)
-    assert_guarded(client.get(place), f"user at {place}")
+    assert_guarded(client.get(path), f"user at {path}")
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("path", "status"), [("/nowhere/", 302), ("/static/nowhere.css", 404), ("/runs/..%2f..", 302)])
-def test_what_is_not_there_has_the_headers(path: str, status: int, client: Client) -> None:
+def test_not_found_pages_have_the_headers(path: str, status: int, client: Client) -> None:
     answer = client.get(path)
     assert_guarded(answer, path)
     assert answer.status_code in (status, 404)
 
 
-def test_pages_are_kept_by_no_cache(world: World, client: Client) -> None:
+def test_pages_are_not_cached(world: World, client: Client) -> None:
     client.force_login(world.user)
     assert client.get(f"/api/v1/runs/{world.run.pk}/")["Cache-Control"] == "private, no-store"
 
 
-def test_an_error_of_ours_shows_a_reference_and_no_stack(
+def test_a_server_error_shows_a_reference_and_no_traceback(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(run: Run) -> None:
@@ -83,7 +85,7 @@ def test_an_error_of_ours_shows_a_reference_and_no_stack(
     assert "Reference" in answer.json()["remedy"]
 
 
-def test_a_page_that_fails_shows_a_reference_and_no_stack(
+def test_a_failing_page_shows_a_reference_and_no_traceback(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def break_down(request: object, **_: object) -> None:

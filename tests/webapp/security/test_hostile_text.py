@@ -1,4 +1,4 @@
-"""Hostile strings in everything that a user, an agent or an environment may write, through every page and answer."""
+"""Hostile strings in everything that a user, an agent or an environment may write, through every page and response."""
 
 from __future__ import annotations
 
@@ -63,36 +63,35 @@ def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, clie
             assert read_page(answer.content.decode()).dangers == [], (name, route)
 
 
-def test_every_hostile_response_arrives_as_it_was_said(
-    db: None, settings: Settings, tmp_path: Path, client: Client
-) -> None:
-    """Those with NUL, lone surrogates and hundreds of thousands of characters too: they are in files, not in rows."""
+def test_every_hostile_response_arrives_unchanged(db: None, settings: Settings, tmp_path: Path, client: Client) -> None:
+    """Including those with NUL, lone surrogates and hundreds of thousands of characters: they are in files, not in
+    rows."""
     settings.RUNS_DIR = str(tmp_path / "runs")
     world = make_world(texts=HOSTILE)
     client.force_login(world.user)
     for trajectory, text in zip(world.trajectories, HOSTILE, strict=True):
-        place = f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/"
-        page = client.get(place)
+        path = f"/runs/{world.run.pk}/trajectories/{trajectory.pk}/"
+        page = client.get(path)
         assert page.status_code == 200, text[:40]
         assert read_page(page.content.decode()).dangers == [], text[:40]
-        answer = client.get(f"{place}data.json")
+        answer = client.get(f"{path}data.json")
         assert answer.status_code == 200, text[:40]
         assert json.loads(answer.content)["turns"][0]["response"] == text
 
 
 def test_hostile_query_strings_break_no_page(world: World, client: Client) -> None:
-    """Filters, sorts and cursors come from addresses that anyone may write. Over the pages each key meets each text."""
+    """Filters, sorts and cursors come from URLs that anyone may write. Across the pages, each key meets each text."""
     client.force_login(world.user)
     keys = ["q", "state", "after", "before", "sort", "step", "environment", "split", "runs", "clone", "turn", "kept",
             "ids", "best", "from", "alert", "seed", "run", "parse"]  # fmt: skip
     texts = itertools.cycle(short(200))
     for route in PAGES:
         for _ in range(6):
-            asked = dict(zip(keys, texts, strict=False))
-            answer = client.get(address(route, world), asked)
-            assert answer.status_code in (200, 302, 400, 404), (route, asked)
+            query = dict(zip(keys, texts, strict=False))
+            answer = client.get(address(route, world), query)
+            assert answer.status_code in (200, 302, 400, 404), (route, query)
             if answer["Content-Type"].startswith("text/html"):
-                assert read_page(answer.content.decode()).dangers == [], (route, asked)
+                assert read_page(answer.content.decode()).dangers == [], (route, query)
 
 
 @pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2f..%2fetc", "a'b", "%00", "<script>", "a" * 300, "%ED%A0%80"])
@@ -113,8 +112,8 @@ def test_a_row_that_points_outside_its_run_directory_is_not_read(file: str, worl
     assert "root:" not in answer.content.decode()
 
 
-def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) -> None:
-    """An engine, or an environment inside it, may write links into its folder."""
+def test_a_symlink_in_the_run_directory_is_not_followed(world: World, client: Client) -> None:
+    """An engine, or an environment inside it, may create links in its directory."""
     file = world.run.directory / world.trajectories[0].file
     file.unlink()
     file.symlink_to("/etc/passwd")
@@ -139,10 +138,10 @@ def test_a_link_in_the_run_s_folder_leads_nowhere(world: World, client: Client) 
         ("<iframe></iframe>", "<iframe>"),
     ],
 )
-def test_the_reader_of_pages_sees_the_danger(html: str, danger: str) -> None:
+def test_the_page_checker_detects_unsafe_markup(html: str, danger: str) -> None:
     assert read_page(html).dangers == [danger]
 
 
-def test_the_reader_of_pages_lets_ordinary_pages_be() -> None:
+def test_the_page_checker_accepts_ordinary_pages() -> None:
     page = "<script src='/static/a.js'></script><script type='application/json'>{}</script><a href='/runs/?a=b'>x</a>"
     assert read_page(page).dangers == []

@@ -1,6 +1,6 @@
-"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or breaks the content policy.
+"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or violates the content policy.
 
-And a page of another program on this machine, which has our cookie since cookies know no port, gets nowhere with it.
+And a page of another program on this machine, which has our cookie since cookies ignore ports, is refused.
 """
 
 from __future__ import annotations
@@ -65,57 +65,57 @@ def signed_in(origin: str, hostile_world: World) -> Iterator[BrowserContext]:
         context.close()
 
 
-class Watcher:
+class Recorder:
     """What a page did that it should not have done."""
 
     def __init__(self, page: Page, origin: str) -> None:
         self.page = page
-        self.troubles: list[str] = []
-        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.on("pageerror", lambda error: self.troubles.append(f"error {error}"))
+        self.problems: list[str] = []
+        page.on("dialog", lambda dialog: (self.problems.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: self.problems.append(f"error {error}"))
         page.on("request", lambda request: self._note(request.url, origin))
 
     def _note(self, url: str, origin: str) -> None:
         if not url.startswith((f"{origin}/", "data:", "blob:")):
-            self.troubles.append(f"request to {url[:100]}")
+            self.problems.append(f"request to {url[:100]}")
 
-    def visit(self, place: str) -> None:
-        answer = self.page.goto(place, wait_until="load")
+    def visit(self, path: str) -> None:
+        answer = self.page.goto(path, wait_until="load")
         assert answer is not None
-        assert answer.status == 200, place
+        assert answer.status == 200, path
 
     def found(self) -> list[str]:
-        return [*self.troubles, *(f"policy {one}" for one in self.page.evaluate("window.violations"))]
+        return [*self.problems, *(f"policy {one}" for one in self.page.evaluate("window.violations"))]
 
 
 def test_no_page_runs_or_sends_hostile_text(signed_in: BrowserContext, origin: str, hostile_world: World) -> None:
-    places = [address(route, hostile_world) for route in PAGES]
-    places.append(f"/compare/?runs={hostile_world.run.pk}")
-    troubles: dict[str, list[str]] = {}
-    for some in batched(places, 8):
-        watchers = {place: Watcher(signed_in.new_page(), origin) for place in some}
-        for place, watcher in watchers.items():
-            watcher.visit(origin + place)
+    paths = [address(route, hostile_world) for route in PAGES]
+    paths.append(f"/compare/?runs={hostile_world.run.pk}")
+    problems: dict[str, list[str]] = {}
+    for some in batched(paths, 8):
+        recorders = {path: Recorder(signed_in.new_page(), origin) for path in some}
+        for path, recorder in recorders.items():
+            recorder.visit(origin + path)
         signed_in.pages[-1].wait_for_timeout(700)  # for what scripts draw
-        troubles |= {place: found for place, watcher in watchers.items() if (found := watcher.found())}
-        for watcher in watchers.values():
-            watcher.page.close()
-    assert troubles == {}
+        problems |= {path: found for path, recorder in recorders.items() if (found := recorder.found())}
+        for recorder in recorders.values():
+            recorder.page.close()
+    assert problems == {}
 
 
-def batched(places: list[str], size: int) -> list[list[str]]:
-    return [places[start : start + size] for start in range(0, len(places), size)]
+def batched(paths: list[str], size: int) -> list[list[str]]:
+    return [paths[start : start + size] for start in range(0, len(paths), size)]
 
 
-def test_the_watcher_sees_what_a_page_does(signed_in: BrowserContext, origin: str) -> None:
+def test_the_recorder_detects_scripts_and_requests(signed_in: BrowserContext, origin: str) -> None:
     page = signed_in.new_page()
-    watcher = Watcher(page, origin)
+    recorder = Recorder(page, origin)
     page.goto(f"{origin}/leaderboard/")
     page.evaluate("document.body.innerHTML = `<img src=x onerror=alert(1)><img src='http://127.0.0.1:9/leak'>`")
     page.wait_for_timeout(300)
     assert any("script-src" in one for one in page.evaluate("window.violations"))
     assert any("img-src" in one for one in page.evaluate("window.violations"))
-    assert not any("dialog" in one for one in watcher.troubles)
+    assert not any("dialog" in one for one in recorder.problems)
 
 
 FOREIGN_PAGE = """<!doctype html><title>another program</title><script>
@@ -142,7 +142,7 @@ async function attempt() {
 </script>"""
 
 
-def test_a_page_on_another_port_of_this_machine_gets_nowhere(
+def test_a_page_on_another_port_of_this_machine_is_refused(
     signed_in: BrowserContext, origin: str, hostile_world: World
 ) -> None:
     html = (

@@ -1,4 +1,4 @@
-"""What is no number, too long for one, or nested too deeply is an answer of the site's, never a fault of its server."""
+"""Values that are not numbers, too long for one, or nested too deeply get an error response, never a server error."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from webapp.whole_numbers import whole_number
 
 pytestmark = pytest.mark.django_db
 
-# more digits than `int` takes, a digit that is none in ASCII, and one more than a column holds
+# more digits than `int` takes, a non-ASCII digit, and a number too large for the column
 ODD = ["9" * 5000, "²", "٣", "9" * 19, "-1", "1e3", " 1", ""]
-DEEP = "[" * 3000  # more than the reader of JSON goes into
+DEEP = "[" * 3000  # deeper than the JSON parser allows
 
 
 def cursor(text: str) -> str:
@@ -33,18 +33,18 @@ def browser(client: Client) -> Client:
     return client
 
 
-def test_a_whole_number_is_ascii_digits_that_a_column_holds() -> None:
+def test_whole_numbers_are_ascii_digits_that_fit_a_column() -> None:
     assert [whole_number(text) for text in ODD] == [None] * len(ODD)
     assert [whole_number(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
 
 
 @pytest.mark.parametrize("number", ODD)
-def test_an_odd_number_in_an_address(browser: Client, number: str) -> None:
+def test_odd_numbers_in_a_url_are_not_found(browser: Client, number: str) -> None:
     run = a_run()
-    asked = {"environment": number, "more-environment": number, "after": number}
-    assert browser.get("/runs/new/", asked).status_code == 200
-    assert browser.get(f"/runs/{run.pk}/log/", asked).status_code == (400 if number else 200)
-    assert browser.get("/trajectories/", asked).status_code == 200
+    values = {"environment": number, "more-environment": number, "after": number}
+    assert browser.get("/runs/new/", values).status_code == 200
+    assert browser.get(f"/runs/{run.pk}/log/", values).status_code == (400 if number else 200)
+    assert browser.get("/trajectories/", values).status_code == 200
 
 
 @pytest.mark.parametrize("number", ODD)
@@ -54,15 +54,15 @@ def test_an_odd_number_in_a_form(browser: Client, number: str) -> None:
     preview = "/environments/preview/"
     assert browser.post(preview, {"version": number}).status_code == 422
     assert browser.post(preview, {"version": lake.pk, "seed": number}).status_code == 422
-    asked = {"changes": '{"optimizer.learning_rate": 0.5}', "revision": number}
-    assert browser.post(f"/runs/{run.pk}/settings/", asked).status_code == 200
+    values = {"changes": '{"optimizer.learning_rate": 0.5}', "revision": number}
+    assert browser.post(f"/runs/{run.pk}/settings/", values).status_code == 200
     for choice in (number, f"kept-{number}"):
         form = {"environment": lake.pk, "more-environment": choice, "clone": source.pk}
         errors = browser.post("/runs/check/", form).json()["errors"]
         assert errors["environments.1"] == "Select an environment, or remove this row."
 
 
-def test_json_that_is_nested_too_deeply(browser: Client) -> None:
+def test_deeply_nested_json_is_refused(browser: Client) -> None:
     run = a_run()
     for address in ("/trajectories/", f"/runs/{run.pk}/trajectories/"):
         assert browser.get(address, {"after": cursor(DEEP)}).status_code == 200
@@ -71,6 +71,6 @@ def test_json_that_is_nested_too_deeply(browser: Client) -> None:
     assert "This is not JSON" in parse([symbols], {"symbols": DEEP})[1]["symbols"]
 
 
-def test_an_odd_message_or_cursor_of_a_socket() -> None:
+def test_odd_messages_and_cursors_do_not_break_a_socket() -> None:
     assert _parsed("[" * 1024) == {}
     assert [cursor_of(f"after={number}".encode()) for number in ODD] == [0] * len(ODD)

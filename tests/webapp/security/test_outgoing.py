@@ -1,4 +1,4 @@
-"""Which addresses the server calls for its users: public ones, and no other by whatever spelling."""
+"""Which addresses the server calls on behalf of its users: only public ones, however they are spelled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_loopback_by_any_name_is_refused_before_a_connection_is_made(host: str) 
 
 
 def answering(*answers: list[str]) -> Any:
-    """A resolver that gives another answer each time it is asked, as a hostile name server does."""
+    """A resolver that gives another answer to each query, as a hostile name server does."""
     left = list(answers)
 
     def resolve(host: str, port: int, **_: Any) -> list[Any]:
@@ -65,7 +65,7 @@ def test_a_name_with_one_private_address_among_its_addresses_is_refused() -> Non
 
 
 def test_a_name_is_resolved_once_which_prevents_dns_rebinding() -> None:
-    """The first answer is allowed by a setting, and it is where the line goes; a second is never asked for."""
+    """The first answer is allowed by a setting, and the connection goes there; there is no second query."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -77,7 +77,7 @@ def test_a_name_is_resolved_once_which_prevents_dns_rebinding() -> None:
             assert line.getpeername()[0] == "127.0.0.1"
 
 
-def test_a_name_that_turned_private_is_refused_at_the_next_call() -> None:
+def test_a_name_that_becomes_private_is_refused_at_the_next_call() -> None:
     resolve = answering(["127.0.0.1"])
     with pytest.raises(AddressRefused):
         connect("turned.example", 443, timeout=0.2, resolve=resolve)

@@ -1,4 +1,4 @@
-"""Every route of the site, as a stranger and as a signed-in user, against the table in `roles`."""
+"""Every route of the site, as an anonymous and as a signed-in user, against the table in `roles`."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ def test_every_socket_has_a_row_and_every_row_a_socket() -> None:
 
 
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
-def test_a_stranger_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
-    if row.stranger == OPEN:
+def test_an_anonymous_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
+    if row.anonymous == OPEN:
         return
     for method in METHODS:
         answer = getattr(client, method)(address(route, world))
-        if row.stranger == JSON_401:
+        if row.anonymous == JSON_401:
             assert (answer.status_code, answer["Content-Type"]) == (401, "application/json"), method
         else:
-            assert row.stranger == TO_SIGN_IN
+            assert row.anonymous == TO_SIGN_IN
             assert answer.status_code == 302, method
             assert answer["Location"].startswith("/accounts/login/?next="), method
 
 
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
-def test_a_signed_in_user_gets_what_the_table_says(route: str, row: Row, world: World, client: Client) -> None:
+def test_a_signed_in_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
     client.force_login(world.user)
-    place = address(route, world)
-    assert client.get(place).status_code == row.get
-    client.force_login(world.user)  # some addresses sign out
-    assert client.post(place).status_code == row.post
+    path = address(route, world)
+    assert client.get(path).status_code == row.get
+    client.force_login(world.user)  # some URLs sign out
+    assert client.post(path).status_code == row.post
 
 
 @pytest.mark.parametrize("route", HTTP)
@@ -59,7 +59,7 @@ def test_no_route_accepts_a_form_without_its_token(route: str, world: World) -> 
     assert strict.post(address(route, world)).status_code == 403
 
 
-@pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.stranger == OPEN])
+@pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.anonymous == OPEN])
 def test_public_pages_reveal_nothing_about_the_installation(route: str, world: World, client: Client) -> None:
     text = client.get(address(route, world)).content.decode()
     assert world.run.pk not in text
@@ -67,7 +67,7 @@ def test_public_pages_reveal_nothing_about_the_installation(route: str, world: W
 
 
 @pytest.mark.parametrize("route", HTTP)
-def test_reading_changes_nothing(route: str, world: World, client: Client) -> None:
+def test_get_requests_change_nothing(route: str, world: World, client: Client) -> None:
     client.force_login(world.user)
     before = database_digest()
     client.get(address(route, world))
@@ -77,19 +77,19 @@ def test_reading_changes_nothing(route: str, world: World, client: Client) -> No
 
 @pytest.mark.parametrize("route", SOCKETS)
 @pytest.mark.django_db(transaction=True)
-async def test_a_stranger_s_socket_is_closed_with_the_code_that_leads_to_the_sign_in_page(route: str) -> None:
-    place = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
-    said = await socket(application, f"/{place}", BROWSER, words=2)
-    assert said == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
+async def test_an_anonymous_socket_is_closed_with_the_sign_in_code(route: str) -> None:
+    path = route.replace("<str:run_id>", "abc").replace("<int:what_if>", "1")
+    sent = await socket(application, f"/{path}", BROWSER, words=2)
+    assert sent == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_signed_in_user_s_socket_stays_open() -> None:
     session = await database_sync_to_async(session_of_local_user)()
     cookie = ("Cookie", f"{settings.SESSION_COOKIE_NAME}={session}")
-    said = await socket(application, "/ws/runs/", [*BROWSER, cookie], words=2)
-    assert said[0]["type"] == "websocket.accept"
-    assert json.loads(said[1]["text"])["kind"] == "hello"
+    sent = await socket(application, "/ws/runs/", [*BROWSER, cookie], words=2)
+    assert sent[0]["type"] == "websocket.accept"
+    assert json.loads(sent[1]["text"])["kind"] == "hello"
 
 
 def session_of_local_user() -> str:

@@ -1,4 +1,4 @@
-"""What the settings make of the environment, read in a process of their own."""
+"""The settings that result from the environment, read in a process of their own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(names: list[str], tmp_path: Path, **environment: str) -> subprocess.Comp
     )
 
 
-def test_the_names_of_cookies_carry_the_port_so_that_two_servers_on_one_host_keep_apart(tmp_path: Path) -> None:
+def test_cookie_names_include_the_port_so_that_two_servers_on_one_host_do_not_clash(tmp_path: Path) -> None:
     names = ["SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME"]
     assert read(names, tmp_path, PORT="8001") == {
         "SESSION_COOKIE_NAME": "starboard_session_8001",
@@ -46,7 +46,7 @@ def test_the_names_of_cookies_carry_the_port_so_that_two_servers_on_one_host_kee
     }
 
 
-def test_debug_is_off_and_the_secret_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+def test_debug_is_off_and_the_secret_is_created_once_readable_only_by_its_owner(tmp_path: Path) -> None:
     first = read(["DEBUG", "SECRET_KEY"], tmp_path)
     assert first["DEBUG"] is False
     assert len(first["SECRET_KEY"]) >= 64
@@ -55,14 +55,14 @@ def test_debug_is_off_and_the_secret_is_made_once_for_its_owner_only(tmp_path: P
     assert read(["SECRET_KEY"], tmp_path)["SECRET_KEY"] == first["SECRET_KEY"]
 
 
-def test_cookies_are_for_tls_only_where_every_origin_is(tmp_path: Path) -> None:
+def test_cookies_require_tls_if_every_origin_does(tmp_path: Path) -> None:
     names = ["SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY"]
     assert list(read(names, tmp_path).values()) == [False, False, True, True]
     over_tls = read([*names, "SECURE_HSTS_SECONDS"], tmp_path, STARBOARD_ORIGINS="https://a.example")
     assert list(over_tls.values()) == [True, True, True, True, 30 * 24 * 3600]
 
 
-def test_origins_name_the_hosts_with_their_ports(tmp_path: Path) -> None:
+def test_hosts_are_derived_from_origins(tmp_path: Path) -> None:
     found = read(["TRUSTED_HOSTS", "ALLOWED_HOSTS"], tmp_path, STARBOARD_ORIGINS="https://a.example", PORT="8001")
     loopback = ["127.0.0.1:8001", "[::1]:8001", "a.example:443", "localhost:8001"]
     assert sorted(found["TRUSTED_HOSTS"]) == loopback
@@ -81,7 +81,7 @@ def test_origins_name_the_hosts_with_their_ports(tmp_path: Path) -> None:
         ("STARBOARD_HOSTS", "a.example:port"),
     ],
 )
-def test_a_value_that_does_not_fit_is_named(name: str, value: str, tmp_path: Path) -> None:
+def test_an_invalid_value_is_named(name: str, value: str, tmp_path: Path) -> None:
     done = run(["PORT"], tmp_path, **{name: value})
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
@@ -91,8 +91,8 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str, tmp_path: Pat
 
 def test_prices_are_amounts_or_unset(tmp_path: Path) -> None:
     names = ["GPU_HOUR_PRICE", "CPU_HOUR_PRICE", "CURRENCY"]
-    told = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
-    assert told == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}
+    found = read(names, tmp_path, STARBOARD_GPU_HOUR_PRICE="2.50", STARBOARD_CURRENCY="EUR")
+    assert found == {"GPU_HOUR_PRICE": 2.5, "CPU_HOUR_PRICE": None, "CURRENCY": "EUR"}
     for nonsense in ("cheap", "-1", "nan"):
         refused = run(names, tmp_path, STARBOARD_GPU_HOUR_PRICE=nonsense)
         assert "STARBOARD_GPU_HOUR_PRICE" in refused.stderr

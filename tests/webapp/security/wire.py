@@ -1,4 +1,4 @@
-"""Requests as bytes on the wire: headers doubled or left out, which no well-mannered client would send."""
+"""Requests as bytes on the wire, with duplicated or missing headers that no ordinary client would send."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ async def http(app: Any, method: str, path: str, headers: list[Header], body: by
 
 
 async def socket(app: Any, path: str, headers: list[Header], *, words: int = 1) -> list[dict[str, Any]]:
-    """The first `words` that the server says: accept, or close with a code."""
+    """The first `words` of the server's response: accept, or close with a code."""
     wire = ApplicationCommunicator(app, _scope("websocket", path, headers) | {"subprotocols": []})
     await wire.send_input({"type": "websocket.connect"})
-    said = [await wire.receive_output(PATIENCE_SECONDS) for _ in range(words)]
+    sent = [await wire.receive_output(PATIENCE_SECONDS) for _ in range(words)]
     await wire.send_input({"type": "websocket.disconnect", "code": 1000})
     await wire.wait(PATIENCE_SECONDS)
-    return [{key: value for key, value in word.items() if value is not None} for word in said]
+    return [{key: value for key, value in word.items() if value is not None} for word in sent]
 
 
 def _scope(kind: str, path: str, headers: list[Header]) -> dict[str, Any]:

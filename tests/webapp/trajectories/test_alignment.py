@@ -1,4 +1,4 @@
-"""Side by side: what is the same turn by turn, and where a trajectory first parts from another."""
+"""Side by side: what is equal turn by turn, and where a trajectory first diverges from another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def record(*turns: dict[str, Any], start: str = "a") -> dict[str, Any]:
     return {"initial": {"drawing": {"at": start}, "observation": start}, "turns": list(turns)}
 
 
-def test_words_part_before_actions_and_actions_before_states() -> None:
+def test_responses_actions_and_states_diverge_independently() -> None:
     first = record(turn("x", "Up", state="b"), turn("y", "Up", state="c"), turn("z", "Up", state="d"))
     other = record(turn("q", "Up", state="b"), turn("y", "Left", state="c"), turn("z", "Up", state="e"))
     _, aligned = align([first, other])
@@ -26,17 +26,17 @@ def test_words_part_before_actions_and_actions_before_states() -> None:
     assert aligned.summary == "from turn 1: different text; from turn 2: different action; from turn 3: different state"
 
 
-def test_the_first_parts_from_nothing_and_claims_no_sameness() -> None:
+def test_the_first_column_has_no_difference() -> None:
     first, _ = align([record(turn("x", "Up", state="b")), record(turn("y"))])
     assert (first.divergences, first.cells[0].same) == ({}, frozenset())
 
 
-def test_equals_are_the_same_throughout() -> None:
+def test_identical_trajectories_have_no_difference() -> None:
     _, aligned = align([record(turn("x", "Up", state="b")), record(turn("x", "Up", state="b"))])
     assert aligned.summary == "identical"
 
 
-def test_one_that_ends_earlier_parts_where_it_ended() -> None:
+def test_a_shorter_trajectory_diverges_where_it_ends() -> None:
     long = record(turn("x", "Up", state="b"), turn("y", "Up", state="c"))
     short = record(turn("x", "Up", state="b"))
     assert align([long, short])[1].divergences == {"text": 2, "action": 2, "state": 2}
@@ -50,12 +50,12 @@ def test_a_turn_without_an_action_keeps_the_state() -> None:
     assert aligned.divergences == {"state": 2}
 
 
-def test_other_problems_differ_from_the_start() -> None:
+def test_trajectories_of_different_problems_differ_from_the_first_turn() -> None:
     _, aligned = align([record(turn("x")), record(turn("x"), start="b")])
     assert aligned.summary == "from the start: different state"
 
 
-def test_states_without_a_drawing_are_told_apart_by_their_words() -> None:
+def test_states_without_a_drawing_are_compared_by_text() -> None:
     first, other = record(turn("x")), record(turn("x"))
     for one, words in ((first, "here"), (other, "there")):
         one["initial"] = {"observation": words, "drawing": None}

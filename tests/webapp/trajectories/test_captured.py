@@ -1,4 +1,5 @@
-"""The list says what the capture budget dropped and why the others stay; what was removed says so on its own page."""
+"""The list explains what the capture budget dropped and why others were kept; a removed trajectory is explained on its
+page."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def listed(browser: Client, run: Run, query: str = "") -> str:
     return " ".join(browser.get(f"/runs/{run.pk}/trajectories/{query}").content.decode().split())
 
 
-def test_the_list_of_a_step_says_how_many_were_kept_and_why(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_a_step_s_list_shows_how_many_were_recorded_and_why(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     recorded(run, 1, seq=1, count=16, dropped=112, reasons={"best": 1, "worst": 1, "sample": 14})
     recorded(run, 2, seq=2, count=16, dropped=0, reasons={"all": 16})
     page = listed(browser, run, "?step=1")
@@ -31,7 +32,7 @@ def test_the_list_of_a_step_says_how_many_were_kept_and_why(browser: Client, run
     assert "capture budget" not in listed(browser, run, "?step=2")
 
 
-def test_a_step_that_was_made_again_counts_once_and_lost_steps_not_at_all(run: Run) -> None:
+def test_a_repeated_step_counts_once_and_a_discarded_step_does_not_count(run: Run) -> None:
     recorded(run, 1, seq=1, count=10, dropped=90, reasons={"sample": 10})
     recorded(run, 1, seq=7, count=20, dropped=80, reasons={"sample": 20})
     recorded(run, 1, seq=8, split="validation", count=5, dropped=1, reasons={"sample": 5})
@@ -41,7 +42,7 @@ def test_a_step_that_was_made_again_counts_once_and_lost_steps_not_at_all(run: R
     assert (found.kept, found.dropped, found.reasons) == (25, 81, [("at random", 25)])
 
 
-def test_what_retention_removed_is_marked_in_the_list_and_its_page_says_why(
+def test_a_trajectory_removed_by_retention_is_marked_and_explained(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     Run.objects.filter(pk=run.pk).update(config={**run.config, "capture": {"keep_steps": 3}})
@@ -57,7 +58,7 @@ def test_what_retention_removed_is_marked_in_the_list_and_its_page_says_why(
     assert browser.get(f"/runs/{run.pk}/trajectories/{rows[1].pk}/").status_code == 200
 
 
-def test_the_form_of_a_run_asks_for_the_budget(browser: Client, run: Run) -> None:
+def test_the_run_form_has_the_capture_budget(browser: Client, run: Run) -> None:
     page = browser.get("/runs/new/").content.decode()
     for name in ("most_per_step", "keep_steps", "most_megabytes"):
         assert f'name="capture.{name}"' in page

@@ -1,4 +1,4 @@
-"""The page of trajectories side by side: which ones, what is marked, optimal play, and one problem over time."""
+"""The comparison page: which trajectories, what is marked, optimal play, and one problem over time."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def address(run: Run, rows: list[Trajectory], more: str = "") -> str:
         ([], []),
     ],
 )
-def test_ids_come_in_any_form_once_and_in_order(values: list[str], ids: list[int]) -> None:
+def test_ids_are_parsed_from_any_form_without_duplicates_in_order(values: list[str], ids: list[int]) -> None:
     assert read_ids(values) == ids
 
 
-def test_members_stand_side_by_side_and_the_first_differences_are_marked(
+def test_members_are_shown_side_by_side_with_the_first_differences_marked(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     page = browser.get(address(run, rows[:4]))
@@ -55,18 +55,20 @@ def test_members_stand_side_by_side_and_the_first_differences_are_marked(
     assert "diverges here: different text" in page.content.decode()
 
 
-def test_only_a_few_fit_side_by_side_and_the_page_says_so(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_the_number_side_by_side_is_limited_and_the_page_says_so(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
     page = browser.get(address(run, rows[:12]))
     assert len(page.context["columns"]) == MOST
     assert "Only the first 8" in page.content.decode()
 
 
-def test_trajectories_of_other_runs_are_left_out(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    stranger = build_run(name="another")
-    assert "Nothing to compare yet" in browser.get(address(stranger, rows[:2])).content.decode()
+def test_trajectories_of_other_runs_are_ignored(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    another = build_run(name="another")
+    assert "Nothing to compare yet" in browser.get(address(another, rows[:2])).content.decode()
 
 
-def test_optimal_play_stands_beside_the_first_with_the_distance_of_each_state(
+def test_optimal_play_is_shown_with_the_distance_of_each_state(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     solved = next(row for row in rows if row.success)
@@ -79,7 +81,7 @@ def test_optimal_play_stands_beside_the_first_with_the_distance_of_each_state(
     assert "Optimal play" in page.content.decode()
 
 
-def test_without_the_environment_there_is_no_optimal_play_and_the_page_says_so(
+def test_an_unavailable_environment_has_no_optimal_play_and_a_note(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     Run.objects.filter(pk=run.pk).update(config={})
@@ -88,7 +90,7 @@ def test_without_the_environment_there_is_no_optimal_play_and_the_page_says_so(
     assert "No optimal play is known" in page.content.decode()
 
 
-def test_one_that_cannot_be_read_says_why_and_the_others_are_shown(
+def test_an_unreadable_trajectory_is_explained_and_the_others_are_shown(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     (run.directory / rows[0].file).unlink()
@@ -110,7 +112,7 @@ def test_a_problem_is_followed_over_time_at_a_few_steps(run: Run) -> None:
     assert over_time(rows[1]) == []
 
 
-def test_training_and_held_out_of_a_step_are_laid_side_by_side_best_first(browser: Client, run: Run) -> None:
+def test_training_and_held_out_trajectories_of_a_step_are_compared_best_first(browser: Client, run: Run) -> None:
     environment = run.parsed_config().environments[0]
     record_steps(run, environment, steps=range(40, 42), groups=1, group_size=4)
     rows = list(run.trajectories.filter(step=40).order_by("member"))
@@ -131,7 +133,7 @@ def test_training_and_held_out_of_a_step_are_laid_side_by_side_best_first(browse
     assert split_comparison(run.trajectories.filter(step=41)) == []
 
 
-def test_long_trajectories_come_in_parts(browser: Client, run: Run, rows: list[Trajectory], monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_long_trajectories_are_paged(browser: Client, run: Run, rows: list[Trajectory], monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr("webapp.trajectories.comparison.TURNS", 2)
     longest = max(rows, key=lambda row: row.turns)
     page = browser.get(address(run, [longest]))
@@ -146,7 +148,7 @@ def test_long_trajectories_come_in_parts(browser: Client, run: Run, rows: list[T
 
 
 @pytest.mark.django_db
-def test_hostile_records_are_shown_as_text(client: Client, settings, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_hostile_records_are_escaped(client: Client, settings, tmp_path) -> None:  # type: ignore[no-untyped-def]
     settings.RUNS_DIR = str(tmp_path / "runs")
     world = make_world(texts=[text for text in HOSTILE if len(text) < 2000])
     client.force_login(world.user)

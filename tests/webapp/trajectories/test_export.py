@@ -1,4 +1,4 @@
-"""Trajectories as chat messages: those of a filter, ticked ones, one; and what cannot be read says so in its line."""
+"""Trajectories as chat messages: filtered, selected, or a single one; an unreadable one has the reason in its line."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def exported(browser: Client, run: Run, query: str = "") -> list[dict[str, Any]]
     return [json.loads(line) for line in answer.getvalue().splitlines()]
 
 
-def test_all_of_a_run_are_exported_in_order(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_a_run_is_exported_in_order(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     found = exported(browser, run)
-    places = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
-    assert places == [(row.step, row.group, row.member) for row in rows]
+    keys = [tuple(line["metadata"][name] for name in ("step", "group", "member")) for line in found]
+    assert keys == [(row.step, row.group, row.member) for row in rows]
 
 
-def test_a_filter_and_ticks_choose(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_filters_and_selection_limit_the_export(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     assert {line["metadata"]["step"] for line in exported(browser, run, "?step=2")} == {2}
     ticked = exported(browser, run, f"?step=2&ids={rows[0].pk}&ids={rows[3].pk}&ids=x")
     assert [line["metadata"]["member"] for line in ticked] == [rows[0].member, rows[3].member]
 
 
-def test_a_line_has_the_conversation_and_what_is_known_of_it(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_a_line_has_the_conversation_and_its_metadata(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     row = next(row for row in rows if row.turns >= 3)
     record = services.record(row)
     answer: Any = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/chat.jsonl")
@@ -52,8 +52,8 @@ def test_a_line_has_the_conversation_and_what_is_known_of_it(browser: Client, ru
     assert [turn["executed"] for turn in about["turns"]] == [turn["executed"] for turn in record["turns"]]
 
 
-def test_what_later_prompts_tell_again_is_told_once() -> None:
-    """Under a window each prompt is a context of its own, with the earlier turns in it."""
+def test_text_repeated_in_later_prompts_is_exported_once() -> None:
+    """With a context window each prompt has its own context, which includes the earlier turns."""
     first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
     second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"
     turns = [{"prompt": first, "response": "Up"}, {"prompt": second, "response": "Down"}]
@@ -61,14 +61,14 @@ def test_what_later_prompts_tell_again_is_told_once() -> None:
     assert contents == ["Rules", "A", "Up", "B", "Down"]
 
 
-def test_a_prompt_without_marks_is_one_message_of_the_user() -> None:
+def test_a_prompt_without_markers_is_one_user_message() -> None:
     assert chat.messages_of({"turns": [{"prompt": "2 + 2 =", "response": "4"}]}) == [
         {"role": "user", "content": "2 + 2 ="},
         {"role": "assistant", "content": "4"},
     ]
 
 
-def test_one_that_cannot_be_read_has_no_messages_and_says_why(
+def test_an_unreadable_trajectory_has_no_messages_and_a_reason(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     (run.directory / rows[0].file).unlink()
@@ -81,7 +81,7 @@ def test_one_that_cannot_be_read_has_no_messages_and_says_why(
     assert answer.status_code == 410
 
 
-def test_a_download_has_a_limit_and_the_page_says_it(
+def test_a_download_has_a_limit_that_the_page_shows(
     browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
@@ -94,7 +94,7 @@ def test_a_download_has_a_limit_and_the_page_says_it(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_the_server_sends_it_in_parts(
+async def test_the_export_is_streamed(
     async_client: AsyncClient, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from asgiref.sync import sync_to_async

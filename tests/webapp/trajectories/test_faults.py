@@ -1,4 +1,4 @@
-"""Kinds of faults in responses: noted with each row, found by, and told in words."""
+"""Kinds of faults in responses: stored with each row, filtered by, and labelled."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def members(run: Run, kind: str) -> list[int]:
     return sorted(rows.values_list("member", flat=True))
 
 
-def test_a_row_has_the_kinds_of_its_responses_each_once_in_the_parser_s_order(run: Run) -> None:
+def test_a_row_has_each_fault_kind_once_in_the_parser_s_order(run: Run) -> None:
     row = save(run, [turn("", parse="unclosed"), turn("", parse="no_think"), turn("", parse="unclosed"), turn("go")])[0]
     assert (row.faults, row.parse_failures) == (" no_think unclosed ", 3)
     assert kinds_in(row.faults) == ["no_think", "unclosed"]
 
 
-def test_what_real_play_leaves_is_noted_as_its_files_have_it(run: Run) -> None:
+def test_the_index_agrees_with_the_files_of_real_rollouts(run: Run) -> None:
     rows = record_steps(run, run.parsed_config().environments[0], steps=range(1, 2), faults=0.5)
     assert any(row.faults for row in rows)
     for row in rows:
@@ -38,15 +38,15 @@ def test_what_real_play_leaves_is_noted_as_its_files_have_it(run: Run) -> None:
         assert set(kinds_in(row.faults)) == cases - {"ok"}
 
 
-def test_each_kind_finds_its_own(run: Run) -> None:
+def test_each_kind_filters_its_own_rows(run: Run) -> None:
     save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
-    assert [members(run, kind) for kind in KINDS] == [[place] for place in range(len(KINDS))]
+    assert [members(run, kind) for kind in KINDS] == [[index] for index in range(len(KINDS))]
     fine, too_many = len(KINDS), KINDS.index("too_many_actions")
-    assert members(run, "ok") == [too_many, fine]  # of too many actions the first are taken
+    assert members(run, "ok") == [too_many, fine]  # of too many actions the first ones are executed
     assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}
 
 
-def test_what_the_parser_does_not_know_is_no_kind(run: Run) -> None:
+def test_kinds_that_the_parser_does_not_know_are_ignored(run: Run) -> None:
     row = save(run, [turn("", parse="<script>")])[0]
     assert (row.faults, row.parse_failures) == ("", 1)
     assert read_filters({"parse": "<script>"}).problems[0].startswith("Responses cannot be '<script>'. Choose one of:")
@@ -57,13 +57,13 @@ def test_all_kinds_at_once_fit_into_their_column() -> None:
     assert not any(kind in other for kind in KINDS for other in KINDS if kind != other)
 
 
-def test_every_kind_has_words_of_the_glossary() -> None:
+def test_every_kind_has_a_glossary_entry() -> None:
     for kind in KINDS:
         assert f"rollout/parse/{kind}" in GLOSSARY
         assert label_of(kind) != kind
 
 
-def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run) -> None:
+def test_the_list_labels_kinds_and_offers_them_as_filters(browser: Client, run: Run) -> None:
     save(run, [turn("", parse="no_think"), turn("", parse="too_many_actions")])
     page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
     assert 'title="no thought, too many actions">no thought +1</span>' in page
@@ -71,8 +71,8 @@ def test_the_list_tells_kinds_in_words_and_offers_them(browser: Client, run: Run
 
 
 @pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")
-def test_a_kind_over_all_runs_is_looked_for_among_rows_with_faults_alone(run: Run) -> None:
+def test_a_kind_filter_over_all_runs_reads_only_rows_with_faults(run: Run) -> None:
     save(run, [turn("", parse="no_think")], [turn("fine", "Up")])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queried:
         page_of(read_filters({"parse": "no_think"}).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
-    assert "USING INDEX trajectories_with_faults" in plan_of(asked.captured_queries[0]["sql"])
+    assert "USING INDEX trajectories_with_faults" in plan_of(queried.captured_queries[0]["sql"])

@@ -1,4 +1,4 @@
-"""Filters come from the URL; a value that makes no sense is left out, and said."""
+"""Filters come from the URL; an invalid value is ignored and reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from webapp.trajectories.models import Trajectory
         ({"environment": "FrozenLake", "step": "1", "success": "yes"}, lambda row: row.step == 1 and row.success),
     ],
 )
-def test_each_filter_keeps_what_it_names(
+def test_each_filter_keeps_the_matching_rows(
     run: Run, rows: list[Trajectory], query: dict[str, str], matches: object
 ) -> None:
     Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
@@ -68,19 +68,19 @@ def test_each_filter_keeps_what_it_names(
         ("adv_high", "inf"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_left_out_and_named(name: str, value: str) -> None:
+def test_an_invalid_value_is_ignored_and_reported(name: str, value: str) -> None:
     filters = read_filters({name: value})
     assert not filters.active
     assert repr(value) in filters.problems[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hostile_values_match_nothing_or_are_left_out(run: Run, rows: list[Trajectory], name: str) -> None:
+def test_hostile_values_match_nothing_or_are_ignored(run: Run, rows: list[Trajectory], name: str) -> None:
     for text in STORABLE:
         filters = read_filters({name: text})
         assert filters.problems or not filters.apply(Trajectory.objects.filter(run=run)).exists()
 
 
-def test_links_carry_the_filters_and_escape_them() -> None:
+def test_links_keep_the_filters_and_escape_them() -> None:
     filters = read_filters({"stop": "a&b=<c>", "step": "2"})
     assert filters.query(after="x", sort="") == "step=2&stop=a%26b%3D%3Cc%3E&after=x"

@@ -1,4 +1,4 @@
-"""Trajectories that cannot be read are named where the others are, with the cause and what to do."""
+"""Trajectories that cannot be read are listed with the others, with the cause and a remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def damaged(run: Run) -> Run:
     return run
 
 
-def test_the_list_names_the_lost_the_cause_and_the_remedy(browser: Client, damaged: Run) -> None:
+def test_the_list_shows_lost_trajectories_with_cause_and_remedy(browser: Client, damaged: Run) -> None:
     text = browser.get(f"/runs/{damaged.pk}/trajectories/").content.decode()
     assert "5 recorded trajectories cannot be read" in text
     assert "group 2, member 3" in text
@@ -40,14 +40,14 @@ def test_the_list_names_the_lost_the_cause_and_the_remedy(browser: Client, damag
     assert "11 of 11 trajectories" in text
 
 
-def test_filters_by_place_hold_for_the_lost_too(browser: Client, damaged: Run) -> None:
+def test_step_and_group_filters_apply_to_lost_trajectories(browser: Client, damaged: Run) -> None:
     address = f"/runs/{damaged.pk}/trajectories/"
     assert browser.get(address + "?group=2").context["lost_count"] == 1
     assert browser.get(address + "?step=2").context["lost_count"] == 0
     assert browser.get(address + "?success=yes").context["lost_count"] == 5
 
 
-def test_a_reader_of_the_group_is_told_who_is_missing(browser: Client, damaged: Run) -> None:
+def test_a_group_s_reader_lists_its_lost_members(browser: Client, damaged: Run) -> None:
     row = damaged.trajectories.get(group=2, member=0)
     text = browser.get(f"/runs/{damaged.pk}/trajectories/{row.pk}/").content.decode()
     assert "1 member of this group cannot be read" in text
@@ -55,14 +55,14 @@ def test_a_reader_of_the_group_is_told_who_is_missing(browser: Client, damaged: 
     assert "cannot be read. " not in browser.get(f"/runs/{damaged.pk}/trajectories/{whole.pk}/").content.decode()
 
 
-def test_a_run_of_which_everything_is_lost_does_not_say_that_nothing_was_recorded(browser: Client, run: Run) -> None:
+def test_a_run_whose_trajectories_are_all_lost_is_not_shown_as_empty(browser: Client, run: Run) -> None:
     LostTrajectory.objects.create(run=run, step=1, split="train", file="s", count=16, why="Gone.", remedy="Restore it.")
     text = browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
     assert "16 recorded trajectories cannot be read" in text
     assert "No trajectories yet" not in text
 
 
-def test_hostile_words_of_a_damaged_file_are_shown_as_text(browser: Client, damaged: Run) -> None:
+def test_hostile_text_of_a_damaged_file_is_escaped(browser: Client, damaged: Run) -> None:
     for text in short(60):
         LostTrajectory.objects.filter(group=2).update(environment=text, why=text, file=text, remedy=text)
         assert read_page(browser.get(f"/runs/{damaged.pk}/trajectories/").content.decode()).dangers == []

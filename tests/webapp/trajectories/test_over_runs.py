@@ -1,4 +1,4 @@
-"""The list over all runs: the list of one run, with the run as one more thing to find, sort and choose by."""
+"""The list over all runs: the list of one run, with the run as a further column and filter."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def other(run: Run, rows: list[Trajectory]) -> Run:
 
 
 def found(query: dict[str, str]) -> set[str]:
-    """The runs of what is found."""
+    """The run ids of the rows found."""
     return set(read_filters(query).apply(Trajectory.objects.all()).values_list("run__name", flat=True))
 
 
-def test_rows_of_all_runs_stand_together_with_their_runs(browser: Client, run: Run, other: Run) -> None:
+def test_trajectories_of_all_runs_are_listed_with_their_run(browser: Client, run: Run, other: Run) -> None:
     page = browser.get("/trajectories/")
     text = page.content.decode()
     assert page.context["counts"].total == 40
@@ -55,49 +55,49 @@ def test_an_archived_run_is_found_and_marked(browser: Client, other: Run) -> Non
     assert '<span class="muted">archived</span>' in browser.get(f"/trajectories/?run={other.pk}").content.decode()
 
 
-def test_without_any_trajectory_the_page_says_where_they_come_from(browser: Client, run: Run) -> None:
+def test_an_empty_list_explains_where_trajectories_come_from(browser: Client, run: Run) -> None:
     assert "No trajectories yet" in browser.get("/trajectories/").content.decode()
 
 
-def test_runs_are_chosen_by_names_or_parts_of_them(run: Run, other: Run) -> None:
+def test_runs_are_selected_by_name_or_substring(run: Run, other: Run) -> None:
     assert found({"run": "CALM-otter"}) == {run.name}
     assert found({"run": "lemur"}) == {other.name}
-    assert found({"run": "brave lemur, second try"}) == {other.name}  # whole, with its comma
+    assert found({"run": "brave lemur, second try"}) == {other.name}  # the whole name, including its comma
     assert found({"run": "calm-otter, lemur"}) == {run.name, other.name}
     assert found({"run": "e"}) == {run.name, other.name}
 
 
-def test_runs_are_chosen_by_ids(run: Run, other: Run) -> None:
+def test_runs_are_selected_by_id(run: Run, other: Run) -> None:
     assert found({"run": other.pk}) == {other.name}
     assert found({"run": f"{other.pk},{run.pk}"}) == {run.name, other.name}
 
 
-def test_a_whole_name_is_no_part_of_others(run: Run, other: Run) -> None:
+def test_an_exact_name_does_not_match_names_that_contain_it(run: Run, other: Run) -> None:
     rename(other, "calm-otter-2")
     assert found({"run": "calm-otter"}) == {"calm-otter"}
 
 
-def test_a_name_that_no_run_has_is_said_and_finds_nothing(browser: Client, run: Run, other: Run) -> None:
+def test_an_unknown_name_is_reported_and_matches_nothing(browser: Client, run: Run, other: Run) -> None:
     filters = read_filters({"run": "nobody, lemur"})
     assert filters.problems == ["No run has the id 'nobody' or a name that contains it."]
     assert found({"run": "nobody, lemur"}) == {other.name}
     assert found({"run": "nobody"}) == set()
-    assert "No trajectory of any run fits" in browser.get("/trajectories/?run=nobody").content.decode()
+    assert "No trajectory of any run matches" in browser.get("/trajectories/?run=nobody").content.decode()
 
 
-def test_the_list_of_one_run_cannot_be_turned_to_another(browser: Client, run: Run, other: Run) -> None:
+def test_the_list_of_one_run_ignores_a_run_filter(browser: Client, run: Run, other: Run) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/?run={other.pk}")
     assert page.context["counts"].total == 32
     assert "run" not in page.context["filters"].values
 
 
-def test_words_are_looked_for_in_the_chosen_runs(run: Run, other: Run) -> None:
+def test_text_is_searched_in_the_selected_runs(run: Run, other: Run) -> None:
     assert found({"q": "hole"}) == {run.name, other.name}
     assert found({"q": "hole", "run": "lemur"}) == {other.name}
     assert found({"q": "hole", "run": "calm-otter, lemur"}) == {run.name, other.name}
 
 
-def test_an_environment_and_an_alert_are_filters_over_runs(run: Run, other: Run) -> None:
+def test_environment_and_alert_filters_apply_across_runs(run: Run, other: Run) -> None:
     other.trajectories.update(environment="Thin ice")
     Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
     assert found({"environment": "Thin ice"}) == {other.name}
@@ -105,7 +105,7 @@ def test_an_environment_and_an_alert_are_filters_over_runs(run: Run, other: Run)
     assert set(spoken.values_list("run", "step")) == {(run.pk, 2)}
 
 
-def test_the_form_offers_what_any_run_has(browser: Client, run: Run, other: Run) -> None:
+def test_the_form_offers_values_of_all_runs(browser: Client, run: Run, other: Run) -> None:
     other.trajectories.update(environment="Thin ice", stop="max_turns")
     Alert.objects.create(run=run, seq=1, step=2, time=1.0, rule="entropy", severity="warn", message="")
     facets = browser.get("/trajectories/").context["facets"]
@@ -114,7 +114,7 @@ def test_the_form_offers_what_any_run_has(browser: Client, run: Run, other: Run)
     assert (facets.total, facets.first_step, facets.last_step, list(facets.rules)) == (40, 1, 2, ["entropy"])
 
 
-def test_more_than_can_be_counted_in_a_moment_is_said(
+def test_a_count_above_the_limit_is_shown_as_more_than_the_limit(
     browser: Client, other: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(over_runs, "COUNTED", 39)
@@ -122,7 +122,7 @@ def test_more_than_can_be_counted_in_a_moment_is_said(
     assert "8 of more than 39 trajectories" in browser.get("/trajectories/?run=lemur").content.decode()
 
 
-def test_pages_show_every_row_once_in_order_with_ids_the_same_way(run: Run, other: Run) -> None:
+def test_every_row_is_on_one_page_in_order_with_ids_in_the_same_direction(run: Run, other: Run) -> None:
     other.trajectories.update(advantage=None, group_std=None, kept=None, environment="Thin ice")
     for name in SORTS:
         sort = read_sort(name, NEWEST_OF_ALL)
@@ -140,33 +140,33 @@ def test_pages_show_every_row_once_in_order_with_ids_the_same_way(run: Run, othe
 
 
 @on_sqlite
-def test_no_page_over_all_runs_sorts_the_table_or_begins_anew(run: Run, other: Run) -> None:
+def test_no_page_over_all_runs_sorts_the_table_or_rescans_it(run: Run, other: Run) -> None:
     for name in SORTS:
         sort = read_sort(name, NEWEST_OF_ALL)
-        place = page_of(Trajectory.objects.all(), sort, size=7)
-        for cursor in ("", place.after):
-            with CaptureQueriesContext(connection) as asked:
+        first = page_of(Trajectory.objects.all(), sort, size=7)
+        for cursor in ("", first.after):
+            with CaptureQueriesContext(connection) as queried:
                 page_of(Trajectory.objects.all(), sort, after=cursor)
-            plan = plan_of(asked.captured_queries[0]["sql"])
+            plan = plan_of(queried.captured_queries[0]["sql"])
             assert "TEMP B-TREE" not in plan, name
             assert ("SEARCH" if cursor else "SCAN") in plan, name
             assert "USING INDEX" in plan or sort.column.name == "recorded", name
 
 
 @on_sqlite
-def test_what_names_few_rows_is_looked_up(run: Run, other: Run) -> None:
+def test_selective_filters_use_an_index(run: Run, other: Run) -> None:
     few: list[dict[str, str]] = [{"q": "hole"}, {"q": "hole", "run": "lemur"}, {"seed": "7"}, {"run": "e"}]
     for query in few:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queried:
             page_of(read_filters(query).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
-        assert "SCAN trajectories_trajectory" not in plan_of(asked.captured_queries[-1]["sql"]), query
+        assert "SCAN trajectories_trajectory" not in plan_of(queried.captured_queries[-1]["sql"]), query
 
 
 @on_sqlite
-def test_the_names_on_the_form_are_looked_up_one_after_the_other(other: Run) -> None:
-    with CaptureQueriesContext(connection) as asked:
+def test_the_form_s_options_are_found_by_index_lookups(other: Run) -> None:
+    with CaptureQueriesContext(connection) as queried:
         over_runs.facets()
-    plans = [plan_of(query["sql"]) for query in asked.captured_queries if "LIMIT 100001" not in query["sql"]]
+    plans = [plan_of(query["sql"]) for query in queried.captured_queries if "LIMIT 100001" not in query["sql"]]
     assert not [plan for plan in plans if "SCAN trajectories_trajectory" in plan]
 
 
@@ -176,11 +176,11 @@ def plan_of(sql: str) -> str:
         return "\n".join(row[3] for row in cursor.fetchall())
 
 
-def test_more_runs_are_not_more_queries(browser: Client, run: Run, other: Run) -> None:
+def test_the_number_of_queries_does_not_grow_with_runs(browser: Client, run: Run, other: Run) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queried:
             assert browser.get("/trajectories/?q=hole&sort=-return").status_code == 200
-        return len(asked)
+        return len(queried)
 
     few = queries()
     for number in range(3):
@@ -188,24 +188,27 @@ def test_more_runs_are_not_more_queries(browser: Client, run: Run, other: Run) -
     assert queries() == few <= 16
 
 
-def test_a_run_s_list_leads_to_all_runs_with_the_same_filters(browser: Client, run: Run, other: Run) -> None:
+def test_a_run_s_list_links_to_all_runs_with_the_same_filters(browser: Client, run: Run, other: Run) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/?q=narwhal&success=yes").content.decode()
-    assert page.count('href="/trajectories/?q=narwhal&amp;success=yes"') == 2  # above, and where nothing matches
+    link = 'href="/trajectories/?q=narwhal&amp;success=yes"'
+    assert page.count(link) == 2  # above the list, and in the note that nothing matches
     assert 'href="/trajectories/"' in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
 
 
-def test_ticked_runs_lead_to_their_trajectories(browser: Client, run: Run, other: Run) -> None:
+def test_selected_runs_link_to_their_trajectories(browser: Client, run: Run, other: Run) -> None:
     answer = browser.post("/runs/bulk/", {"run": [run.pk, other.pk], "action": "trajectories"})
     assert answer["Location"] == f"/trajectories/?run={run.pk},{other.pk}"
     assert browser.get(answer["Location"]).context["counts"].total == 40
 
 
-def test_a_reader_leads_to_its_problem_in_all_runs(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_a_reader_links_to_its_problem_in_all_runs(browser: Client, run: Run, rows: list[Trajectory]) -> None:
     page = browser.get(reverse("trajectories:detail", args=[run.pk, rows[0].pk])).content.decode()
     assert f'href="/trajectories/?seed={rows[0].seed}&amp;environment=FrozenLake"' in page
 
 
-def test_members_of_two_runs_stand_side_by_side(browser: Client, run: Run, other: Run, rows: list[Trajectory]) -> None:
+def test_trajectories_of_two_runs_are_shown_side_by_side(
+    browser: Client, run: Run, other: Run, rows: list[Trajectory]
+) -> None:
     theirs = other.trajectories.first()
     assert theirs is not None
     page = browser.get(f"/trajectories/compare/?ids={rows[0].pk},{theirs.pk}&best=1")
@@ -215,14 +218,14 @@ def test_members_of_two_runs_stand_side_by_side(browser: Client, run: Run, other
     assert [column.row.run for column in within.context["columns"]] == [run]
 
 
-def test_a_download_holds_what_was_found_in_all_runs(browser: Client, run: Run, other: Run) -> None:
+def test_a_download_has_the_matches_of_all_runs(browser: Client, run: Run, other: Run) -> None:
     answer: Any = browser.get("/trajectories/export.jsonl?step=1")
     assert answer["Content-Disposition"] == 'attachment; filename="trajectories-chat.jsonl"'
     runs = [json.loads(line)["metadata"]["run"] for line in answer.getvalue().splitlines()]
     assert (len(runs), set(runs)) == (24, {run.pk, other.pk})
 
 
-def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: Run, other: Run) -> None:
+def test_lost_trajectories_are_reported_for_the_selected_runs(browser: Client, run: Run, other: Run) -> None:
     for one in (run, other):
         LostTrajectory.objects.create(run=one, step=1, split="train", file="s", why="It is gone.", remedy="Look.")
     assert "cannot be read" not in browser.get("/trajectories/").content.decode()
@@ -231,13 +234,13 @@ def test_what_is_lost_is_told_of_runs_that_were_asked_for(browser: Client, run: 
     assert f'Run <span class="mono">{other.pk}</span>, step 1' in text
 
 
-def test_strangers_and_writing_verbs_are_refused(browser: Client, other: Run) -> None:
-    for place in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code == 302
+def test_anonymous_users_and_unsafe_methods_are_refused(browser: Client, other: Run) -> None:
+    for path in ("/trajectories/", "/trajectories/export.jsonl", "/trajectories/compare/"):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code == 302
 
 
-def test_hostile_names_of_runs_and_environments_stay_text(browser: Client, run: Run, other: Run) -> None:
+def test_hostile_run_and_environment_names_are_escaped(browser: Client, run: Run, other: Run) -> None:
     hostile = '"><script>alert("h00")</script>'
     rename(other, hostile)
     other.trajectories.update(environment=hostile)

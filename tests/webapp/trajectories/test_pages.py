@@ -30,7 +30,7 @@ def test_the_list_shows_rows_with_counts(browser: Client, run: Run, rows: list[T
     assert f"{solved} of 32 trajectories" in page.content.decode()
 
 
-def test_a_run_without_trajectories_says_when_they_come(browser: Client, run: Run) -> None:
+def test_a_run_without_trajectories_explains_when_they_appear(browser: Client, run: Run) -> None:
     assert "No trajectories yet" in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
 
 
@@ -39,7 +39,7 @@ def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Ru
 
 
 @pytest.mark.parametrize(
-    ("asked", "offered"),
+    ("query", "offered"),
     [
         ("step=4", [("step 3", "?step=3"), ("step 6", "?step=6")]),
         ("step_low=4&step_high=5&q=", [("step 3", "?step=3"), ("step 6", "?step=6")]),
@@ -48,30 +48,32 @@ def test_filters_that_match_nothing_offer_to_clear_them(browser: Client, run: Ru
         ("seed=987654321", []),
     ],
 )
-def test_where_nothing_of_a_step_is_recorded_the_nearest_steps_are_offered(
-    browser: Client, run: Run, asked: str, offered: list[tuple[str, str]]
+def test_a_step_without_recordings_offers_the_nearest_steps(
+    browser: Client, run: Run, query: str, offered: list[tuple[str, str]]
 ) -> None:
     record_steps(run, run.parsed_config().environments[0], steps=range(3, 7, 3))  # 3 and 6
-    page = browser.get(f"/runs/{run.pk}/trajectories/?{asked}").content.decode()
+    page = browser.get(f"/runs/{run.pk}/trajectories/?{query}").content.decode()
     assert "Nothing matches" in page
     links = re.findall(r'<a class="button button--primary" href="(\?[^"]*)">(step \d+)</a>', page)
     assert [(words, address) for address, words in links] == offered
 
 
-def test_a_bad_filter_is_said_and_the_page_still_works(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+def test_an_invalid_filter_is_reported_and_the_page_still_works(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
     page = browser.get(f"/runs/{run.pk}/trajectories/?step=x&after=y&sort=z")
     assert page.status_code == 200
     assert "is not a whole number" in page.content.decode()
 
 
-def test_the_reader_shows_the_place_of_a_trajectory(browser: Client, rows: list[Trajectory]) -> None:
+def test_the_reader_shows_step_group_and_member(browser: Client, rows: list[Trajectory]) -> None:
     page = browser.get(address("detail", rows[5]))
     assert page.status_code == 200
     assert list(page.context["members"]) == rows[4:8]
     assert (page.context["before"], page.context["after"]) == (rows[4], rows[6])
 
 
-def test_the_data_is_the_record(browser: Client, rows: list[Trajectory]) -> None:
+def test_the_data_endpoint_returns_the_record(browser: Client, rows: list[Trajectory]) -> None:
     found = browser.get(address("data", rows[0])).json()
     assert (found["group"], found["member"], found["step"]) == (0, 0, 1)
     assert found["turns"][0]["response"].startswith("<think>")
@@ -82,7 +84,7 @@ def test_a_download_is_named_after_the_trajectory(browser: Client, run: Run, row
     assert answer["Content-Disposition"] == f'attachment; filename="{run.pk}-train-1-0-0.json"'
 
 
-def test_a_missing_file_is_an_error_that_says_which_and_what_to_do(
+def test_a_missing_file_is_an_error_with_its_name_and_a_remedy(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:
     (run.directory / rows[0].file).unlink()
@@ -97,23 +99,23 @@ def test_a_missing_file_is_an_error_that_says_which_and_what_to_do(
 
 @pytest.mark.parametrize("name", ["detail", "data"])
 def test_a_trajectory_is_found_only_under_its_own_run(browser: Client, rows: list[Trajectory], name: str) -> None:
-    stranger = build_run(name="another")
-    assert browser.get(reverse(f"trajectories:{name}", args=[stranger.pk, rows[0].pk])).status_code == 404
+    another = build_run(name="another")
+    assert browser.get(reverse(f"trajectories:{name}", args=[another.pk, rows[0].pk])).status_code == 404
     assert browser.get(reverse(f"trajectories:{name}", args=[rows[0].run_id, 10**30])).status_code == 404
 
 
-def test_a_run_that_is_gone_has_no_list(browser: Client) -> None:
+def test_an_unknown_run_has_no_list(browser: Client) -> None:
     assert browser.get("/runs/nothere/trajectories/").status_code == 404
 
 
-def test_pages_refuse_writing_verbs_and_strangers(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    for place in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
-        assert browser.post(place).status_code == 405
-        assert Client().get(place).status_code in {302, 401, 403}
+def test_pages_refuse_unsafe_methods_and_anonymous_users(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    for path in (f"/runs/{run.pk}/trajectories/", address("detail", rows[0]), address("data", rows[0])):
+        assert browser.post(path).status_code == 405
+        assert Client().get(path).status_code in {302, 401, 403}
 
 
 @pytest.mark.django_db
-def test_hostile_records_reach_the_page_as_json_only(client: Client, settings: Settings, tmp_path: Path) -> None:
+def test_hostile_records_are_sent_only_as_json(client: Client, settings: Settings, tmp_path: Path) -> None:
     settings.RUNS_DIR = str(tmp_path / "runs")
     world = make_world(texts=HOSTILE)
     client.force_login(world.user)
@@ -125,8 +127,8 @@ def test_hostile_records_reach_the_page_as_json_only(client: Client, settings: S
 
 
 @pytest.mark.slow
-def test_a_list_of_fifty_thousand_is_quick(browser: Client, run: Run, rows: list[Trajectory]) -> None:
-    """Counts queries, not seconds: the pages must not grow with the run."""
+def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    """Counts queries, not seconds: the number of queries must not grow with the run."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -141,8 +143,8 @@ def test_a_list_of_fifty_thousand_is_quick(browser: Client, run: Run, rows: list
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for place, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
+    for path, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
         with CaptureQueriesContext(connection) as queries:
-            page = browser.get(f"{place}?sort=advantage&kept=kept")
+            page = browser.get(f"{path}?sort=advantage&kept=kept")
         assert page.status_code == 200
-        assert len(queries) <= most, place
+        assert len(queries) <= most, path

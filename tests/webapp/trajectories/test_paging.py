@@ -1,4 +1,4 @@
-"""Keyset pages: every row once, in order, whatever arrives meanwhile."""
+"""Keyset pages: every row once, in order, whatever is added meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webapp.trajectories.paging import COLUMNS, NEWEST, Sort, page_of, read_sort
 
 
 def walk(run: Run, sort: Sort, *, size: int = 5) -> list[int]:
-    """The ids of all pages, forwards."""
+    """The ids on all pages, in order."""
     found: list[int] = []
     after = ""
     while True:
@@ -23,7 +23,7 @@ def walk(run: Run, sort: Sort, *, size: int = 5) -> list[int]:
 
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_pages_show_every_row_once_in_order(run: Run, rows: list[Trajectory], name: str, descending: bool) -> None:
+def test_every_row_is_on_one_page_in_order(run: Run, rows: list[Trajectory], name: str, descending: bool) -> None:
     changed = Trajectory.objects.filter(pk__in=[row.pk for row in rows[::3]])
     changed.update(advantage=None, group_std=None, kept=None, environment="Ünder ice", stop="max_turns")
     sort = Sort(column=COLUMNS[name], descending=descending)
@@ -35,11 +35,11 @@ def test_pages_show_every_row_once_in_order(run: Run, rows: list[Trajectory], na
 
 
 @pytest.mark.parametrize("text", ["", "-", "--return", "x", "-x", "return;"])
-def test_a_sort_that_makes_no_sense_is_by_the_newest(text: str) -> None:
+def test_an_invalid_sort_falls_back_to_the_newest(text: str) -> None:
     assert read_sort(text) == NEWEST
 
 
-def test_a_second_click_on_a_head_turns_the_order_round() -> None:
+def test_a_second_click_on_a_header_reverses_the_order() -> None:
     first = NEWEST.of(COLUMNS["return"])
     assert (first.name, first.of(COLUMNS["return"]).name, first.of(COLUMNS["stop"]).name) == (
         "-return",
@@ -48,7 +48,7 @@ def test_a_second_click_on_a_head_turns_the_order_round() -> None:
     )
 
 
-def test_going_back_shows_the_page_that_one_came_from(run: Run, rows: list[Trajectory]) -> None:
+def test_going_back_shows_the_previous_page(run: Run, rows: list[Trajectory]) -> None:
     all_rows, sort = Trajectory.objects.filter(run=run), read_sort("-return")
     first = page_of(all_rows, sort, size=5)
     second = page_of(all_rows, sort, after=first.after, size=5)
@@ -57,7 +57,7 @@ def test_going_back_shows_the_page_that_one_came_from(run: Run, rows: list[Traje
     assert (first.before, back.before, back.after) == ("", "", first.after)
 
 
-def test_seeds_of_more_digits_than_a_float_has_are_paged_in_order(run: Run, rows: list[Trajectory]) -> None:
+def test_seeds_beyond_float_precision_are_paged_in_order(run: Run, rows: list[Trajectory]) -> None:
     for number, row in enumerate(rows):
         Trajectory.objects.filter(pk=row.pk).update(seed=2**62 + number)  # as floats all of them are 2**62
     for name, expected in (("seed", rows), ("-seed", rows[::-1])):
@@ -66,7 +66,7 @@ def test_seeds_of_more_digits_than_a_float_has_are_paged_in_order(run: Run, rows
         assert [*first.rows, *second.rows] == expected[:10]
 
 
-def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None:
+def test_new_rows_do_not_shift_a_page(run: Run, rows: list[Trajectory]) -> None:
     all_rows, sort = Trajectory.objects.filter(run=run), NEWEST
     first = page_of(all_rows, sort, size=5)
     expected = [row.pk for row in page_of(all_rows, sort, after=first.after, size=5).rows]
@@ -92,8 +92,8 @@ def test_rows_that_arrive_move_no_page(run: Run, rows: list[Trajectory]) -> None
         "WzEwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAsIDFd",
     ],
 )
-def test_a_cursor_that_makes_no_sense_gives_the_first_page(run: Run, rows: list[Trajectory], cursor: str) -> None:
+def test_an_invalid_cursor_gives_the_first_page(run: Run, rows: list[Trajectory], cursor: str) -> None:
     all_rows = Trajectory.objects.filter(run=run)
     assert list(page_of(all_rows, NEWEST, after=cursor).rows) == list(page_of(all_rows, NEWEST).rows)
     page_of(all_rows, read_sort("seed"), after=cursor)
-    page_of(all_rows, read_sort("stop"), after=cursor)  # text is compared with text, or left out
+    page_of(all_rows, read_sort("stop"), after=cursor)  # text is compared with text, or the cursor is ignored

@@ -1,4 +1,4 @@
-"""Trajectories are found by words of their thoughts and actions, on SQLite and on PostgreSQL alike."""
+"""Trajectories are found by words in their thoughts and actions, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def turn(thought: str, *actions: str, parse: str = "ok", response: str = "") -> 
             "executed": list(actions), "parse": parse}  # fmt: skip
 
 
-def save(run: Run, *told: list[dict[str, Any]]) -> list[Trajectory]:
-    """A trajectory for each list of turns, saved as the worker saves them."""
+def save(run: Run, *recorded: list[dict[str, Any]]) -> list[Trajectory]:
+    """One trajectory per list of turns, saved as the worker saves them."""
     rows = Rows(run)
     rows.trajectories["s"], rows.texts["s"], rows.lost["s"] = [], {}, []
-    for member, turns in enumerate(told):
+    for member, turns in enumerate(recorded):
         record = {**trajectory_record(member, "x"), "turns": turns}
         rows.trajectories["s"].append(_trajectory(run, "s", member, 1, record))
         rows.texts["s"][member] = _text(run, record)
@@ -46,7 +46,7 @@ def found(run: Run, query: str) -> list[int]:
 
 
 @pytest.fixture
-def told(run: Run) -> list[Trajectory]:
+def saved(run: Run) -> list[Trajectory]:
     return save(
         run,
         [turn("There is a hole on the left", "Right"), turn("Now the goal is near", "Down", "Down")],
@@ -63,26 +63,26 @@ def told(run: Run) -> list[Trajectory]:
         ("hole goal", [0]),
         ('"hole is far"', [1]),
         ('"hole far"', []),
-        ("hole-is.far", [1]),  # signs part words: three next to each other
+        ("hole-is.far", [1]),  # punctuation separates words: three adjacent ones
         ("ho*", [0, 1]),
         ("ho", []),
         ('"the le*"', []),
         ("right", [0]),  # an action
         ("down*", [0]),
-        ("slipped", [2]),  # of a response that could not be parsed
+        ("slipped", [2]),  # in a response that could not be parsed
         ("12", [2]),
         ("café", [2]),
         ('"unclosed left', []),
         ('"way left', [1]),
     ],
 )
-def test_words_are_found_whole_or_open_ended_alone_or_together(
-    run: Run, told: list[Trajectory], query: str, members: list[int]
+def test_words_prefixes_and_phrases_are_found(
+    run: Run, saved: list[Trajectory], query: str, members: list[int]
 ) -> None:
     assert found(run, query) == members
 
 
-def test_other_runs_are_not_searched(run: Run, told: list[Trajectory]) -> None:
+def test_other_runs_are_not_searched(run: Run, saved: list[Trajectory]) -> None:
     other = build_run(name="other")
     save(other, [turn("one hole", "Up")])
     assert found(run, "hole") == [0, 1]
@@ -91,8 +91,8 @@ def test_other_runs_are_not_searched(run: Run, told: list[Trajectory]) -> None:
     assert everywhere.count() == 3
 
 
-def test_what_is_deleted_is_not_found_and_its_words_are_gone(run: Run, told: list[Trajectory]) -> None:
-    told[0].delete()
+def test_deleted_trajectories_are_removed_from_the_index(run: Run, saved: list[Trajectory]) -> None:
+    saved[0].delete()
     assert found(run, "hole") == [1]
     TrajectoryText.objects.filter(run=run, thoughts__contains="far").update(thoughts="changed words")
     assert (found(run, "hole"), found(run, "changed")) == ([], [1])
@@ -106,57 +106,55 @@ def test_what_is_deleted_is_not_found_and_its_words_are_gone(run: Run, told: lis
      "^a", "{thoughts}", "*", "a**", "a''b", "a' | !b", "a<->b", "a:*", "\\", "'", "a\x01b", "%", "ß" * 400,
      "\ud800x", "a\0b"],
 )  # fmt: skip
-def test_no_query_is_an_error(run: Run, told: list[Trajectory], query: str) -> None:
+def test_no_query_text_causes_an_error(run: Run, saved: list[Trajectory], query: str) -> None:
     assert isinstance(found(run, query), list)
 
 
-def test_operators_are_words_like_any_other(run: Run) -> None:
+def test_operators_are_treated_as_plain_words(run: Run) -> None:
     save(run, [turn("left AND right", "Up")], [turn("left right", "Up")])
     assert found(run, "left AND right") == [0]
 
 
 @pytest.mark.parametrize("query", ["***", '"…"', "- _ !"])
-def test_a_query_without_letters_is_left_out_and_said(run: Run, told: list[Trajectory], query: str) -> None:
+def test_a_query_without_letters_is_ignored_with_a_note(run: Run, saved: list[Trajectory], query: str) -> None:
     filters = read_filters({"q": query}, run_id=run.pk)
     assert not filters.active
     assert "no letters or digits" in filters.problems[0]
     assert found(run, query) == [0, 1, 2]
 
 
-def test_a_long_query_is_cut_and_said() -> None:
+def test_a_long_query_is_truncated_with_a_note() -> None:
     terms = read_terms(" ".join(f"w{number}" for number in range(300)))
     assert len(terms.terms) == 20
     assert "cut" in terms.problem
 
 
-def test_terms_are_words_phrases_and_beginnings() -> None:
+def test_terms_are_words_phrases_and_prefixes() -> None:
     assert read_terms('hole "go left" sl*').terms == (
         Term(words=("hole",)), Term(words=("go", "left")), Term(words=("sl",), open_ended=True),
     )  # fmt: skip
 
 
-def test_a_snippet_marks_the_words_and_names_the_turn(run: Run, told: list[Trajectory]) -> None:
-    shown = snippet(TrajectoryText.objects.get(pk=told[0].pk), read_terms('"the goal" near'))
+def test_a_snippet_marks_the_words_and_names_the_turn(run: Run, saved: list[Trajectory]) -> None:
+    shown = snippet(TrajectoryText.objects.get(pk=saved[0].pk), read_terms('"the goal" near'))
     assert shown is not None
-    assert (shown.place, shown.turn) == ("thought", 2)
+    assert (shown.source, shown.turn) == ("thought", 2)
     assert [(piece.text, piece.hit) for piece in shown.pieces] == [
         ("Now ", False), ("the goal", True), (" is ", False), ("near", True),
     ]  # fmt: skip
 
 
-def test_a_snippet_of_an_action_says_so_and_finds_letters_without_their_accents(
-    run: Run, told: list[Trajectory]
-) -> None:
-    text = TrajectoryText.objects.get(pk=told[0].pk)
+def test_a_snippet_of_an_action_is_labelled_and_accents_are_ignored(run: Run, saved: list[Trajectory]) -> None:
+    text = TrajectoryText.objects.get(pk=saved[0].pk)
     shown = snippet(text, read_terms("down"))
     assert shown is not None
-    assert (shown.place, shown.turn, [piece.hit for piece in shown.pieces]) == ("action", 2, [True, False, True])
-    shown = snippet(TrajectoryText.objects.get(pk=told[2].pk), read_terms("cafe"))
+    assert (shown.source, shown.turn, [piece.hit for piece in shown.pieces]) == ("action", 2, [True, False, True])
+    shown = snippet(TrajectoryText.objects.get(pk=saved[2].pk), read_terms("cafe"))
     assert shown is not None
     assert [piece.text for piece in shown.pieces if piece.hit] == ["Café"]
 
 
-def test_a_long_text_is_shown_around_its_first_hit(run: Run) -> None:
+def test_a_long_text_is_excerpted_around_its_first_match(run: Run) -> None:
     row = save(run, [turn("before " * 100 + "needle" + " after" * 100, "Up")])[0]
     shown = snippet(TrajectoryText.objects.get(pk=row.pk), read_terms("needle"))
     assert shown is not None
@@ -164,7 +162,7 @@ def test_a_long_text_is_shown_around_its_first_hit(run: Run) -> None:
     assert whole.startswith("…") and whole.endswith("…") and len(whole) < 220
 
 
-def test_texts_keep_nothing_that_a_database_refuses() -> None:
+def test_texts_are_stored_without_characters_that_a_database_refuses() -> None:
     record = {"turns": [turn(text, text) for text in HOSTILE]}
     for text in (thoughts_of(record), actions_of(record)):
         text.encode()
@@ -173,7 +171,7 @@ def test_texts_keep_nothing_that_a_database_refuses() -> None:
     assert thoughts_of({"turns": [turn("a\x1eb"), turn("c")]}) == f"{TURN}a\ufffdb{TURN}c"
 
 
-def test_hostile_words_are_shown_as_text(browser: Client, run: Run) -> None:
+def test_hostile_text_is_escaped(browser: Client, run: Run) -> None:
     save(run, *([turn(f"needle {text[:150]}", text[:50])] for text in STORABLE))
     page = browser.get(f"/runs/{run.pk}/trajectories/?q=needle").content.decode()
     assert "<mark>needle</mark>" in page
@@ -186,7 +184,7 @@ def test_hostile_words_are_shown_as_text(browser: Client, run: Run) -> None:
     [{"q": "hole"}, {"q": 'left "the way" sl*', "success": "yes"}, {"seed": "7"}, {"kept": "kept"}, {"success": "no"},
      {"adv_low": "0"}, {}],
 )  # fmt: skip
-def test_no_query_of_the_list_reads_the_whole_table(run: Run, told: list[Trajectory], query: dict[str, str]) -> None:
+def test_no_list_query_scans_the_whole_table(run: Run, saved: list[Trajectory], query: dict[str, str]) -> None:
     rows = read_filters(query, run_id=run.pk).apply(Trajectory.objects.filter(run=run))
     for queryset in (rows.order_by("-step", "pk")[:51], rows.order_by().values("split")):
         plan = queryset.explain()

@@ -1,4 +1,4 @@
-"""The recorded run of the trajectories' tests."""
+"""The recorded run of the trajectory tests."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ const keyOf = (row) => `${row.querySelector("a")?.getAttribute("href")} ${row.qu
  * @param {() => void} act
  */
 function keepFocusInPlace(view, act) {
-  const top = () => (view.contains(document.activeElement) ? document.activeElement?.getBoundingClientRect().top : undefined);
+  const top = () =>
+    view.contains(document.activeElement) ? document.activeElement?.getBoundingClientRect().top : undefined;
   const before = top();
   act();
   const after = top();

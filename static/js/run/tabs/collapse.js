@@ -38,7 +38,7 @@ export class CollapseTab {
     this.map = new RegimeMap(choose);
     this.per = byId("collapse-per", HTMLSelectElement);
     this.per.addEventListener("change", () => this.redraw());
-    this.said = part("said");
+    this.summary = part("summary");
     this.why = part("why");
     this.body = part("body");
     this.facing = part("facts");
@@ -91,14 +91,14 @@ export class CollapseTab {
       const why = whyNoEstimate(this.facts, state, store);
       this.why.textContent = why.text;
       this.why.dataset.kind = why.kind;
-      this.said.textContent = "";
+      this.summary.textContent = "";
       return;
     }
     const { borders, explanation } = map;
     const unit = per === "token" ? "nats per token" : "nats per thought";
     const now = found.findLast((one) => one.step <= (mark ?? Infinity)) ?? found[0];
     this.map.draw({ found, borders, step: now.step, unit });
-    this.said.textContent = describeRegime(found, now, this.texts);
+    this.summary.textContent = describeRegime(found, now, this.texts);
     this.facing.replaceChildren(...factRows(now, this.texts[now.regime].title));
     this.borders.textContent = explanation;
     /**

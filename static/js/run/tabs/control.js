@@ -2,15 +2,21 @@
 
 import { byId, control, find } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
+import { isChangeable } from "../states.js";
 import { toast } from "../../core/toast.js";
 import {
-  allInputs, inputOf, markChanged, sentInputs, showErrors, showVariant, valueOf, watchVariants,
+  allInputs,
+  inputOf,
+  markChanged,
+  sentInputs,
+  showErrors,
+  showVariant,
+  valueOf,
+  watchVariants,
 } from "../../forms/fields.js";
 
 /** @import { Field } from "../../forms/fields.js" */
 /** @import { FilterChoice, FormAnswer, RunPage, RunState, Setting, SettingsChanged, SettingsState } from "../../types.js" */
-
-const CHANGEABLE = ["queued", "starting", "running", "paused", "stalled", "lost"];
 
 export class ControlTab {
   /** @type {Set<string>} */
@@ -41,7 +47,7 @@ export class ControlTab {
 
   /** @param {RunPage} runPage */
   draw({ store, state }) {
-    const live = CHANGEABLE.includes(state.state);
+    const live = isChangeable(state.state);
     for (const input of allInputs(this.form)) input.disabled = !live;
     find(this.form, "button", HTMLButtonElement).disabled = !live;
     if (!live) this.status.textContent = "The run has ended. Fork it to continue with other settings.";

@@ -48,7 +48,7 @@ export class FilterTab {
     const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the filter", view, () => this.redraw());
     part("scrubber").append(this.scrubber.root);
-    this.summary = part("said");
+    this.summary = part("summary");
     this.why = part("why");
     this.matrix = part("matrix");
     this.more = part("more");
@@ -137,7 +137,11 @@ export class FilterTab {
     const title = current
       ? `cut-off of ${FilterPreview.words(current.choice)}: score ${number(current.threshold)}`
       : "";
-    const drawn = groupMatrix(groups, current, { all: this.all, address: this.addresses.trajectories ?? "", chooseTitle: title });
+    const drawn = groupMatrix(groups, current, {
+      all: this.all,
+      address: this.addresses.trajectories ?? "",
+      chooseTitle: title,
+    });
     const focused = this.matrix.querySelector("a:focus")?.getAttribute("href");
     this.matrix.replaceChildren(drawn.table);
     if (focused) refocus(drawn.table, focused);
@@ -201,7 +205,8 @@ export class FilterTab {
  */
 function previewInWords(groups, { choice, kept, shares }) {
   const same = kept.length === groups.kept.length && kept.every((one, index) => one === groups.kept[index]);
-  const mean = (/** @type {number[]} */ column) => column.reduce((sum, one) => sum + one, 0) / Math.max(1, column.length);
+  const mean = (/** @type {number[]} */ column) =>
+    column.reduce((sum, one) => sum + one, 0) / Math.max(1, column.length);
   const often = shares.every > 1 ? ` (every ${shares.every} steps)` : "";
   const here = same
     ? kept.length

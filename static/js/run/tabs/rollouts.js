@@ -40,7 +40,7 @@ export class RolloutsTab {
     const choose = (/** @type {number} */ step) => this.scrubber.chooseNear(step);
     this.scrubber = new StepScrubber("the rollouts", view, () => this.redraw());
     part("scrubber").append(this.scrubber.root);
-    this.said = part("said");
+    this.summary = part("summary");
     this.signs = part("signs");
     this.read = byId("rollouts-read", HTMLAnchorElement);
     /**
@@ -78,7 +78,7 @@ export class RolloutsTab {
 
   /** @param {Verdict | null | undefined} verdict */
   showChanges(verdict) {
-    this.said.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
+    this.summary.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
     const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
     refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }
@@ -121,13 +121,14 @@ export class RolloutsTab {
     ];
     // the limit as a line where responses come near it; elsewhere it would flatten the rest
     const near = length.some((one) => one.points.some((point) => point.y > limits[0] / 2));
-    if (limits.length === 1 && near)
-      {length.push({
+    if (limits.length === 1 && near) {
+      length.push({
         name: "limit",
         kind: "line-limit",
         points: shown.domain.map((step) => ({ step, y: limits[0] })),
         dots: false,
-      });}
+      });
+    }
     this.length.draw({ ...shown, series: length });
     this.cut.draw({
       ...shown,
@@ -154,7 +155,8 @@ export class RolloutsTab {
     const names = [...store.keys].filter(
       (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
     );
-    const total = (/** @type {string} */ name) => store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+    const total = (/** @type {string} */ name) =>
+      store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
       .map((name) => ({ name, sum: total(name) }))
       .filter(({ sum }) => sum > 0)

@@ -1,4 +1,4 @@
-"""Rollouts of other trainers brought in by the page, and trajectories taken away: as chat, as JSON, by clipboard."""
+"""Importing rollouts of other trainers on the page, and exporting trajectories: as chat, as JSON, to the clipboard."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from tests.builders.runs import build_run
 from tests.builders.trajectories import record_steps
-from tests.e2e.beside import beside
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
 from tests.engine.foreign.test_rollouts import verl
 from webapp.runs.models import Run
 from webapp.trajectories import services
@@ -38,7 +38,7 @@ def page(rows: list[Trajectory], settings: Settings) -> Iterator[Page]:
         yield opened
 
 
-def places(lines: list[dict[str, Any]]) -> set[tuple[int, int]]:
+def members(lines: list[dict[str, Any]]) -> set[tuple[int, int]]:
     return {(line["metadata"]["group"], line["metadata"]["member"]) for line in lines}
 
 
@@ -48,7 +48,7 @@ def lines_of(download: Download, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_path: Path) -> None:
+def test_a_rollout_file_is_imported_on_the_page_and_read(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "20.jsonl"
     file.write_text("\n".join([verl(score=1), verl(score=0, output="<think>stay</think><answer>Down</answer>"), "{"]))
     page.goto("/runs/import/")
@@ -58,7 +58,7 @@ def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_pat
     expect(page.locator("h1")).to_have_text("from verl")
     expect(page.locator("body")).to_contain_text("20.jsonl line 3: it is not JSON")
     expect(page.locator("body")).to_contain_text("Indexing")
-    beside(lambda: index_run(Run.objects.get(name="from verl").pk))
+    in_thread(lambda: index_run(Run.objects.get(name="from verl").pk))
     page.get_by_role("link", name="Reload").click()
     expect(page.locator("tbody tr")).to_contain_text(["step 20"])
     page.get_by_role("link", name="View trajectories").click()
@@ -70,16 +70,16 @@ def test_a_file_of_rollouts_is_imported_by_the_page_and_read(page: Page, tmp_pat
     expect(turn).to_contain_text("<answer>Down</answer>")
 
 
-def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
+def test_selected_and_filtered_trajectories_are_exported_as_chat(
     page: Page, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     run, group = rows[0].run_id, [row for row in rows if row.group == 1]
     page.goto(f"/runs/{run}/trajectories/?group=1")
     expect(page.locator("input[name=ids]")).to_have_count(len(group))
     ticked = page.locator("input[name=ids]")
-    chosen = [ticked.nth(place).get_attribute("value") for place in (0, 2)]
-    for place in (0, 2):
-        ticked.nth(place).check()
+    chosen = [ticked.nth(index).get_attribute("value") for index in (0, 2)]
+    for index in (0, 2):
+        ticked.nth(index).check()
     with page.expect_download() as some:
         page.get_by_role("button", name="Export selected").click()
     members = {(row.group, row.member) for row in group if str(row.pk) in chosen}
@@ -89,15 +89,15 @@ def test_the_ticked_and_all_that_a_filter_finds_are_exported_as_chat(
     with page.expect_download() as every:
         page.get_by_role("link", name=f"Export all {len(group)}").click()
     exported = lines_of(every.value, tmp_path)
-    assert places(exported) == {(1, row.member) for row in group}
+    assert members(exported) == {(1, row.member) for row in group}
     assert {message["role"] for line in exported for message in line["messages"]} >= {"user", "assistant"}
 
 
-def test_the_reader_gives_its_record_as_json_and_its_thought_to_the_clipboard(
+def test_the_reader_downloads_its_record_as_json_and_copies_its_thought(
     page: Page, rows: list[Trajectory], tmp_path: Path
 ) -> None:
     row = rows[0]
-    recorded = beside(lambda: services.record(Trajectory.objects.select_related("run").get(pk=row.pk)))
+    recorded = in_thread(lambda: services.record(Trajectory.objects.select_related("run").get(pk=row.pk)))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"/runs/{row.run_id}/trajectories/{row.pk}/")
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""Rows that change while a browser is driven."""
+"""Database rows that change while a browser is driven."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.db import connection
 Made = TypeVar("Made")
 
 
-def beside(act: Callable[[], Made]) -> Made:
-    """Does something with rows in another thread: this one drives the browser."""
+def in_thread(act: Callable[[], Made]) -> Made:
+    """Runs `act`, which uses the database, in another thread: this one drives the browser."""
 
     def work() -> Made:
         try:
