@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+
+from engine.algorithms.variants import ALGORITHMS
 
 
 def ragged_mask(generator: torch.Generator, *, rows: int, width: int, empty_row: bool = True) -> Tensor:
@@ -32,3 +36,13 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def every_credit() -> list[tuple[str, dict[str, Any]]]:
+    """Each algorithm of the union with its fields for each way to assign credit; without fields where it has one way."""
+    ways: list[dict[str, Any]] = [{"credit": {"type": credit}} for credit in ("trajectory", "turn")]
+    return [
+        (name, fields)
+        for name, algorithm in sorted(ALGORITHMS.items())
+        for fields in (ways if "credit" in algorithm.model_fields else [{}])
+    ]
