@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
+from _pytest.mark.structures import ParameterSet
 from torch import Tensor
 
 from engine.algorithms.variants import ALGORITHMS
@@ -38,11 +40,11 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def every_credit() -> list[tuple[str, dict[str, Any]]]:
-    """Each algorithm of the union with its fields for each way to assign credit; without fields where it has one way."""
-    ways: list[dict[str, Any]] = [{"credit": {"type": credit}} for credit in ("trajectory", "turn")]
+def every_credit() -> list[ParameterSet]:
+    """Parameters (algorithm, fields): each algorithm with each way to assign credit, or without fields if it has one."""
+    ways: dict[str, dict[str, Any]] = {way: {"credit": {"type": way}} for way in ("trajectory", "turn")}
     return [
-        (name, fields)
+        pytest.param(name, fields, id=f"{name}-{way}")
         for name, algorithm in sorted(ALGORITHMS.items())
-        for fields in (ways if "credit" in algorithm.model_fields else [{}])
+        for way, fields in (ways if "credit" in algorithm.model_fields else {"trajectory": {}}).items()
     ]
