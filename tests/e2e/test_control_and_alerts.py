@@ -88,7 +88,7 @@ def test_a_setting_is_requested_validated_and_shown_in_force_once_the_engine_con
     expect(page.locator("#history")).to_contain_text("refused")
     rate.fill("1e-5")
     rate.press("Enter")
-    expect(status).to_contain_text("hold once the step in progress is done")
+    expect(status).to_contain_text("in force once the step in progress is done")
     expect(rate).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#history")).to_contain_text("optimizer.learning_rate 0.0002 → 1e-05")
     changes = {"optimizer.learning_rate": {"old": 2e-4, "new": 1e-5}}
@@ -151,7 +151,7 @@ def test_rules_are_created_tested_and_applied_with_the_keyboard(page: Page, reco
     page.goto(f"/runs/{recorded.run.pk}/#alerts")
     page.locator("#rule-preset").select_option("none")
     page.locator("#rule-use-preset").press("Enter")
-    expect(page.locator("#rule-list")).to_contain_text("nothing is raised")
+    expect(page.locator("#rule-list")).to_contain_text("no alerts are raised")
     page.locator("#rule-add").press("Enter")
     name = page.locator("[id='detectors.rules.0.name']")
     expect(name).to_be_focused()
@@ -206,7 +206,7 @@ def test_rule_changes_by_others_are_shown_and_never_overwritten(page: Page, reco
     expect(conflict.locator("li")).to_have_text(["bobs removed", "rule_1 removed", "After critical stop → pause"])
     expect(page.locator("#rule-list .rule")).to_have_count(3)
     page.click("#rules-apply")
-    expect(problem).to_contain_text("Someone else changed the settings")
+    expect(problem).to_contain_text("The settings were changed in the meantime")
     held = page.evaluate(f"fetch('/api/v1/runs/{recorded.run.pk}/').then(a => a.json())")["settings"]["changes"]
     assert (held["detectors.rules"], held["detectors.critical_action"]) == ([], "pause")
     assert fits(page)

@@ -199,7 +199,7 @@ document.addEventListener("copy", () => { window.selected = document.activeEleme
 
 
 @pytest.mark.parametrize(
-    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
+    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it manually")]
 )
 def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
     page: Page, longest: Trajectory, way: str, shown: str
@@ -237,7 +237,7 @@ def test_a_missing_file_is_named_with_a_remedy(page: Page, longest: Trajectory) 
     (longest.run.directory / longest.file).unlink()
     page.goto(path_of(longest))
     expect(page.locator("#reader-error")).to_contain_text("The trajectory file step_1.jsonl.zst does not exist.")
-    expect(page.locator("#reader-error")).to_contain_text("restore it to read it")
+    expect(page.locator("#reader-error")).to_contain_text("Restore the file to read it")
     expect(page.locator("#reader-body")).to_be_hidden()
 
 

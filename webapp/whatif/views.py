@@ -1,4 +1,4 @@
-"""The form of a what-if, the page that shows it beside the original, and the JSON behind both."""
+"""The form of a what-if, the page that shows it with the original, and the JSON behind both."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 @require_safe
 def events(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    """What its socket sends: the events after a cursor, and the state."""
+    """The messages of its socket: the events after a cursor, and the state."""
     what_if = _what_if(run_id, pk)
     after = request.GET.get("after", "0")
     if not _is_number(after):
@@ -180,6 +180,6 @@ def _actions(run: Run, record: dict[str, Any]) -> list[str]:
                 environment = make_environment(config.kind, **config.parameters)
                 environment.reset(seed=record["seed"])
                 return environment.action_names()[:20]
-            except Exception:  # an environment is somebody's code, and may raise anything
+            except Exception:  # an environment is third-party code, and may raise anything
                 return []
     return []

@@ -9,6 +9,9 @@ test("the number of fields to fix is in the singular or the plural", () => {
 });
 
 test("an error that no field of the form has is shown with its name", () => {
-  const others = /** @type {[string, string][]} */ ([["environments.2", "missing"], ["", "The run has ended."]]);
+  const others = /** @type {[string, string][]} */ ([
+    ["environments.2", "missing"],
+    ["", "The run has ended."],
+  ]);
   assert.equal(fixText(2, others), "Fix 2 fields. environments.2: missing The run has ended.");
 });
