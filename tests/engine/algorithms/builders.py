@@ -41,7 +41,7 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def every_credit() -> list[ParameterSet]:
-    """Parameters (algorithm, fields): each algorithm with each way to assign credit, or without fields if it has one."""
+    """(algorithm, fields): each algorithm with each way to assign credit, or without fields if it has only one."""
     ways: dict[str, dict[str, Any]] = {way: {"credit": {"type": way}} for way in ("trajectory", "turn")}
     return [
         pytest.param(name, fields, id=f"{name}-{way}")
