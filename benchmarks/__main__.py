@@ -1,7 +1,7 @@
-"""`python -m benchmarks`: each benchmark in a process of its own, one after the other, one JSON line each.
+"""`python -m benchmarks`: runs each benchmark in a process of its own, one after the other; one JSON line each.
 
-`python -m benchmarks NAME …` runs those alone. On a machine that does other things the numbers mean little; ratios
-against another tool in the same run mean more.
+`python -m benchmarks NAME …` runs only those. On a busy machine the absolute numbers mean little; ratios against
+another tool in the same run mean more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(names: list[str]) -> int:
 
 
 def missing(name: str) -> str:
-    """What a benchmark needs and this machine lacks."""
+    """Requirements of a benchmark that this machine lacks."""
     if name in WITH_VLLM and importlib.util.find_spec("vllm") is None:
         return "It needs vLLM: requirements/cluster.txt says how."
     if name == "training_against_trl" and not TRL_PYTHON.exists():

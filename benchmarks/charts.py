@@ -30,7 +30,7 @@ from tests.e2e.chromium import CHROMIUM, FLAGS
 RUNS, CHARTS, STEPS = 10, 10, 10_000
 KEYS, KEY_STEPS = 1000, 500
 REPEATS = 5
-# in the page from the start: when the charts in view had lines, as many each as were asked for
+# in the page from the start: when the charts in view had their lines, as many each as expected
 WATCH = """window.whenDrawn = (within, lines) => new Promise((resolve) => {
   const look = () => {
     const charts = [...document.querySelectorAll(`${within} [data-chart]`)].filter((chart) => {
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def fill(name: str, steps: int, metrics: list[str]) -> str:
-    """A finished run whose metrics go up and down, each out of step with the others, with one spike."""
+    """A finished run whose metrics oscillate, each with its own phase, with one spike."""
     from engine.config import RunConfig
     from webapp.runs.models import MetricName, Run, StepMetrics
 

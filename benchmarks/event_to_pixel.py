@@ -22,7 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.e2e.chromium import CHROMIUM, FLAGS
 from tests.launch.installation import Installation
 
-SKIPPED = 3  # first steps: the page is still opening
+SKIPPED = 3  # first steps: the page is still loading
 HEAR = """
 window.heard = {};
 window.WebSocket = class extends WebSocket {
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def watch(page: Page, link: str, steps: int) -> tuple[list[float], list[float], str]:
-    """Lags until the browser's socket has the step, and until it is drawn; and what the page itself says of its lag."""
+    """Lags until the browser's socket has the step, and until it is drawn; and the lag that the page itself shows."""
     page.goto(link)
     page.wait_for_selector("table a[href^='/runs/']")
     address = page.locator("table a[href^='/runs/']").first.get_attribute("href") or ""
@@ -85,7 +85,7 @@ def watch(page: Page, link: str, steps: int) -> tuple[list[float], list[float], 
 
 
 def lags_of(events: list[dict[str, Any]], seen: dict[str, float], after: int) -> list[float]:
-    """Milliseconds, one a step, in order."""
+    """Milliseconds per step, in order."""
     times = {str(event["step"]): event["time"] for event in events if event["kind"] == "step_completed"}
     return sorted(1000 * (at - times[step]) for step, at in seen.items() if int(step) > after and step in times)
 

@@ -41,7 +41,7 @@ STEPS = 500
 LATENCY_MS, BITS_PER_SECOND = 80, 10_000_000
 METRICS = [name for chart in OVERVIEW for name in chart.names if not name.startswith("eval/")]
 WAIT_MS = 60_000
-# when the first curve, and as many charts as are expected, were on the screen; two frames after they were found
+# when the first curve and the expected number of charts were on the screen: two frames after they were found
 WATCH = """(() => {
   const painted = (chart) => {
     const box = chart.getBoundingClientRect();
@@ -65,7 +65,8 @@ WATCH = """(() => {
 
 
 class Tracker(NamedTuple):
-    """Where a tool shows the run, and what a chart with a curve is there: the first one, and all in view."""
+    """The page on which a tool shows the run, and its selectors for a chart with a curve: the first one, and all in
+    view."""
 
     name: str
     origin: str
@@ -121,7 +122,7 @@ def opened(page: Page, tracker: Tracker) -> dict[str, float]:
 
 
 def slow_network(session: CDPSession) -> dict[str, float]:
-    """Emulates the network from now on; what it returns counts requests and kilobytes that came over it."""
+    """Emulates the network from now on; the returned counter counts requests and kilobytes received."""
     received: dict[str, float] = {"requests": 0, "kilobytes": 0}
 
     def loaded(event: dict[str, Any]) -> None:
@@ -248,7 +249,7 @@ def columns() -> str:
 def process(
     command: list[str], address: str, *, environment: dict[str, str], folder: Path = ROOT, seconds: float = 120
 ) -> Iterator[None]:
-    """A server in a session of its own, from its first answer at `address` to the end of the block."""
+    """A server in a session of its own, from its first response at `address` to the end of the block."""
     with tempfile.TemporaryFile("w+") as output:
         server = subprocess.Popen(
             command, env={**os.environ, **environment}, cwd=folder, stdout=output, stderr=output, start_new_session=True

@@ -1,7 +1,7 @@
 """Metric values a second, from an engine's file to committed rows, by one worker: 400 steps of 120 metrics.
 
 The rows are those that pages read, written by the worker's own bridge into a new SQLite database (or `DATABASE_URL`).
-Beside it, as a yardstick in the same run: the same values with the standard library alone, one narrow row a value,
+For comparison in the same run: the same values with the standard library alone, one narrow row a value,
 committed once a step.
 
     python -m benchmarks.ingestion

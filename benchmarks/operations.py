@@ -15,14 +15,14 @@ from engine.policies.model_shape import ModelShape, gated_decoder
 
 
 def forward_operations(shape: ModelShape, *, tokens: float, length: float, scored: float) -> float:
-    """Of `tokens` in rows of `length`, `scored` of which get logits."""
+    """For `tokens` in rows of `length`, `scored` of which get logits."""
     layers = 2.0 * tokens * shape.layers * layer_numbers(shape)
     attention = 4.0 * tokens * (length / 2) * shape.layers * shape.heads * shape.head_size
     return layers + attention + head_operations(shape, scored)
 
 
 def update_operations(shape: ModelShape, *, tokens: float, length: float, scored: float) -> float:
-    """The same with the way back."""
+    """The same with the backward pass."""
     return 3 * forward_operations(shape, tokens=tokens, length=length, scored=scored)
 
 
@@ -37,7 +37,7 @@ def head_operations(shape: ModelShape, scored: float) -> float:
 
 
 def qwen2(sizes: Mapping[str, int | float | bool]) -> ModelShape:
-    """The shape of a Qwen2 from the sizes that its config.json has."""
+    """The shape of a Qwen2 from the sizes in its config.json."""
     heads, hidden = int(sizes["num_attention_heads"]), int(sizes["hidden_size"])
     found = {
         "hidden": hidden,

@@ -90,7 +90,7 @@ def record_two(tokens: int) -> dict[str, Any]:
 
 
 def trajectory(member: int, turns: int, count: int) -> dict[str, Any]:
-    """Half of each turn given, half sampled; the board moves a step a turn."""
+    """Half of each turn is prompt, half sampled; the board moves one step per turn."""
     stream = random.Random(member)
     words = [f" {''.join(stream.choices('abcdefghij', k=stream.randint(1, 9)))}" for _ in range(count)]
     each = count // turns

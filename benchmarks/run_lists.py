@@ -1,7 +1,7 @@
-"""How long the server takes for the list of runs and for the leaderboard, with 10,000 runs of which each has a result.
+"""How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with a result.
 
 The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets and three
-environments. Each page is asked for through all of the site but the socket.
+environments. Each page is requested through the whole site except the socket.
 
     python -m benchmarks.run_lists [--runs N]
 """
@@ -77,7 +77,7 @@ def evaluation(run: Any, tag: str, stream: random.Random) -> Any:
 
 
 def page_milliseconds(address: str) -> int:
-    """The median of a few askings, after one to warm up."""
+    """The median time of a few requests, after one to warm up."""
     from django.contrib.auth.models import User
     from django.test import Client
 

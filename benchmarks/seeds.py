@@ -29,7 +29,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run's record says about it."""
+    """A summary of one run's events."""
 
     seed: int
     evaluations: list[EvaluationCompleted]

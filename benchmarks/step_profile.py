@@ -27,7 +27,7 @@ from engine.training.trainer import PHASE
 
 STARTER = Path(__file__).parent.parent / "engine" / "configs" / "starter.toml"
 PHASES = ("rollout", "diagnostics", "update", "capture")
-KINDS = {  # the first whose words are in an operation's name
+KINDS = {  # the first kind with a pattern in the operation's name
     "matrix products": ("mm", "linear", "matmul"),
     "attention": ("attention",),
     "log-probabilities and softmax": ("softmax", "logsumexp"),
@@ -87,7 +87,7 @@ def below(span: FunctionEvent) -> Iterable[FunctionEvent]:
 
 
 def by_kind(events: Iterable[FunctionEvent]) -> Counter[str]:
-    """Microseconds that operations took themselves, without those that they called."""
+    """Microseconds spent in the operations themselves, without those that they called."""
     found: Counter[str] = Counter()
     for event in events:
         found[kind_of(event.name)] += event.self_cpu_time_total

@@ -1,8 +1,8 @@
 """How long the server takes for a page of trajectories: of a run's 50,000, and of all 100,000 over many runs.
 
-The rows and their words are made up and saved in a new SQLite database (or `DATABASE_URL`): one run with half of them,
-and 25 runs that share the rest. Each page, filtered, sorted or found by words, is asked for through all of the site
-but the socket; the slowest kind of page decides.
+Generated rows and texts are saved in a new SQLite database (or `DATABASE_URL`): one run with half of them,
+and 25 runs that share the rest. Each page, filtered, sorted or searched, is requested through the whole
+site except the socket; the slowest page counts.
 
     python -m benchmarks.trajectory_list [--rows N]
 """

@@ -119,14 +119,14 @@ class Audience:
             await socket.close()
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Steps that were taken after everybody had come."""
+        """Steps that were taken after all watchers had connected."""
         now = time.time()
         for event in message.get("events", ()):
             if event["kind"] == "step_completed" and self.began and event["time"] > self.began:
                 self.lags.setdefault(event["step"], []).append(now - event["time"])
 
     def result(self) -> dict[str, Any]:
-        whole = dict(sorted(self.lags.items())[:-1])  # the newest may still be on its way
+        whole = dict(sorted(self.lags.items())[:-1])  # the newest may still be in transit
         lags = sorted(lag for step in whole.values() for lag in step)
         if not lags:
             return {"steps": 0, "there": self.there, "lost": self.lost}

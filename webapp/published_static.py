@@ -1,4 +1,4 @@
-"""Static files ready for a network: copied once per version, each with a gzip file beside it if that is smaller."""
+"""Static files ready for a network: copied once per version, each with a gzip file if that is smaller."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The condition of a run's engine, assessed from its process, heartbeat and progress.
 
-Silence is never proof of death: *crashed* is decided elsewhere, with proof.
+Silence never proves that an engine has ended: *crashed* is decided elsewhere, with proof.
 
 process   heartbeat   progress   condition
 alive     fresh       fresh      healthy

@@ -152,7 +152,7 @@ def send_signal(identity: Identity, number: signal.Signals) -> bool:
 
 
 def processes_with_cookie(cookie: str) -> list[Identity]:
-    """Every living process of ours whose environment carries the cookie, whoever its parent is now, and what those
+    """Every running process of ours whose environment has the cookie, whatever its parent is now, and what those
     started: Ray's actors write their names over their environment."""
     wanted = f"{COOKIE_VARIABLE}={cookie}".encode()
     everyone = [entry for entry in PROC.iterdir() if entry.name.isdigit()]

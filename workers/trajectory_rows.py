@@ -50,7 +50,7 @@ def read_trajectory_file(run: Run, recorded: TrajectoriesRecorded) -> FileRows:
 
 
 def inside(directory: Path, relative: str) -> Path:
-    """The file `relative` of the run directory; `RunDirectoryError` for one that lies elsewhere."""
+    """The file `relative` of the run directory; `RunDirectoryError` for one outside."""
     path = (directory / relative).resolve()
     if not path.is_relative_to(directory.resolve()):
         raise RunDirectoryError(f"The path {relative!r} leads out of the run directory.")

@@ -34,7 +34,7 @@ from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.learner import Learner
 from engine.training.token_values import tokens_per_forward
 
-RESPONSE = 64  # tokens, after as many that were given
+RESPONSE = 64  # tokens, after as many prompt tokens
 WARM_UP = 2
 PRODUCT = {"cuda": 8192, "cpu": 1024}  # width of the matrices of the product
 
@@ -75,7 +75,7 @@ def main() -> int:
 def measure(
     sizes: dict[str, Any], *, rows: int, length: int, updates: int, peak: float | None, optimizer: dict[str, Any]
 ) -> dict[str, Any]:
-    # nothing is played, so nothing that environments need has to be installed
+    # nothing is rolled out, so the requirements of environments need not be installed
     config = RunConfig.model_construct(environments=[], optimizer=OptimizerConfig(**optimizer, updates_per_step=1))
     shape = qwen2(sizes)
     model = random_model(sizes)
@@ -141,7 +141,7 @@ def product_tflops(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def estimated_bytes(learner: Learner, shape: ModelShape, *, tokens: int, share: float, half: bool) -> int:
-    """What the launch form would say that this learner needs."""
+    """The launch form's memory estimate for this learner."""
     optimizer, device = learner.config.optimizer, learner.model.device
     at_once = min(tokens, tokens_per_forward(optimizer, device))
     return learner_memory(

@@ -1,4 +1,4 @@
-"""Models of random weights, in the shape of one that people train: what is measured does not depend on the weights."""
+"""Models with random weights, in the shape of a common one: what is measured does not depend on the weights."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL: dict[str, Any] = {
 
 
 def random_model(shape: dict[str, Any]) -> Any:
-    """A Qwen2 in float32, on a GPU where there is one."""
+    """A Qwen2 in float32, on a GPU if there is one."""
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""The most that a GPU can compute, by its maker: dense bfloat16 on tensor cores, in TFLOP/s."""
+"""Peak throughput of GPUs by their makers: dense bfloat16 on tensor cores, in TFLOP/s."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ DENSE_BFLOAT16 = {
 
 
 class UnknownPeak(ValueError):
-    """Says how to give it."""
+    """The message explains how to pass it."""
 
 
 def peak_tflops(device: str, *, half: bool, given: float | None = None) -> float:
-    """Of a GPU by the name that torch tells; `given` goes before the table. `half`: it computes in bfloat16."""
+    """For a GPU by the name that torch reports; `given` takes precedence over the table. `half`: it computes in
+    bfloat16."""
     if given:
         return given
     if not half:

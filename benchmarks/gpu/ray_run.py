@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def playing_model(folder: Path) -> str:
-    """With the small model's words, of which this one knows many more."""
+    """With the small model's vocabulary, which is a subset of this one's."""
     load_tokenizer("tiny").save_pretrained(folder)
     return save_random_model(QWEN25_HALF_BILLION, folder)
 

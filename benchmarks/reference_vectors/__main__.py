@@ -1,11 +1,11 @@
-"""Writes what other libraries answer on random batches, as fixtures for the tests of `engine.algorithms`.
+"""Writes the results of other libraries on random batches, as fixtures for the tests of `engine.algorithms`.
 
-Run it by hand in an environment of its own that has the library (it is needed for nothing else):
+Run it manually in an environment of its own that has the library (nothing else needs it):
 
     python -m benchmarks.reference_vectors verl tests/engine/algorithms/reference
     python -m benchmarks.reference_vectors trl tests/engine/algorithms/reference
 
-One JSON file each: numbers alone, the versions of the library and of torch, and the seed.
+One JSON file each: numbers only, the versions of the library and of torch, and the seed.
 """
 
 from __future__ import annotations

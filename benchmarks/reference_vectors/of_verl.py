@@ -1,4 +1,4 @@
-"""What verl's published functions answer (arXiv 2409.19256)."""
+"""Results of verl's published functions (arXiv 2409.19256)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGGREGATIONS = {
 
 
 def answers(given: dict[str, Tensor]) -> dict[str, Any]:
-    """verl's answers by name of ours; advantages are cleared where nothing was sampled."""
+    """verl's results by our names; advantages are cleared where nothing was sampled."""
     from verl.trainer.ppo import core_algos as verl
 
     mask, rewards, groups = given["mask"], given["rewards"], np.array(GROUPS)

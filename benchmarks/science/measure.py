@@ -1,4 +1,4 @@
-"""What one run came to, small enough to keep in the repository: evaluations, curves of a few metrics, alerts."""
+"""The result of one run, small enough to keep in the repository: evaluations, curves of a few metrics, alerts."""
 
 from __future__ import annotations
 

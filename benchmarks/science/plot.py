@@ -18,7 +18,7 @@ from engine.metrics import describe
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # Okabe-Ito
 WIDTH, HEIGHT = 4.2, 3.1  # inches a panel
 LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False}
-matplotlib.rcParams["svg.hashsalt"] = "starboard"  # the same drawing, the same file
+matplotlib.rcParams["svg.hashsalt"] = "starboard"  # deterministic output
 
 
 def plot(experiment: Experiment, results: Sequence[dict[str, Any]], path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Context windows: what the model sees of earlier turns when it is asked for the next response.
+"""Context windows: what the model sees of earlier turns in the prompt of the next one.
 
 A window turns the turns so far into the ids of the next prompt. Responses enter it as the ids that were sampled and are
-never encoded again. A prompt either continues what the model has read or starts a context of its own; the sampler, the
+never encoded again. A prompt either continues what the model has read or starts a new context; the sampler, the
 trajectory and the trainer all follow that. Each window is a class with its settings; `ContextWindow` is their union.
 """
 

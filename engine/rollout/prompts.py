@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.environments import make_environment
-from engine.environments.base import Environment
 
 if TYPE_CHECKING:
     from engine.config import EnvironmentConfig
+    from engine.environments.base import Environment
 
 Message = dict[str, str]
 

@@ -17,9 +17,9 @@ RollOut = Callable[[int], StepRollout]
 
 
 class WeightSync:
-    """Gives the samplers the latest weights. The backend reports that as a phase of its own, `time/sync`.
+    """Gives the samplers the latest weights. The backend reports that as a separate phase, `time/sync`.
 
-    `seconds` is the total so far, to be subtracted by whoever times a phase that includes a sync.
+    `seconds` is the total so far, to be subtracted from the time of a phase that includes a sync.
     """
 
     def __init__(self, backend: Backend) -> None:

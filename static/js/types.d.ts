@@ -249,13 +249,13 @@ export interface RunState {
   stop_proof: { proven?: boolean; gpus?: string; cluster?: string; time?: number } | null;
   settings: SettingsState;
   settings_by?: Askers;
-  asked?: number;
+  audited?: number;
   usage?: { text: string };
   status?: Status;
   verdict?: Verdict | null;
 }
 
-/** By revision of the settings, the names of those who asked for it. */
+/** By revision of the settings, the names of those who requested it. */
 export type Askers = Record<string, string | string[]>;
 
 export interface Outline {
@@ -493,7 +493,7 @@ export interface Marks {
 
 /** What marks are made from. */
 export interface MarkSource {
-  store: Pick<ChartStore, "alerts" | "settings" | "askers"> & { curves: { position(step: number): Position | null } };
+  store: Pick<ChartStore, "alerts" | "settings" | "requestedBy"> & { curves: { position(step: number): Position | null } };
   view: Pick<View, "axis">;
   css: Css;
 }
@@ -509,7 +509,7 @@ export interface ChartStore {
   evaluations: EvaluationCompleted[];
   alerts: AlertRaised[];
   settings: SettingsChanged[];
-  askers: Askers;
+  requestedBy: Askers;
 }
 
 /** What is drawn: a run's store and how the reader looks at it; `mark` is a step that has a line. */

@@ -199,7 +199,7 @@ document.addEventListener("copy", () => { window.selected = document.activeEleme
 
 
 @pytest.mark.parametrize(
-    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it by hand")]
+    ("way", "shown"), [("plain http", "Copied"), ("refused altogether", "Not copied: select it manually")]
 )
 def test_a_link_is_copied_without_a_clipboard_api_or_a_failure_is_shown(
     page: Page, longest: Trajectory, way: str, shown: str

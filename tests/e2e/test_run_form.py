@@ -38,7 +38,7 @@ def test_the_cluster_fields_are_shown_only_for_the_cluster_backend(page: Page) -
 def test_the_memory_follows_the_fields(page: Page) -> None:
     page.select_option("[name=backend]", "ray")
     page.select_option("[name='cluster.device']", "cpu")
-    words = page.locator("#memory-words")
+    words = page.locator("#memory-note")
     expect(words).to_contain_text("with 2,048 tokens at once")
     page.locator("details:has([name='optimizer.micro_batch_tokens'])").evaluate("section => section.open = true")
     page.fill("[name='optimizer.micro_batch_tokens']", "1200")

@@ -25,7 +25,7 @@ def test_this_machine_is_supported() -> None:
 def test_an_unsupported_machine_is_pointed_to_the_container_image(platform: str, proc: Path, cause: str) -> None:
     assert why_unsupported(platform, proc) == (
         f"Starboard needs Linux, or WSL 2 on Windows, since it supervises runs through /proc; {cause}. "
-        "Run the container image instead: docker/compose.yml says how."
+        "Run the container image instead: see docker/compose.yml."
     )
 
 

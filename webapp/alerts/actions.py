@@ -20,9 +20,9 @@ from webapp.runs.models import ID_ALPHABET, Alert, Run
 from webapp.runs.services import submit_run
 
 BY_RULE = "rule_"
-FORK = BY_RULE + "fork"  # in the record of the run that was forked
+FORK = BY_RULE + "fork"  # in the audit log of the run that was forked
 LAUNCHED = BY_RULE + "launch"  # in that of the fork
-RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with what came of it
+RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with its result
 
 
 def record_actions(run: Run, alerts: Iterable[Alert]) -> None:
@@ -33,12 +33,12 @@ def record_actions(run: Run, alerts: Iterable[Alert]) -> None:
 
 
 def launch_fork(run: Run, *, before: int) -> str:
-    """Launches the fork that a rule of `run` asked for, from before step `before`; what became of it, in a sentence.
+    """Launches the fork that a rule of `run` requested, from before step `before`; returns a sentence about the result.
 
-    It is recorded of both, and why there is none where there cannot be. Whoever calls it again finds what there is:
-    the one fork that a run can have bears a name by the run.
+    Both runs get an audit entry; if no fork is possible, it has the reason. Repeated calls return the same fork: a run
+    can have only one, whose id is derived from the run's.
     """
-    rule, generation = _rule_that_asked(run), generation_of(run) + 1
+    rule, generation = _requesting_rule(run), generation_of(run) + 1
     fork = Run.objects.filter(pk=fork_id_of(run)).first()
     if fork is None:
         found = last_before(run, before)
@@ -74,7 +74,7 @@ def _launched(run: Run, step: int, why: dict[str, Any]) -> Run:
 
 
 def fork_id_of(run: Run) -> str:
-    """The same whoever asks, so that the database holds one at most."""
+    """Deterministic, so that the database holds at most one."""
     digest = hashlib.sha256(f"the fork of {run.pk} by its rules".encode()).digest()
     return "".join(ID_ALPHABET[byte % len(ID_ALPHABET)] for byte in digest[:10])
 
@@ -85,15 +85,15 @@ def _refused(run: Run, rule: str, why: str) -> str:
 
 
 def generation_of(run: Run) -> int:
-    """How many forks by rules led to it, one of the other; 0 for a run that somebody launched."""
+    """The length of the chain of automatic forks that led to it; 0 for a run launched by a user."""
     launched = AuditEntry.objects.filter(run=run, action=LAUNCHED).first()
     return int(launched.detail["generation"]) if launched is not None else 0
 
 
-def _rule_that_asked(run: Run) -> str:
-    """The one whose trouble began first, of those that asked at the newest step: as the engine chose it."""
-    asking = run.alerts.filter(action="fork").order_by("-seq")[:100]
-    chosen = min(asking, key=lambda alert: (-alert.step, alert.since or 0), default=None)
+def _requesting_rule(run: Run) -> str:
+    """Of the rules that requested a fork at the newest step, the one whose alert began first: the engine's choice."""
+    requests = run.alerts.filter(action="fork").order_by("-seq")[:100]
+    chosen = min(requests, key=lambda alert: (-alert.step, alert.since or 0), default=None)
     return chosen.rule if chosen is not None else ""
 
 

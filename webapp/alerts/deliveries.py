@@ -1,7 +1,8 @@
-"""Messages about alerts: planned in the transaction that brings the alert, sent by a worker, tried again with patience.
+"""Messages about alerts: planned in the transaction that stores the alert, sent by a worker, retried with delays.
 
-Each message is a row first, so an emptied broker or a killed worker loses none. Sending is at least once: a worker that
-dies between sending and writing so sends it again, under the same `webhook-id`, by which receivers know it.
+Each message is stored as a row first, so that an emptied broker or a killed worker loses none. Delivery is at least
+once: a worker that is killed between sending and recording sends it again, with the same `webhook-id`, by which
+receivers detect duplicates.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RETRIES = (30, 120, 600, 3600, 6 * 3600, 24 * 3600)  # seconds after the first, 
 JITTER = 0.2
 CLAIM = 120.0  # seconds that one attempt may take before another worker tries
 SENT_FIELDS = {"seq", "step", "rule", "severity", "message", "metric", "value", "baseline", "action"}
-ROUND = 20.0  # seconds after which a task leaves the rest to the next
+ROUND = 20.0  # seconds after which a task leaves the remaining ones to the next
 _one_at_a_time = threading.Lock()
 
 
@@ -87,7 +88,7 @@ def _row(user: User, channel: str, target: str, *, run: Run | None = None, seq: 
 
 
 def trial_message(user: User, channel: str, target: str) -> Delivery:
-    """A message about nothing, sent at once by whoever calls `attempt` with it."""
+    """A test message, sent at once by a caller of `attempt`."""
     row = _row(user, channel, target)
     row.next_at = timezone.now() + timedelta(seconds=CLAIM)  # no worker takes it meanwhile
     row.save()
@@ -95,7 +96,7 @@ def trial_message(user: User, channel: str, target: str) -> Delivery:
 
 
 def dispatch_deliveries() -> None:
-    """With no broker the rows wait for the clock of the next worker."""
+    """Without a broker the rows wait for the next worker's beat."""
     try:
         app.signature(DELIVER).apply_async(retry=False)
     except (OperationalError, OSError) as error:
@@ -103,7 +104,7 @@ def dispatch_deliveries() -> None:
 
 
 def deliver_due() -> int:
-    """Sends what is due, for some seconds; how many attempts were made. One thread a process does it at a time."""
+    """Sends what is due, for some seconds; returns the number of attempts. One thread per process does it at a time."""
     if not _one_at_a_time.acquire(blocking=False):
         return 0
     try:
@@ -117,7 +118,7 @@ def deliver_due() -> int:
 
 
 def _claim() -> Delivery | None:
-    """The next that is due, ours for a while: whoever changes its time first has it."""
+    """The next one that is due, claimed for a while: the first to change its due time has it."""
     now = timezone.now()
     for delivery in Delivery.objects.filter(state=State.WAITING, next_at__lte=now).order_by("next_at")[:10]:
         mine = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING, next_at=delivery.next_at)
@@ -127,7 +128,7 @@ def _claim() -> Delivery | None:
 
 
 def attempt(delivery: Delivery, *, retry: bool = True) -> Answer:
-    """Sends it once, and writes down how that went and when it is tried again."""
+    """Sends it once, and records the result and the time of the next attempt."""
     began = time.monotonic()
     answer = _send(delivery)
     number = delivery.attempts + 1
@@ -168,7 +169,7 @@ def _send(delivery: Delivery) -> Answer:
 
 
 def message_of(delivery: Delivery) -> dict[str, Any]:
-    """What is sent, as JSON; an e-mail says the same in words."""
+    """The JSON payload; an e-mail has the same content as text."""
     run, seq = delivery.run, delivery.seq
     if run is None or seq is None:
         return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}

@@ -23,10 +23,10 @@ from webapp.runs.models import Alert, Checkpoint, Run, StepMetrics
 from webapp.runs.recorded_events import events_of
 from webapp.trajectories.models import Trajectory
 
-BEFORE, AFTER = 60, 15  # steps that the curve shows
-WINDOW = 10  # steps that a metric is compared with
+BEFORE, AFTER = 60, 15  # steps that the curve covers
+WINDOW = 10  # steps in a metric's mean
 WORST = 6
-OF_THE_MACHINE = ("time/", "perf/")  # these tell little of a policy, so they come last
+OF_THE_MACHINE = ("time/", "perf/")  # these say little about a policy, so they come last
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 
@@ -46,7 +46,7 @@ class Curve:
     """Points of an SVG polyline; lines and marks as `(position, text)`."""
 
     points: str
-    lines: list[tuple[float, str, str]]  # y, class, words
+    lines: list[tuple[float, str, str]]  # y, class, label
     mark: tuple[float, float] | None
     ticks: list[tuple[float, str]]  # x, step
     low: str

@@ -1,4 +1,4 @@
-"""Addresses of alerts and of notifications."""
+"""Routes of alerts and of notifications."""
 
 from __future__ import annotations
 

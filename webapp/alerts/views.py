@@ -15,7 +15,7 @@ from webapp.runs.recorded_events import newest_of
 
 @require_safe
 def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
-    """Also of an alert that counts no more, since messages lead to it: its event stays."""
+    """Includes an alert that no longer counts, since messages link to it: its event remains."""
     run = get_object_or_404(Run, pk=run_id)
     alert = run.alerts.filter(seq=seq).first()
     counts = alert is not None
@@ -30,7 +30,8 @@ def evidence(request: HttpRequest, run_id: str, seq: int) -> HttpResponse:
 
 @require_POST
 def try_rules(request: HttpRequest, run_id: str) -> HttpResponse:
-    """What the rules posted as JSON would have raised on this run; 422 with errors by field where they are none."""
+    """The alerts that the rules posted as JSON would have raised on this run; 422 with errors by field if they are
+    invalid."""
     run = get_object_or_404(Run, pk=run_id)
     data = {"rules": parsed(request.POST.get("rules", ""))}
     data |= {name: request.POST[name] for name in ACTIONS if name in request.POST}

@@ -1,6 +1,6 @@
 """Signed messages to addresses that users give, after Standard Webhooks (standardwebhooks.com).
 
-Nothing of an answer but its status is read: no redirect is followed, no body is shown to anyone.
+Only the status of a response is read: no redirect is followed, no body is shown to anyone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """`error` says why it did not go well; `status` is None where there was no answer."""
+    """`error` is the reason of a failure; `status` is None if there was no response."""
 
     status: int | None = None
     error: str = ""
@@ -48,7 +48,7 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 def why_no_address(url: str) -> str:
-    """What is wrong with an address before it is ever called; empty where nothing is."""
+    """The problem with an address that can be known before a call; empty if there is none."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -57,7 +57,7 @@ def why_no_address(url: str) -> str:
     if parts.scheme not in ("https", "http") or not parts.hostname:
         return "Give an address that begins with https://."
     if parts.username is not None or parts.password is not None:
-        return "An address with a name or password in it is not called: the signature says who sends."
+        return "An address with a name or password in it is not called: the signature identifies the sender."
     if any(ord(letter) < 33 or ord(letter) > 126 for letter in url):
         return "Write the address in plain ASCII, without blanks."
     if port == 0:
@@ -68,7 +68,7 @@ def why_no_address(url: str) -> str:
 
 
 def send(url: str, secret: str, message_id: str, body: bytes, *, seconds: float = SECONDS) -> Answer:
-    """Posts `body` once. Everything together takes at most `seconds`, however slowly the other side speaks."""
+    """Posts `body` once. All of it takes at most `seconds`, however slow the receiver is."""
     if problem := why_no_address(url):
         return Answer(error=problem)
     parts = urlsplit(url)
@@ -120,20 +120,20 @@ def _request(url: str, secret: str, message_id: str, body: bytes) -> bytes:
 
 
 def _status_line(line: socket.socket) -> bytes:
-    heard = b""
-    while b"\n" not in heard and len(heard) < LONGEST_HEAD:
+    received = b""
+    while b"\n" not in received and len(received) < LONGEST_HEAD:
         part = line.recv(1024)
         if not part:
             break
-        heard += part
-    return heard.partition(b"\n")[0]
+        received += part
+    return received.partition(b"\n")[0]
 
 
 def _answer(status_line: bytes) -> Answer:
-    words = status_line.split(None, 2)
-    if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit() or len(words[1]) != 3:
-        return Answer(error="What answered does not speak HTTP.")
-    status = int(words[1])
+    parts = status_line.split(None, 2)
+    if len(parts) < 2 or not parts[0].startswith(b"HTTP/1.") or not parts[1].isdigit() or len(parts[1]) != 3:
+        return Answer(error="The response was not HTTP.")
+    status = int(parts[1])
     if 200 <= status < 300:
         return Answer(status=status)
     if 300 <= status < 400:
@@ -142,8 +142,8 @@ def _answer(status_line: bytes) -> Answer:
 
 
 def _cut(line: socket.socket) -> None:
-    """Whatever waits on the line wakes up. TLS's own closing would wait for the other side."""
-    with contextlib.suppress(OSError):  # it is closed already
+    """Wakes up everything that waits on the connection. TLS's own shutdown would wait for the receiver."""
+    with contextlib.suppress(OSError):  # already closed
         socket.socket.shutdown(line, socket.SHUT_RDWR)
 
 
@@ -152,6 +152,6 @@ def _own_networks() -> list[Network]:
 
 
 def _is_own(line: socket.socket) -> bool:
-    """Whether the other side is in a network that a setting allows, not merely public."""
+    """Whether the receiver is in a network that a setting allows, rather than merely public."""
     peer = str(line.getpeername()[0])
     return not may_call(peer) and may_call(peer, _own_networks())

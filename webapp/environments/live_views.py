@@ -53,8 +53,8 @@ def _answer(request: HttpRequest, work: Callable[[EnvironmentConfig, int], dict[
 
 def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, list[str]]]:
     """The environment of the request: a stored `version`, or the fields of the form, checked as on saving."""
-    if asked := request.POST.get("version", ""):
-        number = whole_number(asked)
+    if requested := request.POST.get("version", ""):
+        number = whole_number(requested)
         version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
         return (version.parsed(), {}) if version else (None, {"version": ["This environment no longer exists."]})
     kind = request.POST.get("kind", "")

@@ -201,6 +201,6 @@ def _rank(ranked: list[Entry]) -> None:
 
 
 def protocol_difference(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:
-    """The fields in which two protocols differ, in words. Example: `episodes 128, not 256`."""
+    """Describes the fields in which two protocols differ. Example: `episodes 128, not 256`."""
     pairs = zip(PROTOCOL, protocol, usual, strict=True)
     return "; ".join(f"{name} {mine}, not {its}" for name, mine, its in pairs if mine != its)

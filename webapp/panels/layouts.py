@@ -30,7 +30,7 @@ LayoutName = Annotated[
 
 
 class BadLayout(Exception):
-    """The message tells the sender what is wrong."""
+    """The message explains the problem to the sender."""
 
 
 class LayoutForm(BaseModel):

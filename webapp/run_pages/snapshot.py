@@ -14,13 +14,13 @@ from webapp.runs.verdicts import status_of
 def run_snapshot(run: Run) -> dict[str, Any]:
     """The live state with the run's status, its verdict, and its usage.
 
-    `asked` counts the entries of its record, refused ones too; `settings_by` says who requested which settings.
+    `audited` counts its audit entries, including refused requests; `settings_by` has who requested which settings.
     """
     return {
         **run.live_state(),
         "status": asdict(status_of(run)),
         "verdict": run.verdict or None,
         "usage": usage(run),
-        "asked": run.audit.count(),
+        "audited": run.audit.count(),
         "settings_by": settings_authors(run) if run.settings_revision else {},
     }

@@ -18,7 +18,7 @@ def events_of(run: Run, kind: type[E], **filters: Any) -> list[E]:
 
 
 def newest_first(run: Run, kind: type[E], **filters: Any) -> Iterator[E]:
-    """The same from the newest on, read as they are asked for."""
+    """The same, newest first, read lazily."""
     rows = run.events.filter(kind=kind_of(kind), **filters).order_by("-seq")
     return (kind.model_validate(payload) for payload in rows.values_list("payload", flat=True).iterator())
 

@@ -1,4 +1,4 @@
-"""The verdict that a run's engine recorded, beside the state of its life cycle; and the same from rows, by newer rules.
+"""The verdict that a run's engine recorded, next to its life-cycle state; and the same from rows, by newer rules.
 
 Nothing here compares a metric with a number: that is `engine.verdict`.
 """

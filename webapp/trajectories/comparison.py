@@ -26,7 +26,8 @@ SEARCH_SECONDS = 1.5  # for all distances of a page
 
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """One trajectory. `problem` says why its record cannot be read; `to_go` has a number before and after each turn."""
+    """One trajectory. `problem` is the reason if its record cannot be read; `to_go` has a number before and after each
+    turn."""
 
     row: Trajectory
     record: dict[str, Any] | None = None
@@ -165,7 +166,7 @@ def _best_play(columns: list[Column]) -> OptimalPlay | None:
     config = _environment(row)
     try:
         return optimal_play(config, row.seed, initial.get("drawing")) if config else None
-    except Exception as error:  # an environment is somebody's code, and may raise anything
+    except Exception as error:  # an environment is third-party code, and may raise anything
         log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
 

@@ -13,7 +13,7 @@ PLAIN_KEYS = (
 
 
 class Trajectory(models.Model):
-    """One recorded trajectory: what lists and filters need, and where its record lies."""
+    """One recorded trajectory: what lists and filters need, and the location of its record."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
     step = models.PositiveIntegerField()
@@ -53,8 +53,8 @@ class Trajectory(models.Model):
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
             models.Index(fields=["run", "seed", "step"]),
-            models.Index(fields=["run", "environment", "split", "stop", "step"]),  # all that the facets count
-            # for the list over all runs, both ways: what it is sorted by, then the id
+            models.Index(fields=["run", "environment", "split", "stop", "step"]),  # everything that the facets count
+            # for the list over all runs, in both directions: the sort column, then the id
             *(models.Index(fields=[name, "id"]) for name in PLAIN_KEYS),
             models.Index(flag_as_number("success"), "id", name="trajectories_by_success"),
             models.Index(flag_as_number("kept"), "id", name="trajectories_by_kept"),
@@ -68,7 +68,8 @@ class Trajectory(models.Model):
 
 
 class TrajectoryText(models.Model):
-    """The words that a trajectory is found by, each turn after a `texts.TURN`; the database keeps an index of them."""
+    """The words that a trajectory is found by, each turn after a `texts.TURN`; the database maintains an index of
+    them."""
 
     trajectory = models.OneToOneField(Trajectory, primary_key=True, on_delete=models.CASCADE, related_name="text")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")

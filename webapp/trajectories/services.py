@@ -99,7 +99,7 @@ def summaries(rows: QuerySet[Trajectory]) -> list[Summary]:
 
 
 def record(trajectory: Trajectory) -> dict[str, Any]:
-    """The whole record, from its file; `RunDirectoryError` says which file cannot be read, and why."""
+    """The complete record, from its file; `RunDirectoryError` with the file and the reason if it cannot be read."""
     return _checked(trajectory, record_text(trajectory))
 
 

@@ -52,7 +52,7 @@ class Origin(Protocol):
         """File below the run's directory, offset and length; `RunDirectoryError` where the file no longer exists."""
 
     def record(self) -> Record:
-        """The whole record; `RunDirectoryError` says why it cannot be read."""
+        """The complete record; `RunDirectoryError` with the reason if it cannot be read."""
 
     def what_ifs(self) -> QuerySet[WhatIf]:
         """Those that fork it, newest first."""
@@ -104,7 +104,7 @@ class RecordedOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ForkedOrigin:
-    """The trajectory of a what-if, in a folder of its own: it remains when the forked trajectory is deleted."""
+    """The trajectory of a what-if, in a directory of its own: it remains when the forked trajectory is deleted."""
 
     what_if: WhatIf
     name = "the what-if"

@@ -39,7 +39,8 @@ class Refused(Exception):
 
 
 def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
-    """A queued what-if; `Refused` says why not. `fields` are those of `WhatIfRequest` that a user may choose."""
+    """A queued what-if; `Refused` with a reason otherwise. `fields` are those of `WhatIfRequest` that a user may
+    choose."""
     if reason := origin.obstacle():
         raise Refused(reason)
     if "\0" in fields["text"]:
@@ -55,7 +56,7 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():
         if user is not None:
-            User.objects.select_for_update().get(pk=user.pk)  # two forms at once are two rows otherwise
+            User.objects.select_for_update().get(pk=user.pk)  # otherwise two concurrent forms would create two rows
         if WhatIf.objects.filter(owner=user, state__in=LIVE).exists():
             raise Refused(
                 "You already have a what-if in progress. Wait until it ends, or stop it, before you submit another."
@@ -139,7 +140,7 @@ def events_after(what_if: WhatIf, seq: int) -> list[Event]:
 
 
 def last_event(what_if: WhatIf) -> WhatIfEvent | None:
-    """The newest event of the engine; None where there is none that can be read."""
+    """The newest event of the engine; None if none can be read."""
     found: Event = {"seq": 0}
     while events := events_after(what_if, found["seq"]):
         found = events[-1]
@@ -164,7 +165,7 @@ def bytes_written(what_if: WhatIf) -> int:
 
 
 def record(what_if: WhatIf) -> dict[str, Any]:
-    """Its trajectory; `RunDirectoryError` where there is none."""
+    """Its trajectory; `RunDirectoryError` if there is none."""
     return ForkedOrigin(what_if).record()
 
 

@@ -67,7 +67,7 @@ class Child:
 
 
 def end_with_parent() -> None:
-    """Linux sends SIGTERM to the child when the launcher dies, for whatever reason."""
+    """Linux sends SIGTERM to the child when the launcher ends, for whatever reason."""
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     except (OSError, AttributeError):

@@ -57,7 +57,7 @@ def requirements_of(kind: str) -> list[str]:
 
 
 def overrides_of(kind: str) -> list[str]:
-    """What packages ask for and do not get."""
+    """Requirements of packages that are not installed."""
     return ["requirements/cluster-overrides.txt"] if kind.startswith("cluster") else []
 
 

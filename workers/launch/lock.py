@@ -22,7 +22,7 @@ FILES = {
     "trackers": ([], []),
 }
 ALWAYS = [
-    "--overrides", "requirements/torch.txt",  # whatever build a package asks for
+    "--overrides", "requirements/torch.txt",  # whatever build a package requires
     "--no-emit-package", "torch",
     "--universal",
     "--generate-hashes",

@@ -13,5 +13,5 @@ def why_unsupported(platform: str = sys.platform, proc: Path = Path("/proc")) ->
     cause = "this is " + platform if platform != "linux" else f"{proc} is not mounted here"
     return (
         f"Starboard needs Linux, or WSL 2 on Windows, since it supervises runs through /proc; {cause}. "
-        "Run the container image instead: docker/compose.yml says how."
+        "Run the container image instead: see docker/compose.yml."
     )

@@ -56,7 +56,7 @@ function byStep(alerts) {
 }
 
 /**
- * The seq of the alert that a mark stands for, null for another mark.
+ * The seq of the alert of a mark, null for another mark.
  * @param {{ name?: string }} options
  */
 export function alertOf({ name }) {

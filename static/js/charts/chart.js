@@ -3,7 +3,7 @@
 import { alertOf } from "./alert_marks.js";
 import { chartMenu } from "./chart_menu.js";
 import { layoutOf } from "./chart_layout.js";
-import { heldOutTrace, tracesOf, words } from "./chart_traces.js";
+import { heldOutTrace, tracesOf, describePoint } from "./chart_traces.js";
 import { windowByKey } from "./step_window.js";
 import { coordinate } from "./positions.js";
 import { element } from "../core/dom.js";
@@ -370,7 +370,7 @@ export class Chart {
     this.line.hidden = x < 0 || x > axis._length;
     this.line.style.transform = `translateX(${Math.round(axis._offset + x)}px)`;
     const here = this.nearest((point) => Math.abs(point.step - position.step));
-    if (here) this.last.textContent = words(here);
+    if (here) this.last.textContent = describePoint(here);
   }
 }
 

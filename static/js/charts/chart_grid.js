@@ -1,4 +1,4 @@
-// Charts that share their crosshair and window. One that is out of view asks for nothing and draws nothing.
+// Charts that share their crosshair and window. One that is out of view requests nothing and draws nothing.
 
 import { markCharts, coordinateOf } from "./step_line.js";
 

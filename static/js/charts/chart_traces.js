@@ -43,11 +43,11 @@ function line(x, y, { points, colour, called, sparse, weight }) {
     x,
     y: smooth(y, weight),
     customdata: points.map((point) => point.step),
-    text: points.map(words),
+    text: points.map(describePoint),
     mode: sparse ? "lines+markers" : "lines",
     line: { color: colour, width: 1.75 },
     marker: { size: 5, color: colour },
-    name: plain(called), // for a picture, which has no key beside it
+    name: plain(called), // for an exported picture, which has no other legend
     hovertemplate: "%{text}<extra></extra>",
     showlegend: false,
   };
@@ -90,13 +90,13 @@ export function ribbon(x, low, high, look) {
 }
 
 /**
- * whether a point of a thinned run stands for more than one step
+ * whether a point of a downsampled run covers more than one step
  * @param {Partial<Point>} partial
  */
 const isRange = ({ low, first, step }) => low !== undefined && low !== null && first !== step;
 
 /**
- * The steps that a point stands for, as a query of the list of trajectories.
+ * The steps that a point covers, as a query of the list of trajectories.
  * @param {Pick<Point, "step"> & Partial<Point>} point
  */
 export function stepsOf(point) {
@@ -104,10 +104,10 @@ export function stepsOf(point) {
 }
 
 /**
- * A point in words: its step and value, or those of the range of steps it stands for.
+ * Describes a point: its step and value, or those of the range of steps it covers.
  * @param {Point} point
  */
-export function words(point) {
+export function describePoint(point) {
   if (!isRange(point)) return `step ${number(point.step)}: ${number(point.y)}`;
   return (
     `steps ${number(point.first)} to ${number(point.step)}: mean ${number(point.y)}, ` +

@@ -124,7 +124,7 @@ export class Curves {
       const one = this.known.get(key) ?? unknown();
       this.known.set(key, { ...one, asking: true, stale: false, detail: null });
     }
-    const answer = await this.ask(keys, window);
+    const answer = await this.request(keys, window);
     if (!answer) setTimeout(() => this.allowRetry(keys), RETRY);
     else if (this.isOutdated(keys, answer)) this.allowRetry(keys);
     else this.fill(keys, answer);
@@ -132,7 +132,7 @@ export class Curves {
   }
 
   /**
-   * Whether an attempt has begun since the request, which the answer does not know of.
+   * Whether an attempt has begun since the request, which the response does not include.
    * @param {string[]} keys
    * @param {Bands} answer
    */
@@ -169,7 +169,7 @@ export class Curves {
    * @param {string} window
    * @returns {Promise<Bands | null>}
    */
-  async ask(keys, window) {
+  async request(keys, window) {
     const query = `keys=${listed(keys)}${this.howMany()}${window}`;
     return getJson(`${this.address}?${query}`);
   }
@@ -298,7 +298,7 @@ export class Curves {
   async loadDetail(entries, window) {
     for (const [, detail] of entries) detail.asking = true;
     const keys = entries.map(([key]) => key);
-    const answer = await this.ask(keys, window);
+    const answer = await this.request(keys, window);
     for (const [, detail] of entries) detail.asking = false;
     if (!answer) return;
     const positions = positionsOf(answer);

@@ -19,7 +19,7 @@ const HOME = "/panels/";
 /** The reader's own. */
 export async function savedLayouts() {
   /** @type {{ layouts?: SavedLayout[] } | null} */
-  const answer = await ask(HOME);
+  const answer = await request(HOME);
   return (answer?.layouts ?? []).map(layoutOf);
 }
 
@@ -29,7 +29,7 @@ export async function savedLayouts() {
  */
 export async function openLayout(key) {
   /** @type {SavedLayout | null} */
-  const answer = /^\d+$/.test(key) ? await ask(`${HOME}${key}/`) : null;
+  const answer = /^\d+$/.test(key) ? await request(`${HOME}${key}/`) : null;
   return answer?.charts ? layoutOf(answer) : null;
 }
 
@@ -42,13 +42,13 @@ export async function saveLayout({ key, name, charts, mine }) {
   const log = charts.map((chart) => chart.log ?? null);
   const body = JSON.stringify({ name, charts: charts.map((chart) => chart.names), log });
   /** @type {(SavedLayout & { error?: string }) | null} */
-  const answer = mine ? await ask(`${HOME}${key}/`, "PUT", body) : await ask(HOME, "POST", body);
+  const answer = mine ? await request(`${HOME}${key}/`, "PUT", body) : await request(HOME, "POST", body);
   return answer?.charts ? layoutOf(answer) : { error: answer?.error ?? "The server did not answer. Try again." };
 }
 
 /** @param {string} key */
 export async function deleteLayout(key) {
-  await ask(`${HOME}${key}/`, "DELETE");
+  await request(`${HOME}${key}/`, "DELETE");
 }
 
 /**
@@ -58,7 +58,7 @@ export async function deleteLayout(key) {
  * @param {string} [body]
  * @returns {Promise<T | null>}
  */
-async function ask(address, method = "GET", body = undefined) {
+async function request(address, method = "GET", body = undefined) {
   const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
   const answer = await fetch(address, { method, body, headers }).catch(() => null);
   return answer?.headers.get("Content-Type")?.includes("json") ? await answer.json() : null;
@@ -103,7 +103,7 @@ function chartOf(text) {
 }
 
 /**
- * The charts that a text stands for; null where it makes no sense.
+ * Parses the charts in a text; null if it is invalid.
  * @param {string | null} text
  */
 export function fromText(text) {
@@ -112,6 +112,6 @@ export function fromText(text) {
     const charts = text.split(",").map(chartOf);
     return charts.every((chart) => chart.names.every(Boolean)) ? charts : null;
   } catch {
-    return null; // typed by hand
+    return null; // edited manually
   }
 }

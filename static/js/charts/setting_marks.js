@@ -44,9 +44,10 @@ export function settingMarks({ store, view, css }) {
 
 /**
  * What the marks depend on, for a chart's signature.
- * @param {Pick<ChartStore, "settings" | "askers">} store
+ * @param {Pick<ChartStore, "settings" | "requestedBy">} store
  */
-export const settingsSignature = (store) => `${store.settings.at(-1)?.seq ?? 0}+${Object.keys(store.askers).length}`;
+export const settingsSignature = (store) =>
+  `${store.settings.at(-1)?.seq ?? 0}+${Object.keys(store.requestedBy).length}`;
 
 /**
  * @param {number} step
@@ -61,17 +62,17 @@ function hoverText(step, lines, names) {
 
 /**
  * Alert rules train nothing: they are listed under Alerts.
- * @param {Pick<ChartStore, "settings" | "askers">} pick
+ * @param {Pick<ChartStore, "settings" | "requestedBy">} pick
  */
-function changesByStep({ settings, askers }) {
+function changesByStep({ settings, requestedBy }) {
   /** @type {Map<number, { lines: Set<string>, names: Set<string> }>} */
   const found = new Map();
   let before = 0;
   for (const { step, revision, changes } of settings) {
     const trained = Object.entries(changes).filter(([field]) => !field.startsWith("detectors."));
     const lines = trained.map(([field, one]) => `${field} ${settingText(one.old)} → ${settingText(one.new)}`);
-    const names = Object.entries(askers).flatMap(([key, asked]) => {
-      return Number(key) > before && Number(key) <= revision ? asked : [];
+    const names = Object.entries(requestedBy).flatMap(([key, users]) => {
+      return Number(key) > before && Number(key) <= revision ? users : [];
     });
     before = revision;
     if (!lines.length) continue;

@@ -194,7 +194,7 @@ export class SmallChart {
         : [svg("line", { class: "lines-mark", x1: x.of(mark), x2: x.of(mark), y1: MARGIN.top, y2: bottom })];
     return svg(
       "svg",
-      { width: this.width, height: HEIGHT, "aria-hidden": "true" }, // the key has it in words
+      { width: this.width, height: HEIGHT, "aria-hidden": "true" }, // the legend has it as text
       ...grid,
       ...steps,
       ...marked,
@@ -291,7 +291,7 @@ export class SmallChart {
   }
 
   /**
-   * The step under the mouse; null beside the axis.
+   * The step under the mouse; null outside the axis.
    * @param {MouseEvent} event
    */
   stepAt(event) {
@@ -303,7 +303,7 @@ export class SmallChart {
 }
 
 /**
- * Those from the first step to the last, and a neighbour on each side, to which the line goes on.
+ * Those from the first step to the last, and a neighbour on each side, to which the line continues.
  * @param {StepPoint[]} points
  * @param {Window} window
  */

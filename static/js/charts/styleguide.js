@@ -58,7 +58,7 @@ store.add([
     changes: { "optimizer.learning_rate": { old: 0.0002, new: 0.0001 } },
   },
 ]);
-store.askers = { 1: "ada" };
+store.requestedBy = { 1: "ada" };
 
 /** @type {View} */
 const view = {

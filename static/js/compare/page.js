@@ -74,7 +74,7 @@ function open(settings) {
     const lines = host.lines();
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
-    const store = { curves, lines, look, evaluations: [], alerts: [], settings: [], askers: {} };
+    const store = { curves, lines, look, evaluations: [], alerts: [], settings: [], requestedBy: {} };
     await grid.draw({ store, view });
     showLegend(runs, view);
   }

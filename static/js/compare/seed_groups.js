@@ -13,7 +13,7 @@ import { smooth } from "../charts/smoothing.js";
  * @typedef {object} Line of a comparison
  * @property {string} id
  * @property {string} name
- * @property {string} of the runs that it stands for, in words
+ * @property {string} of description of the runs in the group
  * @property {number} colour
  * @property {ComparedRun[]} members
  * @property {ComparedRun[]} shown members that are not hidden

@@ -1,4 +1,4 @@
-// How the reader looks at several runs: as at one, and which metrics, which runs are hidden, and whether seeds are
+// The view of several runs: as for one run, and which metrics, which runs are hidden, and whether seeds are
 // drawn as their mean.
 
 import { RunView, setQuery } from "../run/view_state.js";

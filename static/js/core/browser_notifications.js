@@ -1,4 +1,4 @@
-// Notifications of this browser about alerts of a run whose page is open. Asked for by a button, never by itself.
+// Notifications of this browser about alerts of a run whose page is open. Requested only by a button.
 
 /** @import { AlertRaised } from "../types.js" */
 
@@ -10,15 +10,15 @@ export const notifies = () =>
   isPossible() && Notification.permission === "granted" && localStorage.getItem(KEY) === "on";
 
 /**
- * Shows a button that asks for permission and turns them on and off, with words beside it.
+ * Shows a button that requests permission and turns them on and off, with a note.
  * @param {HTMLElement} button
- * @param {HTMLElement} words
+ * @param {HTMLElement} note
  */
-export function prepareNotifications(button, words) {
+export function prepareNotifications(button, note) {
   const update = () => {
     button.hidden = !isPossible();
     button.textContent = notifies() ? "Stop notifying me in this browser" : "Notify me in this browser";
-    words.textContent = explanation();
+    note.textContent = explanation();
   };
   button.addEventListener("click", async () => {
     if (notifies()) localStorage.setItem(KEY, "off");

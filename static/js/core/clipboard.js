@@ -1,4 +1,4 @@
-// Copies text and says so on the button; also on plain http, where browsers have no clipboard to offer.
+// Copies text and shows the result on the button; also over plain http, where browsers offer no clipboard API.
 
 const FEEDBACK = 1500; // milliseconds that the button shows the result
 
@@ -7,10 +7,10 @@ const FEEDBACK = 1500; // milliseconds that the button shows the result
  * @param {string} text
  */
 export async function copyBy(button, text) {
-  const words = (button.dataset.words ??= button.textContent ?? "");
-  button.textContent = (await copied(text, button)) ? "Copied" : "Not copied: select it by hand";
+  const label = (button.dataset.label ??= button.textContent ?? "");
+  button.textContent = (await copied(text, button)) ? "Copied" : "Not copied: select it manually";
   setTimeout(() => {
-    button.textContent = words;
+    button.textContent = label;
   }, FEEDBACK);
 }
 

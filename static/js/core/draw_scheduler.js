@@ -10,7 +10,7 @@ export function oneAtATime(draw, drawn = () => {}) {
   let inProgress = false;
   let again = false;
 
-  function ask() {
+  function schedule() {
     again = true;
     if (inProgress || document.hidden) return;
     inProgress = true;
@@ -25,10 +25,10 @@ export function oneAtATime(draw, drawn = () => {}) {
       requestAnimationFrame(() => {
         drawn();
         inProgress = false;
-        if (again) ask();
+        if (again) schedule();
       });
     }
   }
 
-  return ask;
+  return schedule;
 }

@@ -1,4 +1,4 @@
-// What metrics mean: the engine's glossary, shown beside a metric's name on hover or focus.
+// What metrics mean: the engine's glossary, shown at a metric's name on hover or focus.
 
 import { element, findAll } from "./dom.js";
 

@@ -18,7 +18,7 @@ export class LiveSocket {
    * @param {() => number} options.after the newest seq known
    * @param {(message: U) => void} options.onMessage
    * @param {(state: ConnectionState, detail?: string) => void} options.onState
-   * @param {() => Promise<boolean>} options.poll asks over HTTP; false where the server did not answer
+   * @param {() => Promise<boolean>} options.poll polls over HTTP; false if the server did not answer
    * @param {() => boolean} [options.needed] whether a hidden tab reconnects as well; by default it waits to be shown
    */
   constructor({ path, after, onMessage, onState, poll, needed = () => false }) {

@@ -77,7 +77,7 @@ export function visibleString(text) {
 }
 
 /**
- * Puts `text` in place of what `host` shows; its direction cannot leak into what stands around it.
+ * Puts `text` in place of what `host` shows; its direction cannot leak into the surrounding text.
  * @param {HTMLElement} host
  * @param {string} text
  */

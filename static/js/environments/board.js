@@ -38,7 +38,7 @@ export function drawBoard(drawing, { previous = null, labels = false } = {}) {
 }
 
 /**
- * What the drawing shows, in words.
+ * Describes the drawing.
  * @param {Drawing | null | undefined} drawing
  */
 export function describeBoard(drawing) {
@@ -46,7 +46,7 @@ export function describeBoard(drawing) {
 }
 
 /**
- * What is different in `drawing` from `previous`, in words; empty for what cannot be compared.
+ * Describes how `drawing` differs from `previous`; empty if they cannot be compared.
  * @param {Drawing | null | undefined} previous
  * @param {Drawing} drawing
  */

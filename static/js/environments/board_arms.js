@@ -30,8 +30,8 @@ export function drawArms(drawing, { previous }) {
 /** @param {Drawing} drawing */
 export function describeArms(drawing) {
   const arms = Array.isArray(drawing.arms) ? drawing.arms : [];
-  const words = arms.map((arm) => `${arm.name}${arm.pulled ? `, pulled, paid ${paid(arm)}` : ""}`);
-  return `${arms.length} arms: ${words.join("; ")}`;
+  const labels = arms.map((arm) => `${arm.name}${arm.pulled ? `, pulled, paid ${paid(arm)}` : ""}`);
+  return `${arms.length} arms: ${labels.join("; ")}`;
 }
 
 /**

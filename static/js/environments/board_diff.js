@@ -1,4 +1,4 @@
-// What is different between two states of a grid, in words: where the player went, and which cells became what.
+// Describes the differences between two states of a grid: where the player went, and how cells changed.
 
 /** @import { Cell, Drawing } from "../types.js" */
 
@@ -12,16 +12,16 @@ const at = ([row, column]) => `(${row}, ${column})`;
  */
 export function changeOfGrid(previous, drawing) {
   /** @type {string[]} */
-  const words = [];
+  const changes = [];
   const [from, to] = [previous.agent, drawing.agent];
-  if (Array.isArray(from) && Array.isArray(to) && at(from) !== at(to)) words.push(`player ${at(from)} → ${at(to)}`);
+  if (Array.isArray(from) && Array.isArray(to) && at(from) !== at(to)) changes.push(`player ${at(from)} → ${at(to)}`);
   const cells = changedCells(previous, drawing);
-  words.push(...cells.slice(0, MOST).map(({ at: cell, was, is }) => `${at(cell)} ${named(was)} → ${named(is)}`));
-  if (cells.length > MOST) words.push(`and ${cells.length - MOST} cells more`);
+  changes.push(...cells.slice(0, MOST).map(({ at: cell, was, is }) => `${at(cell)} ${named(was)} → ${named(is)}`));
+  if (cells.length > MOST) changes.push(`and ${cells.length - MOST} cells more`);
   if (previous.agent_state !== drawing.agent_state && drawing.agent_state !== "ok") {
-    words.push(named(drawing.agent_state));
+    changes.push(named(drawing.agent_state));
   }
-  return words.length ? `Changed: ${words.join("; ")}.` : "Nothing changed.";
+  return changes.length ? `Changed: ${changes.join("; ")}.` : "Nothing changed.";
 }
 
 /**

@@ -1,4 +1,4 @@
-// An episode played by hand. Its state is the seed and the responses so far, which the server plays again at each turn.
+// Manual play of an episode. Its state is the seed and the responses so far, which the server replays at each turn.
 
 import { byId, control, find } from "../core/dom.js";
 import { describeBoard, drawBoard } from "./board.js";

@@ -1,4 +1,4 @@
-// The preview beside the environment form: first states, prompt and scripted players for the form's present values.
+// The preview of the environment form: first states, prompt and scripted players for the form's present values.
 
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
@@ -33,7 +33,7 @@ async function refresh() {
   calls = new AbortController();
   const { signal } = calls;
   /** @type {States | null} */
-  const states = await ask("states", signal);
+  const states = await request("states", signal);
   if (!states) return;
   problem.hidden = Boolean(states.ok);
   const errors = states.ok ? {} : (states.errors ?? {});
@@ -44,7 +44,7 @@ async function refresh() {
   }
   showStates(states);
   /** @type {Baselines | null} */
-  const players = await ask("baselines", signal);
+  const players = await request("baselines", signal);
   if (players?.ok) showBaselines(players.baselines);
 }
 
@@ -54,7 +54,7 @@ async function refresh() {
  * @param {AbortSignal} signal
  * @returns {Promise<T | null>}
  */
-function ask(part, signal) {
+function request(part, signal) {
   const data = new FormData(form);
   data.set("part", part);
   data.set("seed", seedField.value || "0");

@@ -20,13 +20,13 @@ async function refresh() {
   calls = new AbortController();
   const { signal } = calls;
   /** @type {States | null} */
-  const first = await ask("states", signal);
+  const first = await request("states", signal);
   if (first === null) return;
   preview.hidden = !first.ok;
   if (!first.ok) return;
   byId("first-board").replaceChildren(drawBoard(first.states[0].drawing));
   /** @type {Baselines | null} */
-  const players = await ask("baselines", signal);
+  const players = await request("baselines", signal);
   if (players?.ok) byId("first-baselines").replaceChildren(bars(players.baselines));
 }
 
@@ -36,7 +36,7 @@ async function refresh() {
  * @param {AbortSignal} signal
  * @returns {Promise<T | null>}
  */
-function ask(part, signal) {
+function request(part, signal) {
   const data = new FormData();
   data.set("csrfmiddlewaretoken", csrfToken());
   data.set("version", choice.value);

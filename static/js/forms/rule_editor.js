@@ -78,7 +78,7 @@ export class RuleEditor {
   /** @param {HTMLElement} root */
   prepare(root) {
     const choice = find(root, "#rule-preset", HTMLSelectElement);
-    const words = find(root, "#rule-preset-words");
+    const words = find(root, "#rule-preset-note");
     const keys = Object.keys(this.presets);
     choice.append(...keys.map((key) => element("option", { value: key }, this.presets[key].title)));
     const describe = () => words.replaceChildren(this.presets[choice.value].description);

@@ -1,4 +1,4 @@
-// The form of a new run: checked by the server while it is filled in, with totals and TOML beside it.
+// The form of a new run: checked by the server while it is filled in, with totals and TOML.
 
 import { byId, control, element, findAll } from "../core/dom.js";
 import { fixText, markChanged, showErrors, watchVariants } from "./fields.js";
@@ -17,16 +17,16 @@ const form = byId("run-form", HTMLFormElement);
 const backend = control(form, "backend", HTMLSelectElement);
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
-let asked = 0;
+let requests = 0;
 
 async function check() {
-  const mine = ++asked;
+  const mine = ++requests;
   const answer = await fetch(form.dataset.check ?? "", {
     method: "POST",
     body: new FormData(form),
     headers: { Accept: "application/json" },
   }).catch(() => null);
-  if (!answer?.ok || mine !== asked) return;
+  if (!answer?.ok || mine !== requests) return;
   show(await answer.json());
 }
 
@@ -43,7 +43,7 @@ function show({ errors, warnings, memory, summary, toml, command }) {
     const rows = summary.flatMap(([word, value]) => [element("dt", {}, word), element("dd", {}, value)]);
     byId("summary").replaceChildren(...rows);
   }
-  if (memory.length) byId("memory-words").replaceChildren(...memory.map((words) => element("p", {}, words)));
+  if (memory.length) byId("memory-note").replaceChildren(...memory.map((words) => element("p", {}, words)));
   if (toml) byId("toml").textContent = toml;
   if (command) byId("command").textContent = command;
 }

@@ -3,4 +3,4 @@
 import { prepareNotifications } from "../core/browser_notifications.js";
 import { byId } from "../core/dom.js";
 
-prepareNotifications(byId("browser-notify"), byId("browser-notify-words"));
+prepareNotifications(byId("browser-notify"), byId("browser-notify-note"));

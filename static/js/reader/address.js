@@ -13,9 +13,9 @@ const SHADES = ["advantage", "entropy", "probability", "mask"];
  */
 export function readPosition(address = location) {
   const named = new URLSearchParams(address.hash.slice(1));
-  const asked = new URLSearchParams(address.search).get("turn");
+  const requested = new URLSearchParams(address.search).get("turn");
   return {
-    turn: whole(named.get("t") ?? asked),
+    turn: whole(named.get("t") ?? requested),
     token: whole(named.get("k")),
     shade: SHADES.find((shade) => shade === named.get("by")) ?? "",
   };

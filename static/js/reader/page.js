@@ -42,7 +42,7 @@ async function load() {
   } catch {
     showError({
       message: "The server did not answer with a trajectory.",
-      remedy: "Reload this page; sign in again if asked.",
+      remedy: "Reload this page; sign in again if necessary.",
     });
     return;
   }
@@ -101,7 +101,7 @@ const turns = () => record?.turns ?? [];
 const turnNow = () => turns()[state.turn];
 
 /**
- * Shows a turn, from 0, with its last frame unless another is asked for.
+ * Shows a turn, from 0, at its last frame unless another is requested.
  * @param {number} index
  */
 function goToTurn(index, frame = Infinity) {

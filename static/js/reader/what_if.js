@@ -1,4 +1,4 @@
-// A what-if beside its original: turns side by side, the new ones as they are sampled, and where the two diverge.
+// A what-if and its original, turn by turn: new turns as they are sampled, and where the two diverge.
 
 import { byId, find } from "../core/dom.js";
 import { drawBoard } from "../environments/board.js";
@@ -49,7 +49,7 @@ const UNREAD = { error: { message: "Its trajectory could not be read.", remedy: 
  * @param {string} url
  * @returns {Promise<T>}
  */
-async function ask(url) {
+async function fetchJson(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" } });
   return answer.json();
 }
@@ -74,7 +74,7 @@ async function poll() {
   try {
     for (let more = true; more && !ended;) {
       /** @type {{ events: WhatIfEvent[], state: WhatIfState }} */
-      const { events, state } = await ask(`${page.dataset.events}?after=${newestSeq}`);
+      const { events, state } = await fetchJson(`${page.dataset.events}?after=${newestSeq}`);
       more = events.length > 0;
       receive(more ? { events } : { state });
     }
@@ -142,7 +142,7 @@ async function end(state) {
     return;
   }
   /** @type {ReadRecord | Unread} */
-  const answer = await ask(page.dataset.record ?? "").catch(() => UNREAD);
+  const answer = await fetchJson(page.dataset.record ?? "").catch(() => UNREAD);
   if (answer.error) {
     drawAll();
     showStatus(state.label, `${answer.error.message} ${answer.error.remedy}`);
@@ -265,14 +265,14 @@ function difference(mine, other) {
   if (!mine || !other) return "one of them has ended";
   if (mine.prompt !== other.prompt) return "in the prompt";
   if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "in the actions";
-  return mine.response === other.response ? "" : "in their words alone";
+  return mine.response === other.response ? "" : "only in wording";
 }
 
 async function begin() {
   if (page.dataset.original) {
     try {
       /** @type {ReadRecord | Unread} */
-      const answer = await ask(page.dataset.original);
+      const answer = await fetchJson(page.dataset.original);
       original = answer.error ? null : answer;
     } catch {
       original = null;

@@ -18,7 +18,7 @@ const ALLOWED = {
 };
 
 /**
- * Whether a run in this state can be asked for the action.
+ * Whether a run in this state accepts the action.
  * @param {string} action
  * @param {Controlled} run
  */
@@ -54,7 +54,7 @@ export function prepareControls(address, onState) {
         if (error) toast(error, { error: true });
         if (state) onState(state);
       } catch {
-        toast("The server did not answer. The run goes on; try again.", { error: true });
+        toast("The server did not answer. The run continues; try again.", { error: true });
       }
       button.disabled = false;
     });

@@ -27,7 +27,7 @@ export function nextDue(every, lastStep) {
 export function whyNoEstimate(facts, state, store) {
   if (!facts.think) {
     return none(
-      "Not applicable: this run asks for no thoughts (rollout.think is false), so there is no reasoning to watch.",
+      "Not applicable: this run has no thoughts (rollout.think is false), so there is no reasoning to diagnose.",
     );
   }
   if (!facts.every) {
@@ -72,7 +72,7 @@ export function whyNoGradients(facts, state, { last }) {
  * @returns {EmptyState}
  */
 export function whyNoTemplates(facts, state, { last }) {
-  if (!facts.think) return none("Not applicable: this run asks for no thoughts (rollout.think is false).");
+  if (!facts.think) return none("Not applicable: this run has no thoughts (rollout.think is false).");
   if (!facts.every) return off("Diagnostics are off in this run (diagnostics.every = 0).");
   if (!facts.templateSimilarity) {
     return off("Template detection is off in this run (diagnostics.template_similarity = 0). Clone it with 0.92.");

@@ -107,20 +107,20 @@ export class FilterPreview {
   }
 
   /**
-   * A filter in words.
+   * Describes a filter.
    * @param {FilterChoice} filterChoice
    */
-  static words({ type, mode = "", value = 0, largest = true }) {
+  static describe({ type, mode = "", value = 0, largest = true }) {
     const order = largest ? "" : ", smallest first";
     /** @type {Record<string, string>} */
-    const words = {
+    const descriptions = {
       none: "no filter",
       top_p: `top-p ${short(value)} of ${MASS[mode]}`,
       top_k: `top-k of ${percent(value)} of groups`,
       top_k_absolute: `top-k of ${short(value)} groups`,
       min_p: `min-p ${short(value)} of the best`,
     };
-    return `${words[type]}${order}`;
+    return `${descriptions[type]}${order}`;
   }
 }
 

@@ -56,7 +56,9 @@ export class GradientBuckets {
   draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics["gradient/all/task"] !== undefined);
     this.row.hidden = !steps.length;
-    this.summary.textContent = steps.length ? this.inWords(steps, mark) : whyNoGradients(this.facts, state, store).text;
+    this.summary.textContent = steps.length
+      ? this.describe(steps, mark)
+      : whyNoGradients(this.facts, state, store).text;
     if (!steps.length) return;
     const buckets = bucketsOf(steps);
     this.charts.forEach((chart, term) => {
@@ -75,7 +77,7 @@ export class GradientBuckets {
    * @param {StepRow[]} steps
    * @param {number | null} mark
    */
-  inWords(steps, mark) {
+  describe(steps, mark) {
     const now = rowAtOrBefore(steps, mark);
     const buckets = bucketsOf([now]);
     const share = (/** @type {string} */ bucket) => now.metrics[`gradient/${bucket}/regularizer_share`];

@@ -9,11 +9,11 @@ import { showText } from "../core/visible_text.js";
 
 /** @typedef {Group & { index: number }} GroupRow with its index in the order of the step */
 /** @typedef {{ low: number, high: number, shade: (value: number) => number }} Scale */
-/** @typedef {{ after: number, words: string, kind: string }} CutOff */
+/** @typedef {{ after: number, label: string, kind: string }} CutOff */
 /** @typedef {{ wide: number, several: boolean, scale: Scale, chosen: Set<number> | null, address: string }} RowLook */
 
 const SHADES = 8;
-const FEW = 64; // rows shown unless all are asked for
+const FEW = 64; // rows shown unless all are requested
 
 /**
  * `step` is the server's answer about a step; `other` what another filter would keep, or null
@@ -80,14 +80,14 @@ const compare = (one, other) => (one === other ? 0 : one < other ? -1 : 1);
  */
 function linesOf(rows, step, chosen, chooseTitle) {
   const last = (/** @type {Set<number>} */ kept) => rows.findLastIndex((one) => kept.has(one.index));
-  const own = { after: last(new Set(step.kept)), words: ownWords(step), kind: "own" };
+  const own = { after: last(new Set(step.kept)), label: ownLabel(step), kind: "own" };
   const lines = step.own.type === "none" ? [] : [own];
-  if (chosen) lines.push({ after: last(chosen), words: chooseTitle, kind: "what-if" });
+  if (chosen) lines.push({ after: last(chosen), label: chooseTitle, kind: "what-if" });
   return lines.filter(({ after }) => after >= 0 && after < rows.length - 1);
 }
 
 /** @param {StepGroups} step */
-function ownWords(step) {
+function ownLabel(step) {
   return `cut-off of the run's filter: score ${number(step.threshold)} and ${step.own.largest ? "more" : "less"} trained`;
 }
 
@@ -95,11 +95,11 @@ function ownWords(step) {
  * @param {CutOff} cutOff
  * @param {number} columns
  */
-function border({ words, kind }, columns) {
+function border({ label, kind }, columns) {
   return element(
     "tr",
     { class: `matrix-line matrix-line--${kind}` },
-    element("td", { colspan: columns }, element("span", {}, words)),
+    element("td", { colspan: columns }, element("span", {}, label)),
   );
 }
 

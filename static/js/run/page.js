@@ -89,7 +89,7 @@ function drawn() {
  */
 function setState(next) {
   state = next;
-  store.askers = next.settings_by ?? store.askers;
+  store.requestedBy = next.settings_by ?? store.requestedBy;
 }
 
 /** @param {RunEvent[]} events */

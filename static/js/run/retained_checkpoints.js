@@ -1,11 +1,11 @@
-// Which checkpoints of a run still exist: the engine keeps a number of the newest, and for a fork that a rule asked for,
+// Which checkpoints of a run still exist: the engine keeps a number of the newest, and for a fork that a rule requested,
 // the last one before the step at which the problem began.
 
 /**
  * @typedef {object} Retention
  * @property {{ step: number }[]} checkpoints
  * @property {number} keep how many of the newest are kept
- * @property {number | null} forkBefore null where no rule asked for a fork
+ * @property {number | null} forkBefore null if no rule requested a fork
  */
 
 /**
@@ -26,7 +26,7 @@ export function retainedSteps(retention) {
 
 /**
  * The step whose checkpoint is kept for a fork alone; null where there is none. The checkpoint at the end of the run,
- * which was saved after the fork was asked for, would have pushed it out: one that is older was removed before.
+ * which was saved after the fork was requested, would have pushed it out: one that is older was removed before.
  * @param {Retention} retention
  */
 export function stepKeptForFork({ checkpoints, keep, forkBefore }) {

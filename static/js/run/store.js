@@ -21,12 +21,12 @@ export class RunStore {
   alerts = [];
   /** @type {CheckpointSaved[]} */
   checkpoints = [];
-  /** @type {number | null} a rule asked for a fork from the last checkpoint before this step */
+  /** @type {number | null} a rule requested a fork from the last checkpoint before this step */
   forkBefore = null;
   /** @type {SettingsChanged[]} */
   settings = [];
   /** @type {Askers} */
-  askers = {};
+  requestedBy = {};
   /** @type {PhaseChanged | null} */
   phase = null;
   /** @type {Set<string>} names of the metrics that there are */

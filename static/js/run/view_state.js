@@ -1,4 +1,4 @@
-// How the reader looks at a run: axis, smoothing, the step and the window that all charts share, the tab. It is kept in
+// The view of a run: axis, smoothing, the step and the window that all charts share, the tab. It is kept in
 // the address, so that a link shows the same, and updates never change it. Back changes the tab alone.
 
 /** @import { Axis, Window } from "../types.js" */
@@ -15,8 +15,8 @@ export class RunView {
 
   /** @param {string} address */
   constructor(address) {
-    const asked = new URL(address);
-    const { searchParams } = asked;
+    const url = new URL(address);
+    const { searchParams } = url;
     /** @type {Axis} */
     this.axis = AXES.find((axis) => axis === searchParams.get("x")) ?? AXES[0];
     this.smoothing = share(searchParams.get("smoothing"), SMOOTHING);
@@ -26,7 +26,7 @@ export class RunView {
     /** @type {Window | null} */
     this.window = pair(searchParams.get("zoom")); // along the axis; of the clock in milliseconds
     this.scales = new Map([...charts(searchParams, "log", true), ...charts(searchParams, "linear", false)]);
-    this.tab = asked.hash.slice(1);
+    this.tab = url.hash.slice(1);
   }
 
   /** @param {Partial<Omit<RunView, "look">>} changes */
@@ -102,13 +102,13 @@ export function setQuery(address, name, value) {
 }
 
 /**
- * @param {URLSearchParams} asked
+ * @param {URLSearchParams} searchParams
  * @param {string} name
  * @param {boolean} on
  * @returns {[chart: string, log: boolean][]}
  */
-const charts = (asked, name, on) =>
-  (asked.get(name) ?? "")
+const charts = (searchParams, name, on) =>
+  (searchParams.get(name) ?? "")
     .split(",")
     .filter(Boolean)
     .map((chart) => [decoded(chart), on]);
@@ -127,7 +127,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand
+    return text; // edited manually
   }
 }
 

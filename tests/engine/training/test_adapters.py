@@ -177,7 +177,7 @@ def test_a_checkpoint_of_another_configuration_is_refused_by_what_differs(
     failure = events_of(tmp_path)[-1]
     assert failure.error == "CheckpointError"
     assert reason in failure.message
-    assert "the run began with" in failure.remedy
+    assert "the run started with" in failure.remedy
 
 
 def test_more_mini_batches_than_trajectories_are_refused() -> None:

@@ -31,7 +31,7 @@ def test_an_engine_alone_ends_at_a_fork_and_says_what_a_site_would_do(model: Pat
     assert train(config, tmp_path) == EXIT_DONE
     last = events_of(tmp_path)[-1]
     assert (last.kind, last.step, last.outcome, last.fork_before) == ("run_finished", 2, "collapsed", 1)
-    assert "without a site it only ends" in last.reason
+    assert "without a site the run only ends" in last.reason
     assert [event.since for event in events_of(tmp_path) if event.kind == "alert_raised"] == [1]
 
 

@@ -51,7 +51,7 @@ def test_a_fork_starts_with_the_checkpoint_s_weights_and_optimiser_and_counts_it
     [started] = [event for event in events_of(runs / "fork") if event.kind == "run_started"]
     assert started.model == str(model)
     assert started.start == (
-        "Starts with the weights of step 2 of parent and its optimiser's state, under this run's learning rate and "
+        "Starts with the weights of step 2 of parent and its optimiser state, with this run's learning rate and "
         "weight decay."
     )
     # two updates a step: AdamW has counted 4 in the parent's two steps, and 2 more in the fork's one
@@ -77,7 +77,7 @@ def test_without_the_optimiser_s_state_it_starts_fresh_and_says_so(model: Path, 
 
 def test_a_fork_with_an_adapter_begins_it_anew(model: Path, runs: Path) -> None:
     assert train(fork_of(model, lora={"rank": 2}), runs / "adapter") == EXIT_DONE
-    assert "LoRA's update added in" in events_of(runs / "adapter")[0].start
+    assert "LoRA's update merged" in events_of(runs / "adapter")[0].start
 
 
 def test_a_critic_that_the_parent_has_not_starts_fresh(model: Path, runs: Path) -> None:

@@ -178,9 +178,9 @@ def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
     assert found.success == pytest.approx(2 / 3)
 
 
-def test_an_evaluation_without_an_outcome_says_how_many_episodes_broke_and_how_many_had_no_room() -> None:
+def test_an_evaluation_without_an_outcome_reports_how_many_episodes_failed_and_how_many_had_no_room() -> None:
     broken = [Trajectory(environment="lake", kind="", group=0, member=0, seed=1, fault="the ice broke")] * 2
     unasked = [Trajectory(environment="lake", kind="", group=0, member=0, seed=3)] * 3
     found = Evaluation(environment="lake", trajectories=[*broken, *unasked], first_seed=1, temperature=1.0, seconds=1.0)
-    with pytest.raises(EnvironmentFault, match=r"None of 5 held-out .* broke off 2, and 3 had no room"):
+    with pytest.raises(EnvironmentFault, match=r"None of 5 held-out .* in 2 the environment failed, and 3 had no room"):
         found.event(0, final=False)

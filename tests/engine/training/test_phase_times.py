@@ -1,4 +1,4 @@
-"""Where a step's time goes: no second counts twice."""
+"""The time of a step's phases: no second counts twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.engine.training.test_runs import events_of, model, run_config
 __all__ = ["model"]
 
 
-def test_a_weight_sync_is_no_part_of_the_phase_that_it_lies_in(
+def test_a_weight_sync_does_not_count_in_the_phase_around_it(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -31,7 +31,7 @@ def test_a_weight_sync_is_no_part_of_the_phase_that_it_lies_in(
     def sync() -> None:
         clock.now += SYNC
 
-    monkeypatch.setattr(training.backend, "sync", sync)
+    monkeypatch.setattr(training.backend, "sync_weights", sync)
     training.run()
     recorded = [event.metrics for event in events_of(tmp_path) if event.kind == "step_completed"]
     assert [metrics["time/step"] for metrics in recorded] == [SYNC, SYNC]

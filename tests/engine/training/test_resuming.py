@@ -62,7 +62,7 @@ def test_another_configuration_is_refused_by_what_differs(
     assert train(run_config(model, **{"evaluation": QUIET, **changes}), run, resume=True) == EXIT_FAILED
     failure = events_of(run)[-1]
     assert failure.error == "CheckpointError" and difference in failure.message
-    assert "the run began with" in failure.remedy and "fork" in failure.remedy
+    assert "the run started with" in failure.remedy and "fork" in failure.remedy
     assert (run / "config.json").read_text() == before  # it still says what the checkpoint is of
 
 

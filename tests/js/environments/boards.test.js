@@ -20,7 +20,7 @@ const LAKE = {
   agent_state: "ok",
 };
 
-test("a grid in words names the player and what is not floor", () => {
+test("the description of a grid names the player and every cell that is not floor", () => {
   assert.equal(
     describeGrid(LAKE),
     "2 by 2 grid, as (row, column): player at (0, 0); start at (0, 0); hole at (1, 0); goal at (1, 1)",

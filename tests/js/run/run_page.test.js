@@ -60,9 +60,9 @@ test("percentiles are of what was drawn, rounded", () => {
 
 test("a filter is named with its value and its order", () => {
   const choice = { type: "top_p", mode: "variance", value: 0.8, largest: true, include_zero: false };
-  assert.equal(FilterPreview.words(choice), "top-p 0.8 of variance mass");
+  assert.equal(FilterPreview.describe(choice), "top-p 0.8 of variance mass");
   assert.equal(
-    FilterPreview.words({ ...choice, type: "top_k", value: 0.25, largest: false }),
+    FilterPreview.describe({ ...choice, type: "top_k", value: 0.25, largest: false }),
     "top-k of 25.0% of groups, smallest first",
   );
 });
@@ -116,7 +116,7 @@ test("the newest checkpoints are retained, and one more for a fork", () => {
   assert.deepEqual(retainedSteps(of(null)), [18, 16, 14]);
   assert.deepEqual(retainedSteps(of(13)), [18, 16, 14, 12]);
   assert.equal(stepKeptForFork(of(13)), 12);
-  assert.equal(stepKeptForFork(of(11)), null); // 10 was removed before the fork was asked for
+  assert.equal(stepKeptForFork(of(11)), null); // 10 was removed before the fork was requested
   assert.equal(stepKeptForFork(of(17)), null); // 16 is among the newest three
   assert.equal(lastBefore(of(13), 14), 12);
   assert.equal(lastBefore(of(null), 14), null);

@@ -92,7 +92,7 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 
 
 @pytest.mark.django_db
-def test_differing_settings_are_one_row_per_setting() -> None:
+def test_differing_settings_are_one_label_per_run() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
     assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]

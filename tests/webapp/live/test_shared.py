@@ -9,7 +9,7 @@ import pytest
 from webapp.live.shared import Shared
 
 
-class Desk:
+class SlowDatabase:
     """A database whose reads take time: `value` is its content when a read begins."""
 
     def __init__(self) -> None:
@@ -27,32 +27,32 @@ class Desk:
 
 
 async def test_two_hundred_concurrent_requests_share_one_read() -> None:
-    desk = Desk()
-    shared = Shared(desk.read)
+    database = SlowDatabase()
+    shared = Shared(database.read)
     assert await asyncio.gather(*(shared.fresh("run") for _ in range(200))) == [0] * 200
-    assert desk.readings == 1
+    assert database.readings == 1
 
 
 async def test_a_request_during_a_read_sees_rows_committed_before_the_request() -> None:
-    desk = Desk()
-    shared = Shared(desk.read)
+    database = SlowDatabase()
+    shared = Shared(database.read)
     early = asyncio.create_task(shared.fresh("run"))
     await asyncio.sleep(0.005)  # it has read, but not returned
-    desk.value = 1
+    database.value = 1
     late = await asyncio.gather(*(shared.fresh("run") for _ in range(5)))
-    assert (await early, late, desk.readings) == (0, [1] * 5, 2)
+    assert (await early, late, database.readings) == (0, [1] * 5, 2)
 
 
 async def test_different_keys_do_not_wait_for_each_other() -> None:
-    desk = Desk()
-    shared = Shared(desk.read)
+    database = SlowDatabase()
+    shared = Shared(database.read)
     await asyncio.gather(shared.fresh("one"), shared.fresh("other"))
-    assert desk.readings == 2
+    assert database.readings == 2
 
 
 async def test_a_cancelled_request_does_not_cancel_the_shared_read() -> None:
-    desk = Desk()
-    shared = Shared(desk.read)
+    database = SlowDatabase()
+    shared = Shared(database.read)
     leaving, staying = (asyncio.create_task(shared.fresh("run")) for _ in range(2))
     await asyncio.sleep(0.002)
     leaving.cancel()
@@ -60,10 +60,10 @@ async def test_a_cancelled_request_does_not_cancel_the_shared_read() -> None:
 
 
 async def test_a_failed_read_is_retried_by_the_next_request() -> None:
-    desk = Desk()
-    shared = Shared(desk.read)
-    desk.fails = True
+    database = SlowDatabase()
+    shared = Shared(database.read)
+    database.fails = True
     with pytest.raises(OSError, match="away"):
         await shared.fresh("run")
-    desk.fails = False
+    database.fails = False
     assert await shared.fresh("run") == 0

@@ -39,7 +39,7 @@ def test_whole_numbers_are_ascii_digits_that_fit_a_column() -> None:
 
 
 @pytest.mark.parametrize("number", ODD)
-def test_odd_numbers_in_a_url_are_not_found(browser: Client, number: str) -> None:
+def test_odd_numbers_in_a_query_cause_no_server_error(browser: Client, number: str) -> None:
     run = a_run()
     values = {"environment": number, "more-environment": number, "after": number}
     assert browser.get("/runs/new/", values).status_code == 200
@@ -48,7 +48,7 @@ def test_odd_numbers_in_a_url_are_not_found(browser: Client, number: str) -> Non
 
 
 @pytest.mark.parametrize("number", ODD)
-def test_an_odd_number_in_a_form(browser: Client, number: str) -> None:
+def test_odd_numbers_in_a_form_cause_no_server_error(browser: Client, number: str) -> None:
     lake = define(name="Lake", config=EnvironmentConfig.model_validate({"kind": "frozen_lake", "tag": "Lake"}))
     run, source = a_run(), a_run()
     preview = "/environments/preview/"

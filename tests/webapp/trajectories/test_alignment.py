@@ -16,7 +16,7 @@ def record(*turns: dict[str, Any], start: str = "a") -> dict[str, Any]:
     return {"initial": {"drawing": {"at": start}, "observation": start}, "turns": list(turns)}
 
 
-def test_responses_actions_and_states_diverge_independently() -> None:
+def test_texts_actions_and_states_diverge_independently() -> None:
     first = record(turn("x", "Up", state="b"), turn("y", "Up", state="c"), turn("z", "Up", state="d"))
     other = record(turn("q", "Up", state="b"), turn("y", "Left", state="c"), turn("z", "Up", state="e"))
     _, aligned = align([first, other])

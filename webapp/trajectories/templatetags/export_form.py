@@ -1,4 +1,4 @@
-"""`{% export_form scope filters counts %}`: the downloads under the list, with their limit in words."""
+"""`{% export_form scope filters counts %}`: the downloads under the list, with a note on their limit."""
 
 from __future__ import annotations
 

@@ -13,5 +13,5 @@ register.filter("response_fault", label_of)
 
 @register.filter
 def fault_kinds(column: str | None) -> list[str]:
-    """The kinds that a trajectory's row keeps, in words."""
+    """Labels of the kinds in a trajectory's row."""
     return [label_of(kind) for kind in kinds_in(column or "")]

@@ -1,4 +1,4 @@
-"""`manage.py assess_runs [<id> …]`: the verdicts of runs anew, by the rules of this version."""
+"""`manage.py assess_runs [<id> …]`: recomputes the verdicts of runs by the rules of this version."""
 
 from __future__ import annotations
 

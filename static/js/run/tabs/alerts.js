@@ -19,7 +19,7 @@ export class AlertsTab {
     this.trajectories = trajectories;
     this.list = byId("alert-list");
     this.rules = new RulesPanel(trajectories);
-    prepareNotifications(byId("browser-notify"), byId("browser-notify-words"));
+    prepareNotifications(byId("browser-notify"), byId("browser-notify-note"));
   }
 
   /** @param {RunPage} runPage */

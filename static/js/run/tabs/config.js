@@ -9,7 +9,7 @@ import { currentSettings, settingText } from "../current_settings.js";
 export class ConfigTab {
   constructor() {
     this.panel = byId("changed-settings");
-    this.fork = document.getElementById("fork-words");
+    this.fork = document.getElementById("fork-note");
   }
 
   /** @param {RunPage} runPage */

@@ -1,4 +1,4 @@
-// Settings that can change while a run goes on, the history of requests, and other runs of its configuration.
+// Settings that can change while a run is live, the history of requests, and other runs of its configuration.
 
 import { byId, control, find } from "../../core/dom.js";
 import { post } from "../../core/requests.js";
@@ -53,7 +53,7 @@ export class ControlTab {
     if (!live) this.status.textContent = "The run has ended. Fork it to continue with other settings.";
     else this.status.textContent = this.statusOf(store.settings.at(-1), state.settings);
     if (state.settings.revision !== this.revision) this.follow(state.settings);
-    if (this.inView && state.asked !== this.read) this.refresh(state.asked ?? null);
+    if (this.inView && state.audited !== this.read) this.refresh(state.audited ?? null);
   }
 
   /**

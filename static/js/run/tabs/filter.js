@@ -14,7 +14,7 @@ import { FilterPreview } from "../filter_preview.js";
 /** @import { Panels } from "../panels.js" */
 /** @import { RunView } from "../view_state.js" */
 
-const SETTLED = 120; // milliseconds without a change before the server is asked
+const SETTLED = 120; // milliseconds without a change before a request
 
 export class FilterTab {
   /** @type {HistoryPage | undefined} */
@@ -30,7 +30,7 @@ export class FilterTab {
   /** @type {string} */
   have = "";
   /** @type {string} */
-  asked = "";
+  requested = "";
   /** @type {string} */
   drawnNow = "";
 
@@ -110,13 +110,13 @@ export class FilterTab {
       this.all = false;
       this.preview.filter = groups.own; // a run may change its filter on the way
     }
-    const asked = `${this.preview.query(step)}/${newest?.seq}`;
-    if (this.groups?.step !== null && this.asked !== asked) {
+    const requested = `${this.preview.query(step)}/${newest?.seq}`;
+    if (this.groups?.step !== null && this.requested !== requested) {
       /** @type {FilterPreviewAnswer | null} */
       const other = await getJson(`${this.addresses.whatIf}?${this.preview.query(step)}`);
       if (!other || this.scrubber.step !== step) return;
       this.other = other;
-      this.asked = asked;
+      this.requested = requested;
     }
   }
 
@@ -125,7 +125,7 @@ export class FilterTab {
     const any = groups !== null && groups.step !== null;
     this.form.hidden = this.previewSummary.hidden = this.matrix.hidden = this.key.hidden = !any;
     this.why.hidden = any;
-    this.summary.textContent = any ? this.inWords(groups) : "";
+    this.summary.textContent = any ? this.describe(groups) : "";
     if (!any) this.why.textContent = this.whyNothing();
     this.showCurves();
     if (!any) return;
@@ -135,7 +135,7 @@ export class FilterTab {
     if (this.drawnNow === shown) return; // a new table would take the reader's cell away
     this.drawnNow = shown;
     const title = current
-      ? `cut-off of ${FilterPreview.words(current.choice)}: score ${number(current.threshold)}`
+      ? `cut-off of ${FilterPreview.describe(current.choice)}: score ${number(current.threshold)}`
       : "";
     const drawn = groupMatrix(groups, current, {
       all: this.all,
@@ -163,7 +163,7 @@ export class FilterTab {
     const of = (metric, name, kind = "line-1") => ({ name, kind, points: store.points(metric) });
     const shares = this.other?.shares;
     const previewed = shares ? shares.steps.map((step, index) => ({ step, y: shares.chosen[index] })) : [];
-    const name = this.other ? FilterPreview.words(this.other.choice) : "";
+    const name = this.other ? FilterPreview.describe(this.other.choice) : "";
     this.kept.draw({
       series: [of("filter/kept_ratio", "the run"), { name, kind: "line-2", points: previewed }],
       domain,
@@ -178,7 +178,7 @@ export class FilterTab {
   }
 
   /** @param {StepGroups} groups */
-  inWords(groups) {
+  describe(groups) {
     const candidates = groups.groups.filter((one) => one.score !== null).length;
     const skipped = groups.kept.length === 0 ? " Nothing trained at this step." : "";
     const lost = groups.groups.length - candidates;
@@ -190,7 +190,7 @@ export class FilterTab {
       this.facts.filter.metric === "reward_variance"
         ? ""
         : ` Its score is ${this.facts.filter.metric?.replaceAll("_", " ")}, not the variance.`;
-    return `Step ${groups.step}: ${FilterPreview.words(groups.own)} kept ${groups.kept.length} of ${candidates} groups.${left}${skipped}${metric}`;
+    return `Step ${groups.step}: ${FilterPreview.describe(groups.own)} kept ${groups.kept.length} of ${candidates} groups.${left}${skipped}${metric}`;
   }
 
   whyNothing() {
@@ -214,7 +214,7 @@ function previewInWords(groups, { choice, kept, shares }) {
       : "none either"
     : `${kept.length} of these groups, where ${groups.kept.length} were kept`;
   return (
-    `${capital(FilterPreview.words(choice))} would have kept ${here}; ` +
+    `${capital(FilterPreview.describe(choice))} would have kept ${here}; ` +
     `over all steps ${percent(mean(shares.chosen))} of groups, where ${percent(mean(shares.kept))} were kept${often}.`
   );
 }

@@ -32,7 +32,7 @@ export class PanelsTab {
   constructor(panels) {
     this.panels = panels;
     this.choices = byId("panel-choices");
-    this.words = byId("panel-words");
+    this.note = byId("panel-note");
     this.none = byId("panels-none");
     this.target = byId("charts-panels");
     byId("panel-edit").addEventListener("click", () => this.edit());
@@ -42,18 +42,18 @@ export class PanelsTab {
   async shown(on) {
     if (!on || this.opened) return;
     this.opened = true;
-    const asked = new URL(location.href).searchParams;
+    const requested = new URL(location.href).searchParams;
     this.layouts = await savedLayouts();
     if (this.chosen) {
       this.offer();
       return;
     }
-    const charts = fromText(asked.get("charts"));
+    const charts = fromText(requested.get("charts"));
     if (charts) {
       this.show({ key: "charts", title: "Layout of this address", charts });
       return;
     }
-    const key = asked.get("panels") ?? FIRST;
+    const key = requested.get("panels") ?? FIRST;
     const found = this.panels.preset(key) ?? this.layouts.find((one) => one.key === key) ?? (await openLayout(key));
     this.show(found ?? this.panels.preset(FIRST));
   }
@@ -69,7 +69,7 @@ export class PanelsTab {
     else next.searchParams.set("panels", chosen.key);
     history.replaceState(null, "", next);
     this.view?.remember();
-    this.words.textContent = chosen.answers ?? (chosen.owner && !chosen.mine ? `By ${chosen.owner}.` : "");
+    this.note.textContent = chosen.answers ?? (chosen.owner && !chosen.mine ? `By ${chosen.owner}.` : "");
     this.offer();
     this.set = this.panels.add("panels", this.target, chosen.charts);
     this.panels.host.onNear();
