@@ -15,5 +15,5 @@ from webapp.whatif.consumer import WhatIfConsumer
 websocket_urlpatterns: list[Any] = [
     path("ws/runs/", RunsConsumer.as_asgi()),
     path("ws/runs/<str:run_id>/", RunConsumer.as_asgi()),
-    path("ws/runs/<str:run_id>/what-ifs/<int:what_if>/", WhatIfConsumer.as_asgi()),
+    path("ws/runs/<str:run_id>/what-ifs/<int:what_if_id>/", WhatIfConsumer.as_asgi()),
 ]

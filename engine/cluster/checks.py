@@ -170,7 +170,7 @@ def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: 
         found.problems["cluster.learners"] = (
             f"A learner needs at least {format_bytes(learner.certain)}, and a GPU has {format_bytes(gpu)}: "
             + (
-                "its files cannot be read in parts, so each learner loads the whole model, and the reference and critic "
+                "its files cannot be read in parts, so each learner loads the whole model, and reference and critic "
                 "if there are any, before they are sharded. Save it as safetensors, or use a smaller model."
                 if learner.loading == learner.certain
                 else "weights, gradients and the optimiser. Use more learners or LoRA, or use a smaller model."

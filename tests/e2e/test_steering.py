@@ -103,7 +103,7 @@ def test_a_fork_starts_at_its_checkpoint_with_the_edited_settings(page: Page, re
 def test_a_run_is_launched_again_and_the_first_differing_step_is_shown(page: Page, recorded: RecordedRun) -> None:
     page.goto(f"/runs/{recorded.run.pk}/#control")
     page.get_by_role("button", name="Run again").click()
-    expect(page.locator(".banner").first).to_contain_text("This is calm-otter-12 again")
+    expect(page.locator(".banner").first).to_contain_text("Launched with the configuration and seed of calm-otter-12")
     again = page.url.split("/runs/")[1].split("/")[0]
     in_thread(lambda: take_the_same_steps(recorded.run, Run.objects.get(pk=again)))
     page.reload()

@@ -207,7 +207,7 @@ def test_arrow_keys_cross_the_filter_threshold(page: Page, run: Run) -> None:
 
 def test_response_format_curves_are_shown_by_environment(page: Page, run: Run) -> None:
     view = visit(page, run, "rollouts")
-    expect(view.locator("#rollouts-summary")).to_contain_text("of responses are well formed")
+    expect(view.locator("#rollouts-summary")).to_contain_text("of responses are well-formed")
     curves = view.locator("#rollouts-curves .lines")
     expect(curves).to_have_count(5)
     expect(curves.nth(0).locator(".lines-key")).to_contain_text("95th percentile")
@@ -277,5 +277,5 @@ def test_no_data_yet_is_not_the_same_as_not_applicable(
         expect(view.locator("#collapse-body")).to_be_hidden()
         expect(view.locator("#collapse-gradients")).to_contain_text("diagnostics.gradients_every = 0")
         page.get_by_role("tab", name="Filter").click()
-        reason = "the first step brings its groups" if steps == 0 else "did not keep the groups of its steps"
+        reason = "The groups come with the first step" if steps == 0 else "did not keep the groups of its steps"
         expect(page.locator("#filter-why")).to_contain_text(reason)

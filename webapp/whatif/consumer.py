@@ -19,7 +19,7 @@ class WhatIfConsumer(LiveConsumer):
 
     async def prepare(self) -> bool:
         arguments = self.scope["url_route"]["kwargs"]
-        self.what_if = arguments["what_if"]
+        self.what_if = arguments["what_if_id"]
         self.group = what_if_group(self.what_if)
         self.cursor = cursor_of(self.scope["query_string"])
         self.state: dict[str, Any] = {}

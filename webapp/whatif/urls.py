@@ -10,9 +10,9 @@ app_name = "whatif"
 
 urlpatterns = [
     path("of/<int:pk>/", views.new, name="new"),
-    path("<int:pk>/", views.detail, name="detail"),
-    path("<int:pk>/fork/", views.fork, name="fork"),
-    path("<int:pk>/events.json", views.events, name="events"),
-    path("<int:pk>/data.json", views.data, name="data"),
-    path("<int:pk>/stop/", views.stop, name="stop"),
+    path("<int:what_if_id>/", views.detail, name="detail"),
+    path("<int:what_if_id>/fork/", views.fork, name="fork"),
+    path("<int:what_if_id>/events.json", views.events, name="events"),
+    path("<int:what_if_id>/data.json", views.data, name="data"),
+    path("<int:what_if_id>/stop/", views.stop, name="stop"),
 ]

@@ -31,9 +31,9 @@ def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def fork(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+def fork(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
     """The same for the trajectory of a what-if."""
-    return _submit(request, ForkedOrigin(_what_if(run_id, pk)))
+    return _submit(request, ForkedOrigin(_what_if(run_id, what_if_id)))
 
 
 def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
@@ -47,8 +47,8 @@ def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
 
 
 @require_safe
-def detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    what_if = _what_if(run_id, pk)
+def detail(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
+    what_if = _what_if(run_id, what_if_id)
     return render(
         request,
         "whatif/detail.html",
@@ -64,9 +64,9 @@ def detail(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 @require_safe
-def events(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+def events(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
     """The messages of its socket: the events after a cursor, and the state."""
-    what_if = _what_if(run_id, pk)
+    what_if = _what_if(run_id, what_if_id)
     after = request.GET.get("after", "0")
     if not _is_number(after):
         return JsonResponse({"error": "after must be the seq of an event, a whole number."}, status=400)
@@ -74,21 +74,21 @@ def events(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 @require_safe
-def data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
+def data(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
     try:
-        return JsonResponse(services.record(_what_if(run_id, pk)))
+        return JsonResponse(services.record(_what_if(run_id, what_if_id)))
     except RunDirectoryError as error:
         return JsonResponse({"error": {"message": error.message, "remedy": error.remedy}}, status=410)
 
 
 @require_POST
-def stop(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    services.stop(_what_if(run_id, pk))
-    return redirect("whatif:detail", run_id, pk)
+def stop(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
+    services.stop(_what_if(run_id, what_if_id))
+    return redirect("whatif:detail", run_id, what_if_id)
 
 
-def _what_if(run_id: str, pk: int) -> WhatIf:
-    return get_object_or_404(WhatIf.objects.select_related("run", "owner"), pk=pk, run_id=run_id)
+def _what_if(run_id: str, what_if_id: int) -> WhatIf:
+    return get_object_or_404(WhatIf.objects.select_related("run", "owner"), pk=what_if_id, run_id=run_id)
 
 
 def _fields(request: HttpRequest) -> dict[str, Any]:

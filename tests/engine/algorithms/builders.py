@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
+from _pytest.mark.structures import ParameterSet
 from torch import Tensor
+
+from engine.algorithms.variants import ALGORITHMS
 
 
 def ragged_mask(generator: torch.Generator, *, rows: int, width: int, empty_row: bool = True) -> Tensor:
@@ -32,3 +38,13 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def every_credit() -> list[ParameterSet]:
+    """Parameters (algorithm, fields): each algorithm with each way to assign credit, or without fields if it has one."""
+    ways: dict[str, dict[str, Any]] = {way: {"credit": {"type": way}} for way in ("trajectory", "turn")}
+    return [
+        pytest.param(name, fields, id=f"{name}-{way}")
+        for name, algorithm in sorted(ALGORITHMS.items())
+        for way, fields in (ways if "credit" in algorithm.model_fields else {"trajectory": {}}).items()
+    ]

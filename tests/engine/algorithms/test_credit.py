@@ -16,7 +16,7 @@ from engine.config import build_config
 from engine.errors import ConfigError
 from engine.rollout.batching import Batch, last_token_rewards
 from engine.training.credit import assign_credit
-from tests.engine.algorithms.builders import normal, ragged_mask, seeded
+from tests.engine.algorithms.builders import every_credit, normal, ragged_mask, seeded
 
 MASK = torch.tensor([[1.0, 0, 1], [1.0, 1, 0]])
 
@@ -84,12 +84,12 @@ def test_kl_in_reward_is_charged_to_the_trajectory_or_to_what_comes_after_a_toke
     torch.testing.assert_close(returns[MASK > 0], torch.tensor([0.8, 1.0, 0.0, 0.0]))
 
 
-@pytest.mark.parametrize("credit", ["trajectory", "turn"])
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-def test_zero_rewards_ragged_rows_lone_groups_and_rows_without_tokens_give_zero(algorithm: str, credit: str) -> None:
+@pytest.mark.parametrize(("algorithm", "fields"), every_credit())
+def test_zero_rewards_ragged_rows_lone_groups_and_rows_without_tokens_give_zero(
+    algorithm: str, fields: dict[str, Any]
+) -> None:
     mask = ragged_mask(seeded(1), rows=5, width=11)
     batch = batch_of(mask, [0.0] * 5, groups=[0, 0, 1, 2, 2])
-    fields = {} if algorithm == "remax" else {"credit": {"type": credit}}
     assert not advantages(algorithm, batch, **fields).any()
 
 

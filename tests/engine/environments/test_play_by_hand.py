@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pytest
 
 from engine.config import EnvironmentConfig
+from engine.environments import ENVIRONMENTS
 from engine.errors import ConfigError
 from engine.play import EpisodeByHand, play_main
 
@@ -110,7 +111,7 @@ def test_leaving_the_terminal_game_early_is_no_success(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["chess"], "Choose one of: bandit, frozen_lake, sokoban"),
+        (["chess"], f"Choose one of: {', '.join(sorted(ENVIRONMENTS))}"),
         (["frozen_lake", "--set", "size=99"], "parameters.size"),
         (["frozen_lake", "--set", "depth=3"], "unknown field"),
         (["sokoban", "--set", "boxes=4", "--set", "rows=5"], "parameters.boxes: 4 do not fit"),

@@ -7,6 +7,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from engine.config import EnvironmentConfig
+from engine.environments import ENVIRONMENTS
 from engine.policies.batched_sampler import BatchedSampler
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import collate
@@ -97,7 +98,7 @@ def test_members_of_a_group_share_their_prompt_and_groups_do_not() -> None:
     assert len(set(prompts)) == 3
 
 
-@pytest.mark.parametrize("kind", ["bandit", "frozen_lake", "sokoban"])
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
 def test_a_group_shares_its_first_state_in_every_environment(kind: str) -> None:
     specs = EnvStateManager(
         [EnvironmentConfig.model_validate({"kind": kind})], groups=2, group_size=4, seed=1

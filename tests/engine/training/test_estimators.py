@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.algorithms.variants import ALGORITHMS
 from engine.training.session import EXIT_DONE, train
+from tests.engine.algorithms.builders import every_credit
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config, steps_of
 
@@ -24,13 +23,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("algorithm", "credit"),
-    [*product(sorted(ALGORITHMS.keys() - {"remax"}), ["trajectory", "turn"]), ("remax", "trajectory")],
-)
-def test_a_run_of_two_steps_updates_the_policy(model: Path, tmp_path: Path, algorithm: str, credit: str) -> None:
-    settings = {"type": algorithm} if algorithm == "remax" else {"type": algorithm, "credit": {"type": credit}}
-    config = run_config(model, steps=2, algorithm=settings)
+@pytest.mark.parametrize(("algorithm", "fields"), every_credit())
+def test_a_run_of_two_steps_updates_the_policy(
+    model: Path, tmp_path: Path, algorithm: str, fields: dict[str, Any]
+) -> None:
+    config = run_config(model, steps=2, algorithm={"type": algorithm, **fields})
     assert train(config, tmp_path) == EXIT_DONE
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0 and math.isfinite(metrics["policy/loss"])

@@ -10,6 +10,7 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
 
+from engine.environments import ENVIRONMENTS
 from tests.builders.runs import build_run
 from tests.hostile import short
 from webapp.environments.forms import EnvironmentForm
@@ -59,7 +60,7 @@ def test_archived_environments_are_listed_separately(browser: Client, lake: Envi
     assert [card["version"] for card in browser.get("/environments/?archived=1").context["cards"]] == [lake]
 
 
-@pytest.mark.parametrize("kind", ["bandit", "frozen_lake", "sokoban"])
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
 def test_saving_the_unchanged_form_gives_the_kind_s_defaults(browser: Client, kind: str) -> None:
     answer = browser.post(f"/environments/new/?kind={kind}", form_data(kind))
     version = EnvironmentVersion.objects.get()

@@ -108,7 +108,7 @@ def test_the_command_accepts_a_directory_of_dumps(tmp_path: Path, capsys: pytest
     assert (run.name, run.total_steps) == ("an old run", 20)
     assert sorted(run.trajectories.values_list("step", "split")) == [(10, "validation"), (20, "validation")]
     output = capsys.readouterr()
-    assert "10.jsonl line 2" in output.err and "Read: 2 trajectories of 2 steps" in output.out
+    assert "10.jsonl line 2" in output.err and "Read: 2 trajectories in 2 steps" in output.out
 
 
 def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:

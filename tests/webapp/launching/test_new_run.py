@@ -229,7 +229,7 @@ def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Cl
     answer = browser.post(CHECK, filled_in(lake, backend="ray", model__path="someone/far-away")).json()
     assert answer["errors"] == {}
     assert answer["memory"] == [
-        "Memory could not be estimated. 'someone/far-away' is not on this machine yet, so its shape is not known. "
+        "Memory could not be estimated. 'someone/far-away' is not on this machine yet, so its shape is unknown. "
         "Give a directory, or download the model into the local Hugging Face cache."
     ]
 

@@ -71,11 +71,11 @@ HTTP: dict[str, Row] = {
     "panels/": Row(get=200, post=400),
     "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # posts the form's initial values
-    "runs/<str:run_id>/what-ifs/<int:what_if>/": Row(get=200),
-    "runs/<str:run_id>/what-ifs/<int:what_if>/fork/": Row(get=200, post=302),
-    "runs/<str:run_id>/what-ifs/<int:what_if>/events.json": Row(get=200),
-    "runs/<str:run_id>/what-ifs/<int:what_if>/data.json": Row(get=200),
-    "runs/<str:run_id>/what-ifs/<int:what_if>/stop/": Row(get=405, post=302),
+    "runs/<str:run_id>/what-ifs/<int:what_if_id>/": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if_id>/fork/": Row(get=200, post=302),
+    "runs/<str:run_id>/what-ifs/<int:what_if_id>/events.json": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if_id>/data.json": Row(get=200),
+    "runs/<str:run_id>/what-ifs/<int:what_if_id>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
     "compare/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
@@ -95,5 +95,5 @@ HTTP: dict[str, Row] = {
 SOCKETS: dict[str, int] = {
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
-    "ws/runs/<str:run_id>/what-ifs/<int:what_if>/": 4401,
+    "ws/runs/<str:run_id>/what-ifs/<int:what_if_id>/": 4401,
 }
