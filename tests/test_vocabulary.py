@@ -83,6 +83,7 @@ RETIRED = (
     Retired(words=("rare rewards",), use="sparse rewards"),
     Retired(words=("falling apart", "falls apart"), use="entropy blow-up"),
     Retired(words=("judgement", "judgements"), use="verdict"),
+    Retired(words=("format story", "format stories"), use="format changes"),
     Retired(words=("speak up", "speaks up"), use="(an alert) fires"),
     Retired(words=("held out before", "held out after"), use="initial held-out success, final held-out success"),
     Retired(words=("told",), use="reported, emitted, notified, shown; distinguished"),
@@ -135,7 +136,7 @@ RETIRED = (
 # In the "Not" column of docs/vocabulary.md for one concept, and right for another: no search can tell them apart.
 DEPENDS_ON_MEANING = {
     "answer", "question", "task", "game", "move", "round", "reasoning", "thought", "understood", "parts", "pull",
-    "chosen", "start", "checkpoint", "closer", "wider", "the whole",
+    "chosen", "start", "checkpoint", "closer", "wider", "the whole", "health", "signs", "format story",
 }  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from _pytest.mark.structures import ParameterSet
 from torch import Tensor
 
 from engine.algorithms.variants import ALGORITHMS
@@ -40,8 +39,8 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def every_credit() -> list[ParameterSet]:
-    """Parameters (algorithm, fields): each algorithm with each way to assign credit, or without fields if it has one."""
+def every_credit() -> list[Any]:
+    """Parameters (algorithm, fields): each algorithm with each way to assign credit, if it has several."""
     ways: dict[str, dict[str, Any]] = {way: {"credit": {"type": way}} for way in ("trajectory", "turn")}
     return [
         pytest.param(name, fields, id=f"{name}-{way}")

@@ -74,7 +74,7 @@ def config_of(**changes: Any) -> RunConfig:
 
 def learner_of(config: RunConfig) -> Learner:
     """A learner some way from where it began, so that the pull has a gradient."""
-    return Learner(small_model(3), config, start=small_model(4))
+    return Learner(small_model(3), config, reference=small_model(4))
 
 
 def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
 from engine.metrics import OVERVIEW
 from tests.webapp.runs.rows import a_run, fault, report
 from webapp.run_pages.log_tail import MOST
+from webapp.run_pages.page_data import TABS
 from webapp.runs.models import Run
 from webapp.runs.states import Request, RunState
 
@@ -52,6 +55,16 @@ def test_a_run_waiting_for_its_cluster_shows_what_is_missing_before_and_after_a_
     page = page_of(browser, run)
     assert '<span id="verdict-reason">needs 4 GPUs, 2 free of 8</span>' in page
     assert embedded(page, "live-state")["status"]["label"] == "Waiting"
+
+
+def test_every_tab_has_a_class_in_the_script_and_the_other_way_round() -> None:
+    script = (Path(settings.BASE_DIR) / "static/js/run/tabs/index.js").read_text()
+    drawn = re.search(r"return \{(.*?)\};", script, re.DOTALL)
+    assert drawn is not None
+    keys = [tab.key for tab in TABS]
+    assert sorted(re.findall(r"^    (\w+): new ", drawn[1], re.MULTILINE)) == sorted(keys), (
+        "a tab is an entry of TABS in webapp/run_pages/page_data.py and of makeTabs in static/js/run/tabs/index.js"
+    )
 
 
 def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
