@@ -17,7 +17,7 @@ from engine.metrics import describe
 from engine.section import Section, union_variants
 
 Action = Literal["notify", "checkpoint", "pause", "stop", "fork"]
-RuleAction = Literal["by_severity", "notify", "checkpoint", "pause", "stop", "fork"]
+RuleAction = Literal["by_severity", Action]
 
 
 def _known(metric: str) -> str:
@@ -45,7 +45,10 @@ TRAINING_METRIC_HELP = "Metric of training steps that it reads, by its name in t
 
 
 class RuleBase(Section):
-    """What every rule has. It fires after `steps` breached readings in a row, resolved after `recovery` others."""
+    """Fields of every kind. A rule fires after `steps` breached readings in a row.
+
+    It is resolved after `recovery` readings in a row that are not breached.
+    """
 
     condition: ClassVar[str]  # of the kind, after the metric's name: "below {limit}"
 

@@ -207,12 +207,8 @@ def test_a_rule_on_held_out_success_is_tested_on_the_evaluations(browser: Client
 
 def test_the_form_offers_a_mean_for_thresholds_and_changes_and_held_out_success() -> None:
     data = editor_data()
-    means = {
-        key: one["default"]
-        for key, kind in data["kinds"].items()
-        for one in kind["fields"]
-        if one["name"] == "mean_over"
-    }
+    defaults = {key: {one["name"]: one["default"] for one in kind["fields"]} for key, kind in data["kinds"].items()}
+    means = {key: found["mean_over"] for key, found in defaults.items() if "mean_over" in found}
     assert means == {"below": 1, "above": 1, "falls": 1, "rises": 1, "gains": 1}
     assert "eval/success" in data["metrics"]
     action = next(one for one in data["kinds"]["below"]["fields"] if one["name"] == "action")
