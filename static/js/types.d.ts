@@ -493,7 +493,9 @@ export interface Marks {
 
 /** What marks are made from. */
 export interface MarkSource {
-  store: Pick<ChartStore, "alerts" | "settings" | "requestedBy"> & { curves: { position(step: number): Position | null } };
+  store: Pick<ChartStore, "alerts" | "settings" | "requestedBy"> & {
+    curves: { position(step: number): Position | null };
+  };
   view: Pick<View, "axis">;
   css: Css;
 }

@@ -66,7 +66,7 @@ def status_of(run: Run) -> Status:
     if state in (RunState.STALLED, RunState.LOST):
         return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
     if verdict is None:
-        return _of_state("queued", "Waiting", run.wait_reason or "No step is done yet.")
+        return _of_state("queued", "Waiting", run.wait_reason or "No steps yet.")
     return Status(
         key=verdict.level,
         label=verdict.title,

@@ -12,7 +12,7 @@ const PRESET_OF = { rollouts: "environment" };
 const HELD_OUT = "eval/success";
 /** @type {Record<string, string>} by section of the glossary */
 const WHY_EMPTY = {
-  collapse: "No diagnostics yet: they come every few steps, and need thoughts under several prompts.",
+  collapse: "No diagnostics yet. They run every few steps and need thoughts for several prompts.",
   value: "This run has no critic.",
 };
 

@@ -98,7 +98,7 @@ def test_a_verdict_by_older_rules_is_replaced_on_demand(
 
 def test_a_run_without_steps_has_no_verdict(browser: Client) -> None:
     run = a_run()
-    assert (status_of(run).label, status_of(run).reason) == ("Waiting", "No step is done yet.")
+    assert (status_of(run).label, status_of(run).reason) == ("Waiting", "No steps yet.")
     assert reassess(run) is None
     assert browser.get(f"/api/v1/runs/{run.pk}/verdict").status_code == 404
     assert browser.get(f"/api/v1/runs/{run.pk}/").json()["verdict"] is None
