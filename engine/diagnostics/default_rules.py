@@ -8,81 +8,94 @@ evaluates them on recorded runs.
 
 from __future__ import annotations
 
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import (
+    AboveConfig,
+    AgreementConfig,
+    BelowConfig,
+    FallsConfig,
+    FallsFromBestConfig,
+    GainsConfig,
+    NoSignalConfig,
+    RewardStdCollapsedConfig,
+    RisesConfig,
+    RuleConfig,
+    SpikeConfig,
+    TemplateCollapseConfig,
+)
 
 _GENTLER = "Lower optimizer.learning_rate or the clip range, and resume from an earlier checkpoint."
 _EARLY = ("template_collapse", "kl_high", "invalid_actions", "thoughts_lost", "format_breakdown")
 
 DEFAULT_RULES: tuple[RuleConfig, ...] = (
-    RuleConfig(
-        name="no_signal", kind="no_signal", metric="rollout/success", severity="dead", steps=5,
+    NoSignalConfig(
+        name="no_signal", metric="rollout/success", severity="dead", steps=5,
         subject="Training success",
         advice="Updates have no signal: stop, and fork from an earlier checkpoint, or use easier problems.",
     ),
-    RuleConfig(
-        name="format_breakdown", kind="below", metric="rollout/parse_ok_rate", severity="critical", steps=3, limit=0.5,
+    BelowConfig(
+        name="format_breakdown", metric="rollout/parse_ok_rate", severity="critical", steps=3, limit=0.5,
         subject="The share of well-formed responses",
         advice=f"Read some responses: they may be truncated, or noise. {_GENTLER}",
     ),
-    RuleConfig(
-        name="success_fell", kind="falls_from_best", metric="rollout/success", severity="critical", steps=1,
+    FallsFromBestConfig(
+        name="success_fell", metric="rollout/success", severity="critical", steps=1,
         recovery=5, window=10, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
     ),
-    RuleConfig(
-        name="within_group_std_low", kind="reward_std_collapsed", metric="reward/within_group_std", severity="warn",
+    RewardStdCollapsedConfig(
+        name="within_group_std_low", metric="reward/within_group_std", severity="warn",
         steps=10, limit=0.1, subject="Within-group reward std",
         advice="Returns within groups are nearly equal, so there is little to learn from: raise the temperature or "
         "vary "
         "the problems.",
     ),
-    RuleConfig(
-        name="entropy_low", kind="falls", metric="policy/entropy", severity="warn", steps=5, limit=0.2,
+    FallsConfig(
+        name="entropy_low", metric="policy/entropy", severity="warn", steps=5, limit=0.2,
         subject="Policy entropy",
         advice="The policy hardly explores any more; if success is too low, raise loss.clip_high or "
         "loss.entropy_coefficient.",
     ),
-    RuleConfig(
-        name="entropy_high", kind="rises", metric="policy/entropy", severity="warn", steps=3, limit=3.0,
+    RisesConfig(
+        name="entropy_high", metric="policy/entropy", severity="warn", steps=3, limit=3.0,
         subject="Policy entropy", advice=f"Responses are turning into noise. {_GENTLER}",
     ),
-    RuleConfig(
-        name="grad_norm_spike", kind="spike", metric="optim/grad_norm", severity="watch", steps=3, limit=5.0, window=20,
+    SpikeConfig(
+        name="grad_norm_spike", metric="optim/grad_norm", severity="watch", steps=3, limit=5.0, window=20,
         subject="Gradient norm",
         advice="Such spikes often precede an irreversible collapse: save a checkpoint and watch success.",
     ),
-    RuleConfig(
-        name="skipped_updates", kind="above", metric="optim/skipped_updates", severity="critical", steps=1, limit=0.0,
+    AboveConfig(
+        name="skipped_updates", metric="optim/skipped_updates", severity="critical", steps=1, limit=0.0,
         cooldown=10, subject="The number of updates without a finite gradient",
         advice="They were skipped. Lower the learning rate, or resume from an earlier checkpoint.",
     ),
-    RuleConfig(
-        name="template_collapse", kind="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=1,
+    TemplateCollapseConfig(
+        name="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=1,
         limit=0.6, baseline=2, floor=0.2, holding="collapse/conditional_entropy_token", holding_limit=0.5,
         subject="Mutual information of thoughts and prompts, as a share of its ceiling,",
         advice="Thoughts stay varied but depend less and less on the state: read thoughts on "
         f"different problems. {_GENTLER}",
     ),
-    RuleConfig(
-        name="kl_high", kind="above", metric="policy/kl", severity="warn", steps=3, limit=0.1,
+    AboveConfig(
+        name="kl_high", metric="policy/kl", severity="warn", steps=3, limit=0.1,
         subject="KL to the sampling policy", advice=f"Updates are too large. {_GENTLER}",
     ),
-    RuleConfig(
-        name="invalid_actions", kind="gains", metric="rollout/invalid_action_rate", severity="warn", steps=5, limit=0.1,
+    GainsConfig(
+        name="invalid_actions", metric="rollout/invalid_action_rate", severity="warn", steps=5, limit=0.1,
         subject="The share of responses with an invalid action",
         advice="Read some answers; raise the format penalty.",
     ),
-    RuleConfig(
-        name="thoughts_lost", kind="falls", metric="collapse/valid_thought_rate", severity="warn", steps=2, limit=0.9,
+    FallsConfig(
+        name="thoughts_lost", metric="collapse/valid_thought_rate", severity="warn", steps=2, limit=0.9,
         baseline=2, subject="The share of turns with a thought",
         advice=f"Responses end before their thought is complete, or skip it. {_GENTLER}",
     ),
-    RuleConfig(
-        name="templates_rise", kind="gains", metric="collapse/template_share", severity="watch", steps=1, limit=0.3,
+    GainsConfig(
+        name="templates_rise", metric="collapse/template_share", severity="watch", steps=1, limit=0.3,
         baseline=2, subject="The share of thoughts that nearly repeat a thought on another problem",
         advice="Read the largest templates: one thought may be used for many states.",
     ),
-    RuleConfig(
-        name="warnings_agree", kind="agreement", metric="rollout/success", severity="critical", steps=1, recovery=5,
+    AgreementConfig(
+        name="warnings_agree", metric="rollout/success", severity="critical", steps=1, recovery=5,
         limit=2, among=_EARLY, subject="Training success",
         advice="Independent signs agree, which single noisy batches seldom cause: resume from an earlier checkpoint.",
     ),

@@ -21,10 +21,10 @@ from engine.diagnostics.joint_rules import (
     TemplateCollapse,
     without_signal,
 )
-from engine.diagnostics.rule_config import Kind, RuleConfig
+from engine.diagnostics.rule_config import RuleConfig
 from engine.diagnostics.rules import Above, Below, Falls, Gains, Rises, Rule
 
-KINDS: dict[Kind, type[Rule]] = {
+KINDS: dict[str, type[Rule[Any]]] = {
     "below": Below,
     "above": Above,
     "falls": Falls,
@@ -41,7 +41,7 @@ KINDS: dict[Kind, type[Rule]] = {
 FORK_NOTE = "A fork from before step {} is requested; without a site the run only ends."
 
 
-def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule]:
+def build_rules(rules: Sequence[RuleConfig]) -> dict[str, Rule[Any]]:
     """New rules by name; agreements last, since they read whether the others fire."""
     ordered = sorted(rules, key=lambda rule: rule.kind == "agreement")
     return {rule.name: KINDS[rule.kind](rule) for rule in ordered}
@@ -146,8 +146,8 @@ def _detection(alerts: list[AlertDraft]) -> Detection:
 
 
 def _reads_the_same(one: RuleConfig, other: RuleConfig) -> bool:
-    fields = ("kind", "metric", "mean_over", "window", "baseline", "holding")
-    return all(getattr(one, name) == getattr(other, name) for name in fields)
+    fields = {"kind", "metric", "mean_over", "window", "baseline", "holding"}
+    return one.model_dump(include=fields) == other.model_dump(include=fields)
 
 
 def build_detectors(stop: StopConfig, detectors: DetectorsConfig | None = None) -> Detectors:

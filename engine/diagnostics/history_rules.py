@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.diagnostics.alerts import Metrics
+from engine.diagnostics.rule_config import FallsFromBestConfig, SpikeConfig, WindowRule, ZScoreConfig
 from engine.diagnostics.rules import Rule
+
+WithWindow = TypeVar("WithWindow", bound=WindowRule)
 
 
 @dataclass(slots=True)
-class Windowed(Rule):
+class Windowed(Rule[WithWindow]):
     """Keeps the last `window` readings."""
 
     window: list[float] = field(default_factory=list)
@@ -33,7 +36,7 @@ class Windowed(Rule):
 
 
 @dataclass(slots=True)
-class Spike(Windowed):
+class Spike(Windowed[SpikeConfig]):
     """Above `limit` times the median of the readings before."""
 
     usual: float | None = None
@@ -54,7 +57,7 @@ class Spike(Windowed):
 
 
 @dataclass(slots=True)
-class ZScore(Windowed):
+class ZScore(Windowed[ZScoreConfig]):
     """More than `limit` standard deviations, and more than `floor`, from the mean of the readings before."""
 
     mean: float | None = None
@@ -79,7 +82,7 @@ class ZScore(Windowed):
 
 
 @dataclass(slots=True)
-class FallsFromBest(Windowed):
+class FallsFromBest(Windowed[FallsFromBestConfig]):
     """The mean of the last readings is below `limit` times the best such mean, which was at least `floor`."""
 
     best: float = 0.0

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.diagnostics.alerts import AlertDraft, Metrics
+from engine.diagnostics.rule_config import (
+    AgreementConfig,
+    NoSignalConfig,
+    RewardStdCollapsedConfig,
+    TemplateCollapseConfig,
+)
 from engine.diagnostics.rules import Falls, Rule
 
 ZERO_STD = 1e-6
@@ -24,7 +30,7 @@ def without_signal(metrics: Metrics) -> bool:
 
 
 @dataclass(slots=True)
-class NoSignal(Rule):
+class NoSignal(Rule[NoSignalConfig]):
     """No trajectory succeeded, and within every group returns and penalties were equal."""
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
@@ -35,7 +41,7 @@ class NoSignal(Rule):
 
 
 @dataclass(slots=True)
-class RewardStdCollapsed(Falls):
+class RewardStdCollapsed(Falls[RewardStdCollapsedConfig]):
     """Within-group reward std far below its baseline: *watch* while success holds, else the severity of the rule.
 
     Success holds when its mean over the last ten steps is at least 90% of the best such mean, and above 0. The std
@@ -72,7 +78,7 @@ class RewardStdCollapsed(Falls):
 
 
 @dataclass(slots=True)
-class TemplateCollapse(Falls):
+class TemplateCollapse(Falls[TemplateCollapseConfig]):
     """The metric fell while an entropy holds: thoughts stay varied but ignore the state (arXiv 2604.06268).
 
     When both fall the policy becomes deterministic, which is another regime and the subject of other rules.
@@ -98,7 +104,7 @@ class TemplateCollapse(Falls):
 
 
 @dataclass(slots=True)
-class Agreement(Rule):
+class Agreement(Rule[AgreementConfig]):
     """At least `limit` of the rules `among` fire at once: independent signals that agree count for more than one."""
 
     agreeing: list[str] = field(default_factory=list)

@@ -1,94 +1,60 @@
-"""An alert rule as data: its metric, its limit, and its action. No torch.
+"""Alert rules as data: one class per kind, with the fields that it reads; `RuleConfig` is their union. No torch.
 
-What each kind compares is in `rules`, `history_rules` and `joint_rules`; the default rules are in `default_rules`.
+What each kind compares is in `rules`, `history_rules` and `joint_rules`; the default rules are in `default_rules`. A
+new kind adds its class here and its rule to `detectors.KINDS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from engine.diagnostics.held_out import AREA as HELD_OUT
 from engine.events import Severity
 from engine.metrics import describe
+from engine.section import Section, union_variants
 
 Action = Literal["notify", "checkpoint", "pause", "stop", "fork"]
-Kind = Literal[
-    "below",
-    "above",
-    "falls",
-    "rises",
-    "gains",
-    "falls_from_best",
-    "spike",
-    "z_score",
-    "reward_std_collapsed",
-    "no_signal",
-    "template_collapse",
-    "agreement",
-]
+RuleAction = Literal["by_severity", Action]
 
 
-class Bounds(NamedTuple):
-    """The range of `limit`, both ends excluded."""
-
-    low: float
-    high: float
-
-
-ANY = Bounds(float("-inf"), float("inf"))
-SHARE = Bounds(0.0, 1.0)
-TIMES = Bounds(1.0, float("inf"))
-LIMITS: dict[Kind, Bounds] = {
-    "below": ANY,
-    "above": ANY,
-    "falls": SHARE,
-    "rises": TIMES,
-    "gains": Bounds(0.0, float("inf")),
-    "falls_from_best": SHARE,
-    "spike": TIMES,
-    "z_score": Bounds(0.0, float("inf")),
-    "reward_std_collapsed": SHARE,
-    "no_signal": Bounds(-1.0, 1.0),
-    "template_collapse": SHARE,
-    "agreement": Bounds(1.0, float("inf")),
-}
-SMOOTHED: tuple[Kind, ...] = ("below", "above", "falls", "rises", "gains")  # kinds that can read a moving mean
-OF_STEPS: tuple[Kind, ...] = (
-    "reward_std_collapsed",
-    "no_signal",
-    "template_collapse",
-)  # kinds that read further metrics of a training step
+def _known(metric: str) -> str:
+    if "no entry" in describe(metric).meaning:
+        raise ValueError(f"there is no metric {metric!r}. Use a name of the glossary, such as rollout/success.")
+    return metric
 
 
-class RuleConfig(BaseModel):
-    """One rule. It fires after `steps` breached readings in a row, and is resolved after `recovery` that are not."""
+def _of_training(metric: str) -> str:
+    if metric.startswith(HELD_OUT):
+        raise ValueError(f"this kind reads training steps, which have no {HELD_OUT} metrics. Choose another.")
+    return metric
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+Metric = Annotated[str, AfterValidator(_known)]
+TrainingMetric = Annotated[Metric, AfterValidator(_of_training)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Factor = Annotated[float, Field(gt=1)]
+
+METRIC_HELP = (
+    "Metric that it reads, by its name in the glossary. Steps without it are skipped. eval/ metrics are read at each "
+    "evaluation."
+)
+TRAINING_METRIC_HELP = "Metric of training steps that it reads, by its name in the glossary."
+
+
+class RuleBase(Section):
+    """Fields of every kind. A rule fires after `steps` breached readings in a row.
+
+    It is resolved after `recovery` readings in a row that are not breached.
+    """
+
+    condition: ClassVar[str]  # of the kind, after the metric's name: "below {limit}"
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,59}$", description="Unique short name of the rule.")
-    kind: Kind = Field(
-        description="The condition. below, above: compared with `limit`. falls, rises: compared with `limit` times the "
-        "baseline, the mean of the first readings. gains: above the baseline plus `limit`. falls_from_best: the mean "
-        "of "
-        "the last `window` readings below `limit` times the best such mean. spike: above `limit` times the median of "
-        "the "
-        "`window` readings before. z_score: more than `limit` standard deviations from their mean. "
-        "reward_std_collapsed: falls, with severity watch while success holds. no_signal: no success, and equal "
-        "returns "
-        "in every group. template_collapse: falls while `holding` does not. agreement: at least `limit` of the rules "
-        "`among` fire."
-    )
-    metric: str = Field(
-        description="Metric that it reads, by its name in the glossary. Steps without it are skipped. eval/ metrics "
-        "are "
-        "read at each evaluation."
-    )
-    limit: float = Field(
-        0.0, description="Limit; the kind decides what it is compared with, multiplied with or added to."
-    )
+    kind: str
+    metric: Metric = Field(description=METRIC_HELP)
     steps: int = Field(3, ge=1, le=10_000, description="Breached readings in a row before it fires. 1: immediately.")
     recovery: int = Field(
         0,
@@ -103,29 +69,8 @@ class RuleConfig(BaseModel):
         description="Readings after an alert in which it raises no other; an incident that lasts longer is reported "
         "then. 0: none. More readings silence a rule that flaps.",
     )
-    mean_over: int = Field(
-        1,
-        ge=1,
-        le=1000,
-        description="below, above, falls, rises, gains: compare the mean of so many last values.",
-    )
-    window: int = Field(10, ge=2, le=1000, description="Readings in the window of falls_from_best, spike and z_score.")
-    baseline: int = Field(
-        10, ge=1, le=1000, description="First readings, whose mean is the baseline; they raise nothing."
-    )
-    floor: float = Field(
-        0.0,
-        ge=0,
-        description="Smallest baseline or best from which a fall counts; for z_score the smallest difference that "
-        "counts. 0: any.",
-    )
-    holding: str = Field("", description="template_collapse: metric that must not have fallen as well.")
-    holding_limit: float = Field(
-        0.5, ge=0, le=10, description="template_collapse: share of its own baseline that `holding` must keep."
-    )
-    among: tuple[str, ...] = Field((), description="agreement: names of the rules that count.")
     severity: Severity = Field("warn", description="watch, warn, critical or dead.")
-    action: Literal["by_severity"] | Action = Field(
+    action: RuleAction = Field(
         "by_severity",
         description="Action with the alert: notify only, checkpoint, pause or stop the run. fork stops it too, and the "
         "site launches a fork for the remaining steps from the last checkpoint before the incident: once per run, at "
@@ -134,45 +79,190 @@ class RuleConfig(BaseModel):
     subject: str = Field("", max_length=120, description="Start of the message; the metric's title if left blank.")
     advice: str = Field("", max_length=500, description="End of the message: what to do.")
 
+    def threshold(self, reference: float) -> float | None:
+        """The limit on the metric's own axis, given what the rule compares with; None for kinds that have none."""
+        return None
+
+
+class Bounds(NamedTuple):
+    """The range of `limit`, both ends excluded."""
+
+    low: float
+    high: float
+
+
+class LimitRule(RuleBase):
+    """Each kind says what its limit is, and its range."""
+
+    limit: float
+
+    @classmethod
+    def bounds(cls) -> Bounds:
+        constraints = cls.model_fields["limit"].metadata
+        low = (one.gt for one in constraints if getattr(one, "gt", None) is not None)
+        high = (one.lt for one in constraints if getattr(one, "lt", None) is not None)
+        return Bounds(next(low, float("-inf")), next(high, float("inf")))
+
+
+class SmoothedRule(RuleBase):
+    mean_over: int = Field(1, ge=1, le=1000, description="Compare the mean of so many last values.")
+
+
+class BaselineRule(LimitRule):
+    baseline: int = Field(
+        10, ge=1, le=1000, description="First readings, whose mean is the baseline; they raise nothing."
+    )
+
+
+class FloorRule(RuleBase):
+    floor: float = Field(0.0, ge=0, description="Smallest baseline that the metric is compared with. 0: any.")
+
+
+class WindowRule(LimitRule):
+    window: int = Field(10, ge=2, le=1000, description="Readings in the window.")
+
+
+class FixedRule(SmoothedRule, LimitRule):
+    limit: float = Field(description="Limit that the metric is compared with.")
+
+    def threshold(self, reference: float) -> float | None:
+        return self.limit
+
+
+class ScaledRule(LimitRule):
+    """`limit` is a factor of what the metric is compared with."""
+
+    def threshold(self, reference: float) -> float | None:
+        return reference * self.limit
+
+
+class BelowConfig(FixedRule):
+    """Below the limit."""
+
+    condition = "below {limit}"
+    kind: Literal["below"] = "below"
+
+
+class AboveConfig(FixedRule):
+    """Above the limit."""
+
+    condition = "above {limit}"
+    kind: Literal["above"] = "above"
+
+
+class FallsConfig(SmoothedRule, ScaledRule, BaselineRule, FloorRule):
+    """Below the limit times the baseline, the mean of the first readings."""
+
+    condition = "below {limit} × its baseline"
+    kind: Literal["falls"] = "falls"
+    limit: Share = Field(description="Share of the baseline.")
+
+
+class RisesConfig(SmoothedRule, ScaledRule, BaselineRule, FloorRule):
+    """Above the limit times the baseline, the mean of the first readings."""
+
+    condition = "above {limit} × its baseline"
+    kind: Literal["rises"] = "rises"
+    limit: Factor = Field(description="Multiple of the baseline.")
+
+
+class GainsConfig(SmoothedRule, BaselineRule):
+    """Above the baseline, the mean of the first readings, by more than the limit."""
+
+    condition = "{limit} above its baseline"
+    kind: Literal["gains"] = "gains"
+    limit: float = Field(gt=0, description="Difference from the baseline.")
+
+    def threshold(self, reference: float) -> float | None:
+        return reference + self.limit
+
+
+class FallsFromBestConfig(ScaledRule, WindowRule, FloorRule):
+    """The mean of the last window of readings is below the limit times the best such mean."""
+
+    condition = "below {limit} × its best"
+    kind: Literal["falls_from_best"] = "falls_from_best"
+    limit: Share = Field(description="Share of the best mean.")
+    floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
+
+
+class SpikeConfig(ScaledRule, WindowRule):
+    """Above the limit times the median of the window of readings before."""
+
+    condition = "above {limit} × its median"
+    kind: Literal["spike"] = "spike"
+    limit: Factor = Field(description="Multiple of the median.")
+
+
+class ZScoreConfig(WindowRule, FloorRule):
+    """More than so many standard deviations from the mean of the window of readings before."""
+
+    condition = "{limit} std from its mean"
+    kind: Literal["z_score"] = "z_score"
+    limit: float = Field(gt=0, description="Number of standard deviations.")
+    floor: float = Field(0.0, ge=0, description="Smallest difference from the mean that counts. 0: any.")
+
+
+class RewardStdCollapsedConfig(ScaledRule, BaselineRule, FloorRule):
+    """Like falls, with severity watch while success holds: the problems may be solved."""
+
+    condition = "below {limit} × its baseline"
+    kind: Literal["reward_std_collapsed"] = "reward_std_collapsed"
+    metric: TrainingMetric = Field(description=TRAINING_METRIC_HELP)
+    limit: Share = Field(description="Share of the baseline.")
+
+
+class NoSignalConfig(RuleBase):
+    """No trajectory succeeded, and returns within every group are equal."""
+
+    condition = "no success and equal returns"
+    kind: Literal["no_signal"] = "no_signal"
+    metric: TrainingMetric = Field(description=TRAINING_METRIC_HELP)
+
+
+class TemplateCollapseConfig(ScaledRule, BaselineRule, FloorRule):
+    """Like falls, while the metric under holding has not fallen."""
+
+    condition = "below {limit} × its baseline while entropy holds"
+    kind: Literal["template_collapse"] = "template_collapse"
+    metric: TrainingMetric = Field(description=TRAINING_METRIC_HELP)
+    limit: Share = Field(description="Share of the baseline.")
+    holding: TrainingMetric = Field(description="Metric of training steps that must not have fallen as well.")
+    holding_limit: float = Field(0.5, ge=0, le=10, description="Share of its own baseline that `holding` must keep.")
+
+
+class AgreementConfig(LimitRule):
+    """At least so many of the rules named under among fire at once."""
+
+    condition = "{limit} other rules fire"
+    kind: Literal["agreement"] = "agreement"
+    limit: float = Field(gt=1, description="Number of rules that must fire at once.")
+    among: tuple[str, ...] = Field(min_length=1, description="Names of the rules that count.")
+
     @model_validator(mode="after")
-    def _check(self) -> RuleConfig:
-        bounds = LIMITS[self.kind]
-        if not bounds.low < self.limit < bounds.high:
-            raise ValueError(
-                f"limit: {self.limit:g} is out of range for {self.kind}. Give a number above {bounds.low:g} and below "
-                f"{bounds.high:g}."
-            )
-        for metric in filter(None, (self.metric, self.holding)):
-            _check_metric(metric)
-        if self.mean_over > 1 and self.kind not in SMOOTHED:
-            raise ValueError(f"mean_over: {self.kind} has no moving mean. Use 1, or one of {', '.join(SMOOTHED)}.")
-        if self.kind in OF_STEPS and any(one.startswith(HELD_OUT) for one in (self.metric, self.holding)):
-            raise ValueError(
-                f"metric: {self.kind} reads training steps, which have no {HELD_OUT} metrics. Choose another."
-            )
-        if bool(self.holding) != (self.kind == "template_collapse"):
-            raise ValueError("holding: required for template_collapse and not allowed for other kinds.")
-        if bool(self.among) != (self.kind == "agreement"):
-            raise ValueError("among: required for agreement and not allowed for other kinds.")
-        if self.kind == "agreement" and self.limit > len(self.among):
+    def _can_fire(self) -> AgreementConfig:
+        if self.limit > len(self.among):
             raise ValueError(f"limit: {self.limit:g} of {len(self.among)} rules can never fire. Lower the limit.")
         return self
 
 
-def _check_metric(name: str) -> None:
-    if "no entry" in describe(name).meaning:
-        raise ValueError(f"metric: there is no metric {name!r}. Use a name of the glossary, such as rollout/success.")
-
-
-def limit_of(rule: RuleConfig, reference: float) -> float | None:
-    """The limit on the metric's own axis, given what the rule compares with; None for kinds that have none."""
-    if rule.kind in ("below", "above"):
-        return rule.limit
-    if rule.kind == "gains":
-        return reference + rule.limit
-    if rule.kind in ("z_score", "no_signal", "agreement"):
-        return None
-    return reference * rule.limit
+RuleConfig = Annotated[
+    BelowConfig
+    | AboveConfig
+    | FallsConfig
+    | RisesConfig
+    | GainsConfig
+    | FallsFromBestConfig
+    | SpikeConfig
+    | ZScoreConfig
+    | RewardStdCollapsedConfig
+    | NoSignalConfig
+    | TemplateCollapseConfig
+    | AgreementConfig,
+    Field(discriminator="kind", description="The condition; the other fields depend on it."),
+]
+RULE_CONFIGS = cast("dict[str, type[RuleBase]]", union_variants(RuleConfig))
+RULE: TypeAdapter[RuleConfig] = TypeAdapter(RuleConfig)
 
 
 def check_together(rules: Sequence[RuleConfig]) -> None:
@@ -180,8 +270,9 @@ def check_together(rules: Sequence[RuleConfig]) -> None:
     names = [rule.name for rule in rules]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"rules: several are named {repeated[0]}. Give each a unique name.")
-    countable = {rule.name for rule in rules if rule.kind != "agreement"}
-    for rule in rules:
+    agreements = [rule for rule in rules if isinstance(rule, AgreementConfig)]
+    countable = set(names) - {rule.name for rule in agreements}
+    for rule in agreements:
         if unknown := [name for name in rule.among if name not in countable]:
             raise ValueError(
                 f"rules: {rule.name} counts {unknown[0]}, which is not a rule, or is an agreement. Use some of: "

@@ -8,7 +8,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.diagnostics.default_rules import DEFAULT_RULES
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import (
+    RULE,
+    AboveConfig,
+    AgreementConfig,
+    BelowConfig,
+    FallsConfig,
+    FallsFromBestConfig,
+    GainsConfig,
+    RisesConfig,
+    RuleConfig,
+    ZScoreConfig,
+)
 
 
 class RulePreset(NamedTuple):
@@ -19,31 +30,31 @@ class RulePreset(NamedTuple):
 
 def _default(*names: str, **changes: object) -> list[RuleConfig]:
     """Default rules with changes; each is validated again."""
-    return [RuleConfig.model_validate({**rule.model_dump(), **changes}) for rule in DEFAULT_RULES if rule.name in names]
+    return [RULE.validate_python({**rule.model_dump(), **changes}) for rule in DEFAULT_RULES if rule.name in names]
 
 
 _EARLY = ("thoughts_lost", "invalid_actions", "kl_high")
-_AGREE = RuleConfig(
-    name="early_signs_agree", kind="agreement", metric="rollout/success", severity="critical", steps=1, recovery=5,
+_AGREE = AgreementConfig(
+    name="early_signs_agree", metric="rollout/success", severity="critical", steps=1, recovery=5,
     limit=2, among=_EARLY, action="pause", subject="Training success",
     advice="Two independent signs agree: inspect the run before it continues.",
 )  # fmt: skip
-_CUT_OFF = RuleConfig(
-    name="cut_off", kind="gains", metric="rollout/cut_off_rate", severity="warn", steps=3, limit=0.1, baseline=5,
+_CUT_OFF = GainsConfig(
+    name="cut_off", metric="rollout/cut_off_rate", severity="warn", steps=3, limit=0.1, baseline=5,
     subject="The share of truncated responses",
     advice="Raise max_response_tokens, or penalise long responses (rollout.overlong_buffer).",
 )  # fmt: skip
-_LENGTH = RuleConfig(
-    name="response_length", kind="z_score", metric="rollout/response_tokens", severity="watch", steps=3, limit=4.0,
+_LENGTH = ZScoreConfig(
+    name="response_length", metric="rollout/response_tokens", severity="watch", steps=3, limit=4.0,
     window=20, floor=5.0, cooldown=20, subject="Response length",
     advice="Read some: they may ramble, or skip their thought.",
 )  # fmt: skip
-_CLIPPED = RuleConfig(
-    name="clipped", kind="above", metric="policy/clip_fraction", severity="warn", steps=5, limit=0.3, cooldown=20,
+_CLIPPED = AboveConfig(
+    name="clipped", metric="policy/clip_fraction", severity="warn", steps=5, limit=0.3, cooldown=20,
     subject="Clip fraction", advice="Updates are larger than the clip range: lower the learning rate.",
 )  # fmt: skip
-_REWARD_STD = RuleConfig(
-    name="within_group_std_vanished", kind="falls", metric="reward/within_group_std", severity="dead", steps=10,
+_REWARD_STD = FallsConfig(
+    name="within_group_std_vanished", metric="reward/within_group_std", severity="dead", steps=10,
     limit=0.1, action="stop", subject="Within-group reward std",
     advice="This is RAGEN's early stop. It cannot tell solved problems from a collapsed policy.",
 )  # fmt: skip
@@ -51,60 +62,60 @@ _REWARD_STD = RuleConfig(
 # Signs that were evaluated on RAGEN's logs, with the limits used there. Most of them also fired in healthy runs, so
 # alone they are only to watch; their agreement counts for more.
 _DRIFTS = (
-    RuleConfig(
-        name="reward_std_low", kind="falls", metric="reward/within_group_std", severity="watch", steps=10, limit=0.1,
+    FallsConfig(
+        name="reward_std_low", metric="reward/within_group_std", severity="watch", steps=10, limit=0.1,
         subject="Within-group reward std", advice="With high success the problems may be solved.",
     ),
-    RuleConfig(
-        name="retrieval_low", kind="falls", metric="collapse/retrieval_accuracy", severity="watch", steps=2, limit=0.5,
+    FallsConfig(
+        name="retrieval_low", metric="collapse/retrieval_accuracy", severity="watch", steps=2, limit=0.5,
         baseline=3, advice="It falls in healthy runs as well: read it with success.",
     ),
-    RuleConfig(
-        name="mi_zscore_low", kind="falls", metric="collapse/mi_zscore_ema", severity="watch", steps=1, limit=0.5,
+    FallsConfig(
+        name="mi_zscore_low", metric="collapse/mi_zscore_ema", severity="watch", steps=1, limit=0.5,
         baseline=3, advice="Read thoughts on different problems: they may no longer depend on the state.",
     ),
-    RuleConfig(
-        name="mi_inflated", kind="rises", metric="collapse/mi_token_compat", severity="watch", steps=1, limit=1.5,
+    RisesConfig(
+        name="mi_inflated", metric="collapse/mi_token_compat", severity="watch", steps=1, limit=1.5,
         baseline=3, advice="Its rise preceded entropy blow-up more often than its fall did.",
     ),
-    RuleConfig(
-        name="conditional_entropy_high", kind="rises", metric="collapse/conditional_entropy_token", severity="watch",
+    RisesConfig(
+        name="conditional_entropy_high", metric="collapse/conditional_entropy_token", severity="watch",
         steps=1, limit=1.5, baseline=3, subject="H(Z|X) per token",
         advice="Read some thoughts: this is entropy blow-up.",
     ),
-    RuleConfig(
-        name="entropy_halved", kind="falls", metric="policy/entropy", severity="watch", steps=1, limit=0.5,
+    FallsConfig(
+        name="entropy_halved", metric="policy/entropy", severity="watch", steps=1, limit=0.5,
         subject="Policy entropy", advice="Alone it says little: it fell in every healthy run, too.",
     ),
-    RuleConfig(
-        name="success_falls", kind="falls_from_best", metric="rollout/success", severity="watch", steps=1, recovery=5,
+    FallsFromBestConfig(
+        name="success_falls", metric="rollout/success", severity="watch", steps=1, recovery=5,
         window=10, limit=0.75, floor=0.05, subject="Training success", advice="Check whether the gradient norm spiked.",
     ),
-    RuleConfig(
-        name="success_halved", kind="falls_from_best", metric="rollout/success", severity="warn", steps=1, recovery=5,
+    FallsFromBestConfig(
+        name="success_halved", metric="rollout/success", severity="warn", steps=1, recovery=5,
         window=10, limit=0.5, floor=0.05, subject="Training success", advice="Check the within-group reward std.",
     ),
 )  # fmt: skip
 _UNEVEN = (
-    RuleConfig(
-        name="zero_variance_groups", kind="above", metric="rollout/zero_variance_share", severity="warn", steps=3,
+    AboveConfig(
+        name="zero_variance_groups", metric="rollout/zero_variance_share", severity="warn", steps=3,
         limit=0.6, cooldown=10, action="checkpoint", subject="The share of zero-variance groups",
         advice="Little is left to learn from: check whether problems are all solved, or all fail.",
     ),
-    RuleConfig(
-        name="kl_negative", kind="below", metric="policy/kl", severity="warn", steps=3, limit=-0.1, cooldown=10,
+    BelowConfig(
+        name="kl_negative", metric="policy/kl", severity="warn", steps=3, limit=-0.1, cooldown=10,
         action="checkpoint", subject="KL to the sampling policy",
         advice="A large negative value is as far off as a positive one. Lower the learning rate.",
     ),
 )  # fmt: skip
 _RUNGS = (
-    RuleConfig(
-        name="spike_and_fall", kind="agreement", metric="rollout/success", severity="critical", steps=1, recovery=5,
+    AgreementConfig(
+        name="spike_and_fall", metric="rollout/success", severity="critical", steps=1, recovery=5,
         limit=2, among=("gradient_spike", "success_falls"), subject="Training success",
         advice="The gradient norm spiked and success falls: resume from a checkpoint before the spike.",
     ),
-    RuleConfig(
-        name="reward_std_and_success_gone", kind="agreement", metric="rollout/success", severity="dead", steps=1,
+    AgreementConfig(
+        name="reward_std_and_success_gone", metric="rollout/success", severity="dead", steps=1,
         recovery=5, limit=2, among=("reward_std_low", "success_halved"), subject="Training success",
         advice="Returns within groups are nearly equal and success is below half of its best: stop, and resume from an "
         "earlier checkpoint.",

@@ -12,20 +12,34 @@ from __future__ import annotations
 import statistics
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from engine.diagnostics.alerts import AlertDraft, Metrics
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import (
+    BaselineRule,
+    FallsConfig,
+    FixedRule,
+    GainsConfig,
+    RewardStdCollapsedConfig,
+    RisesConfig,
+    RuleBase,
+    SmoothedRule,
+    TemplateCollapseConfig,
+)
 from engine.metrics import describe
+
+Config = TypeVar("Config", bound=RuleBase)
+WithBaseline = TypeVar("WithBaseline", bound=BaselineRule)
+Fall = TypeVar("Fall", bound=FallsConfig | RewardStdCollapsedConfig | TemplateCollapseConfig)
 
 SPARSE = ("collapse/", "gradient/", "eval/")  # areas that only some steps have
 
 
 @dataclass(slots=True)
-class Rule(ABC):
+class Rule(ABC, Generic[Config]):
     """Streaks and hysteresis; subclasses decide what is breached."""
 
-    config: RuleConfig
+    config: Config
     breached: int = 0  # breached readings in a row, up to now
     clear: int = 0
     firing: bool = False
@@ -55,13 +69,17 @@ class Rule(ABC):
         return "readings" if self.config.metric.startswith(SPARSE) else "steps"
 
     @property
+    def mean_over(self) -> int:
+        return self.config.mean_over if isinstance(self.config, SmoothedRule) else 1
+
+    @property
     def streak(self) -> str:
         """End of a finding: for how many readings, or nothing when one is enough."""
         return f" for {self.config.steps} {self.readings}" if self.config.steps > 1 else ""
 
     def described(self, value: float) -> str:
         """The value, and over how many readings it is a mean."""
-        over = f" (mean of {self.config.mean_over} {self.readings})" if self.config.mean_over > 1 else ""
+        over = f" (mean of {self.mean_over} {self.readings})" if self.mean_over > 1 else ""
         return f"is {value:.3g}{over}"
 
     def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
@@ -96,10 +114,10 @@ class Rule(ABC):
         if self.config.metric not in metrics:
             return None
         value = metrics[self.config.metric]
-        if self.config.mean_over == 1:
+        if self.mean_over == 1:
             return value
-        self.latest = [*self.latest, value][-self.config.mean_over :]
-        return statistics.fmean(self.latest) if len(self.latest) == self.config.mean_over else None
+        self.latest = [*self.latest, value][-self.mean_over :]
+        return statistics.fmean(self.latest) if len(self.latest) == self.mean_over else None
 
     def _count(self, breached: bool, step: int) -> None:
         self.since = self.since if self.breached and self.since >= 0 else step
@@ -124,7 +142,7 @@ class Rule(ABC):
 
 
 @dataclass(slots=True)
-class Below(Rule):
+class Below(Rule[FixedRule]):
     """Below a fixed limit."""
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
@@ -149,7 +167,7 @@ class Above(Below):
 
 
 @dataclass(slots=True)
-class AgainstBaseline(Rule):
+class AgainstBaseline(Rule[WithBaseline]):
     """Compares with the baseline, the mean of the metric's first readings; those raise nothing themselves."""
 
     first: list[float] = field(default_factory=list)
@@ -180,7 +198,7 @@ class AgainstBaseline(Rule):
 
 
 @dataclass(slots=True)
-class Falls(AgainstBaseline):
+class Falls(AgainstBaseline[Fall]):
     """Below `limit` times the baseline, when the baseline is above 0 and at least `floor`."""
 
     def beyond(self, value: float, baseline: float) -> bool:
@@ -193,7 +211,7 @@ class Falls(AgainstBaseline):
 
 
 @dataclass(slots=True)
-class Rises(AgainstBaseline):
+class Rises(AgainstBaseline[RisesConfig]):
     """Above `limit` times the baseline, when the baseline is above 0 and at least `floor`."""
 
     def beyond(self, value: float, baseline: float) -> bool:
@@ -206,7 +224,7 @@ class Rises(AgainstBaseline):
 
 
 @dataclass(slots=True)
-class Gains(AgainstBaseline):
+class Gains(AgainstBaseline[GainsConfig]):
     """Above the baseline by more than `limit`."""
 
     def beyond(self, value: float, baseline: float) -> bool:

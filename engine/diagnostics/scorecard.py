@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import Recording, replay
-from engine.diagnostics.rule_config import LIMITS, Kind, RuleConfig
+from engine.diagnostics.rule_config import AgreementConfig, LimitRule, NoSignalConfig, RuleConfig
 
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of the given limit, where there is no natural range
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-NOT_CHOSEN: frozenset[Kind] = frozenset({"no_signal", "agreement"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class Score:
     """One rule over some runs. A hit fires before the step from which success is lost; a later alert is late."""
 
     rule: str
-    limit: float
+    limit: float  # 0 for a kind that has none
     collapsed: int
     healthy: int
     leads: tuple[int, ...]  # steps from the first alert to the collapse, of each hit
@@ -59,7 +58,7 @@ def _score(rule: RuleConfig, recordings: Sequence[Recording], firsts: Sequence[i
     leads = tuple(end - first for end, first in both if first < end)
     return Score(
         rule=rule.name,
-        limit=rule.limit,
+        limit=rule.limit if isinstance(rule, LimitRule) else 0.0,
         collapsed=sum(end is not None for end in ends),
         healthy=sum(end is None for end in ends),
         leads=leads,
@@ -74,13 +73,16 @@ def choose(rules: DetectorsConfig, recordings: Sequence[Recording], *, false_ala
     Of limits that do equally well the middle one is taken, furthest from either edge. A rule whose every limit raises
     more false alarms, or hits nothing, keeps its limit.
     """
-    chosen = [rule.model_copy(update={"limit": _best_limit(rule, recordings, false_alarms)}) for rule in rules.rules]
+    chosen = [
+        rule
+        if isinstance(rule, NoSignalConfig | AgreementConfig)  # no limit, and a number of rules
+        else rule.model_copy(update={"limit": _best_limit(rule, recordings, false_alarms)})
+        for rule in rules.rules
+    ]
     return rules.model_copy(update={"rules": tuple(chosen)})
 
 
-def _best_limit(rule: RuleConfig, recordings: Sequence[Recording], false_alarms: int) -> float:
-    if rule.kind in NOT_CHOSEN:
-        return rule.limit
+def _best_limit(rule: LimitRule, recordings: Sequence[Recording], false_alarms: int) -> float:
     tried = [score(_alone(rule, limit), recordings)[0] for limit in _candidates(rule)]
     good = [one for one in tried if one.false_alarms <= false_alarms and one.hits]
     if not good:
@@ -90,12 +92,12 @@ def _best_limit(rule: RuleConfig, recordings: Sequence[Recording], false_alarms:
     return equal[(len(equal) - 1) // 2]
 
 
-def _alone(rule: RuleConfig, limit: float) -> DetectorsConfig:
-    return DetectorsConfig(rules=(rule.model_copy(update={"limit": limit}),))
+def _alone(rule: LimitRule, limit: float) -> DetectorsConfig:
+    return DetectorsConfig().model_copy(update={"rules": (rule.model_copy(update={"limit": limit}),)})
 
 
-def _candidates(rule: RuleConfig) -> Iterable[float]:
+def _candidates(rule: LimitRule) -> Iterable[float]:
     """Limits to try, ascending, the rule's own among them."""
-    bounds = LIMITS[rule.kind]
+    bounds = rule.bounds()
     tried = SHARES if bounds.high == 1 else tuple(factor * rule.limit for factor in FACTORS)
     return sorted({rule.limit, *(limit for limit in tried if bounds.low < limit < bounds.high)})

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from engine.config import DetectorsConfig
 from engine.diagnostics.default_rules import DEFAULT_RULES
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import RuleConfig, TemplateCollapseConfig
 from engine.verdict.course import Metrics
 from engine.verdict.thresholds import ENTROPY_BLOW_UP, VALID_THOUGHTS
 from engine.verdict.types import Regime, RegimeBorders, RegimeKey
@@ -69,8 +69,8 @@ def regime_rule(detectors: DetectorsConfig) -> RegimeRule:
     )
 
 
-def _against_templates(rules: Sequence[RuleConfig]) -> list[RuleConfig]:
-    return [rule for rule in rules if rule.kind == "template_collapse"]
+def _against_templates(rules: Sequence[RuleConfig]) -> list[TemplateCollapseConfig]:
+    return [rule for rule in rules if isinstance(rule, TemplateCollapseConfig)]
 
 
 class Reading(NamedTuple):

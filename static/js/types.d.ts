@@ -722,7 +722,6 @@ export interface RuleField {
   label: string;
   help: string;
   kind: string;
-  kinds: string[];
   choices: string[];
   default: RuleValue;
 }

@@ -19,10 +19,10 @@ from benchmarks.science.detection import (
 )
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import Recording
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import AboveConfig
 
 KL = "policy/kl"
-RULES = DetectorsConfig(rules=(RuleConfig(name="fast", kind="above", metric=KL, limit=0.3, steps=1),))
+RULES = DetectorsConfig(rules=(AboveConfig(name="fast", metric=KL, limit=0.3, steps=1),))
 
 
 def recording(name: str, success: list[float], kl: list[float] | None = None) -> Recording:

@@ -173,6 +173,26 @@ def test_rules_are_created_tested_and_applied_with_the_keyboard(page: Page, reco
     assert fits(page)
 
 
+def test_another_kind_of_rule_has_its_own_fields(page: Page, recorded: RecordedRun) -> None:
+    page.goto(f"/runs/{recorded.run.pk}/#alerts")
+    page.locator("#rule-preset").select_option("none")
+    page.locator("#rule-use-preset").click()
+    page.locator("#rule-add").click()
+    mean_over, window = (page.locator(f"[id='detectors.rules.0.{name}']") for name in ("mean_over", "window"))
+    expect(mean_over).to_be_visible()
+    expect(window).to_have_count(0)
+    kind = page.locator("[id='detectors.rules.0.kind']")
+    kind.select_option("falls_from_best")
+    expect(kind).to_be_focused()
+    expect(mean_over).to_have_count(0)
+    expect(window).to_have_value("10")
+    page.click("#rules-apply")
+    expect(page.locator("#rules-status")).to_contain_text("in force from the next step")
+    [rule] = in_thread(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["detectors.rules"])
+    assert (rule["kind"], rule["limit"], rule["window"]) == ("falls_from_best", 0.05, 10)
+    assert "mean_over" not in rule
+
+
 def changed_by_bob(recorded: RecordedRun, changes: dict[str, Any]) -> None:
     """Another user requests other settings of the run."""
 

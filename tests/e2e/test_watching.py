@@ -256,7 +256,7 @@ def test_changes_of_the_response_format_are_those_of_the_verdict(recorded: Recor
     [
         ({}, 0, "No data yet. Diagnostics come every 5 steps; the next at step 1."),
         ({"diagnostics": {"every": 0}}, 7, "Diagnostics are off in this run (diagnostics.every = 0)"),
-        ({"rollout": {"think": False}}, 7, "Not applicable: this run asks for no thoughts"),
+        ({"rollout": {"think": False}}, 7, "Not applicable: this run has no thoughts"),
         ({"rollout": {"groups": 1}}, 2, "Not applicable: a step of this run has one problem"),
     ],
     ids=["not yet", "off", "no thoughts", "one problem"],

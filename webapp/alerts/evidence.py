@@ -12,7 +12,7 @@ from engine.config import RunConfig
 from engine.config.live import LIVE_FIELDS, value_of, with_changes
 from engine.diagnostics.alerts import Metrics
 from engine.diagnostics.held_out import AREA as HELD_OUT
-from engine.diagnostics.rule_config import RuleConfig, limit_of
+from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
 from engine.events import SettingsChanged
 from engine.metrics import describe
@@ -181,7 +181,7 @@ def _lines(alert: Alert, rule: RuleConfig | None) -> list[tuple[float, str, str]
         return []
     fixed = rule is not None and rule.kind in ("below", "above")
     found = [] if fixed else [(reference, "reference", f"compared with {reference:.3g}")]
-    limit = limit_of(rule, reference) if rule is not None else None
+    limit = rule.threshold(reference) if rule is not None else None
     if limit is not None:
         found.append((limit, "threshold", f"limit {limit:.3g}"))
     return found

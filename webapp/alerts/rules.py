@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cache
 from typing import Any, get_args
 
 from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
 
 from engine.config import DetectorsConfig, problems_by_field
 from engine.diagnostics.alerts import Metrics
 from engine.diagnostics.held_out import HeldOutResult, held_out_metrics
 from engine.diagnostics.recordings import Recording, replay
-from engine.diagnostics.rule_config import LIMITS, SMOOTHED, Action, Kind, RuleConfig
+from engine.diagnostics.rule_config import RULE_CONFIGS, Action, RuleBase, RuleConfig
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.metrics import GLOSSARY
-from webapp.forms.fields import field_of
+from webapp.forms.fields import FormField, Variant, all_fields, union_node
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 
@@ -25,59 +27,16 @@ LONGEST = 256 * 1024
 MOST_FIRINGS = 500
 FIRING_FIELDS = {"rule", "severity", "message", "metric", "value", "baseline", "since", "action"}
 ACTIONS = ("watch_action", "warn_action", "critical_action", "dead_action")
-BASELINE: tuple[Kind, ...] = ("falls", "rises", "gains", "reward_std_collapsed", "template_collapse")
-# fields that only some kinds read; every kind reads the others
-READ_BY: dict[str, tuple[Kind, ...]] = {
-    "limit": tuple(kind for kind in LIMITS if kind != "no_signal"),
-    "mean_over": SMOOTHED,
-    "window": ("falls_from_best", "spike", "z_score"),
-    "baseline": BASELINE,
-    "floor": ("falls", "rises", "reward_std_collapsed", "template_collapse", "falls_from_best", "z_score"),
-    "holding": ("template_collapse",),
-    "holding_limit": ("template_collapse",),
-    "among": ("agreement",),
-}
-# condition of each kind: short for the heading of a rule, and as a sentence for its field
-KIND_WORDS: dict[Kind, tuple[str, str]] = {
-    "below": ("below {limit}", "Below the limit."),
-    "above": ("above {limit}", "Above the limit."),
-    "falls": ("below {limit} × its baseline", "Below the limit times the baseline, the mean of the first readings."),
-    "rises": ("above {limit} × its baseline", "Above the limit times the baseline, the mean of the first readings."),
-    "gains": (
-        "{limit} above its baseline",
-        "Above the baseline, the mean of the first readings, by the limit.",
-    ),
-    "falls_from_best": (
-        "below {limit} × its best",
-        "The mean of the last window of readings is below the limit times the best such mean.",
-    ),
-    "spike": ("above {limit} × its median", "Above the limit times the median of the window of readings before."),
-    "z_score": (
-        "{limit} std from its mean",
-        "More than so many standard deviations from the mean of the window of readings before.",
-    ),
-    "reward_std_collapsed": (
-        "below {limit} × its baseline",
-        "Like falls, with severity watch while success holds: the problems may be solved.",
-    ),
-    "no_signal": (
-        "no success and equal returns",
-        "No trajectory succeeded, and returns within every group are equal.",
-    ),
-    "template_collapse": (
-        "below {limit} × its baseline while entropy holds",
-        "Like falls, while the metric under holding has not fallen.",
-    ),
-    "agreement": ("{limit} other rules fire", "At least so many of the rules named under among fire at once."),
-}
+# order of a rule's fields in the editor; the others follow
+FIRST = ("name", "kind", "metric", "limit", "steps", "severity", "action", "cooldown")
 
 
 @cache
 def editor_data() -> dict[str, Any]:
-    """Data of the editor in the browser: fields of a rule, kinds, presets and names of metrics."""
+    """Data of the editor in the browser: kinds with their fields, presets and names of metrics."""
+    union = union_node("rule", RuleConfig)
     return {
-        "fields": [_field(name) for name in RuleConfig.model_fields],
-        "kinds": KIND_WORDS,
+        "kinds": {variant.type: _kind(union.choice, variant) for variant in union.variants},
         "presets": {
             key: {
                 "title": preset.title,
@@ -90,16 +49,29 @@ def editor_data() -> dict[str, Any]:
     }
 
 
-def _field(name: str) -> dict[str, Any]:
-    found = asdict(field_of(name, RuleConfig.model_fields[name]))
-    if name == "action":
-        found |= {"kind": "choice", "choices": ["by_severity", *get_args(Action)]}
-    known = ("name", "label", "help", "kind", "choices")
-    default = RuleConfig.model_fields[name].get_default()
-    return {key: found[key] for key in known} | {
-        "default": [] if name == "among" else default if isinstance(default, str | int | float) else "",
-        "kinds": list(READ_BY.get(name, ())),
+def _kind(choice: FormField, variant: Variant) -> dict[str, Any]:
+    """A kind's condition for the heading of a rule, and its fields; the help of the choice describes the kind."""
+    model = RULE_CONFIGS[variant.type]
+    kind = replace(choice, label="Kind", help=inspect.cleandoc(model.__doc__ or ""))
+    fields = sorted((_field(one, model) for one in (kind, *all_fields(variant.nodes))), key=_position)
+    return {"condition": model.condition, "fields": fields}
+
+
+def _field(field: FormField, model: type[RuleBase]) -> dict[str, Any]:
+    name = field.name.removeprefix("rule.")
+    default = model.model_fields[name].get_default()
+    return {
+        "name": name,
+        "label": field.label,
+        "help": field.help,
+        "kind": field.kind,
+        "choices": field.choices,
+        "default": [] if field.kind == "json" else "" if default is PydanticUndefined else default,
     }
+
+
+def _position(field: dict[str, Any]) -> int:
+    return FIRST.index(field["name"]) if field["name"] in FIRST else len(FIRST)
 
 
 def rules_of(run: Run) -> dict[str, Any]:

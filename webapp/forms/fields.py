@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from engine.section import TYPE, section_class, variants_of
+from engine.section import section_class, variants_of
 from webapp.forms.texts import text_of
 
 Kind = Literal["int", "float", "bool", "choice", "text", "long", "json"]
@@ -107,7 +107,7 @@ def fields_of(
 ) -> list[Node]:
     """The inputs of `model` and of the sections inside it, in order, or those of `only`; none of `without` (dotted)."""
     nodes: list[Node] = []
-    for inner in only or [name for name in model.model_fields if name != TYPE or not scope]:
+    for inner in only or [*model.model_fields]:
         name = f"{prefix}{inner}"
         if name not in without:
             nodes += nodes_of(name, model.model_fields[inner], without=without, scope=scope)
@@ -121,6 +121,12 @@ def nodes_of(name: str, info: FieldInfo, *, without: Collection[str] = (), scope
     if (section := section_class(info)) is not None:
         return fields_of(section, f"{name}.", without=without, scope=scope)
     return [field_of(name, info, scope=scope)]
+
+
+def union_node(name: str, union: Any) -> Variants:
+    """The inputs of a union on its own, as for an item of a list."""
+    info = FieldInfo.from_annotation(union)
+    return _variants(name, info, variants_of(info), (), "")
 
 
 def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
@@ -155,20 +161,22 @@ def all_fields(nodes: Sequence[Node]) -> Iterator[FormField]:
 def _variants(
     name: str, info: FieldInfo, classes: dict[str, type[BaseModel]], without: Collection[str], scope: str
 ) -> Variants:
-    default = info.get_default(call_default_factory=True)
+    default, tag = info.get_default(call_default_factory=True), str(info.discriminator)
     choice = FormField(
-        name=f"{name}.{TYPE}",
+        name=f"{name}.{tag}",
         label=label_of(name),
         help=(info.description or "").replace("`", ""),
         kind="choice",
-        default=str(getattr(default, TYPE, "")),
+        default=str(getattr(default, tag, "")),
         choices=list(classes),
         scope=scope,
     )
     variants = [
         Variant(
             type=kind,
-            nodes=fields_of(model, f"{name}.", without=without, scope="-".join(filter(None, (scope, kind)))),
+            nodes=fields_of(
+                model, f"{name}.", without={*without, f"{name}.{tag}"}, scope="-".join(filter(None, (scope, kind)))
+            ),
         )
         for kind, model in classes.items()
     ]

@@ -5,7 +5,6 @@ import { byId, element, find, findAll, icon, jsonOf } from "../core/dom.js";
 /** @import { Rule, RuleField, RuleValue } from "../types.js" */
 /** @import { Attributes } from "../core/dom.js" */
 
-const FIRST = ["name", "kind", "metric", "limit", "steps", "severity", "action", "cooldown"];
 const PREFIX = "detectors.rules";
 
 export class RuleEditor {
@@ -15,8 +14,7 @@ export class RuleEditor {
    */
   constructor(root, onChange) {
     /** @type {EditorData} */
-    const { fields, kinds, presets, metrics } = jsonOf("rule-editor-data");
-    this.fields = [...fields].sort((one, other) => rank(one.name) - rank(other.name));
+    const { kinds, presets, metrics } = jsonOf("rule-editor-data");
     this.kinds = kinds;
     this.presets = presets;
     this.onChange = onChange;
@@ -27,7 +25,7 @@ export class RuleEditor {
     this.draw();
   }
 
-  /** The rules as the engine reads them; a field that the kind does not use is left at its default. */
+  /** The rules as the engine reads them, with the fields of their kinds only. */
   value() {
     return this.rules.map((rule) =>
       Object.fromEntries(this.used(rule).map((field) => [field.name, sent(field, rule[field.name])])),
@@ -47,7 +45,8 @@ export class RuleEditor {
 
   /** @returns {Record<string, string>} */
   labels() {
-    return Object.fromEntries(this.fields.map((field) => [field.name, field.label]));
+    const fields = Object.values(this.kinds).flatMap((kind) => kind.fields);
+    return Object.fromEntries(fields.map((field) => [field.name, field.label]));
   }
 
   /**
@@ -108,13 +107,20 @@ export class RuleEditor {
    * @returns {Rule[]}
    */
   full(rules) {
-    const defaults = Object.fromEntries(this.fields.map((field) => [field.name, field.default]));
-    return rules.map((rule) => ({ ...defaults, severity: "warn", ...rule }));
+    return rules.map((rule) => ({ ...this.defaults(rule), ...rule }));
   }
 
   /** @param {Rule} rule */
+  defaults(rule) {
+    return Object.fromEntries(this.used(rule).map((field) => [field.name, field.default]));
+  }
+
+  /**
+   * The fields of the rule's kind; of the first kind, which the choice then shows, if there is no such kind.
+   * @param {Rule} rule
+   */
   used(rule) {
-    return this.fields.filter((field) => !field.kinds.length || field.kinds.includes(rule.kind));
+    return (this.kinds[rule.kind] ?? Object.values(this.kinds)[0]).fields;
   }
 
   draw(open = -1) {
@@ -166,7 +172,7 @@ export class RuleEditor {
     const made = field.kind === "choice" ? select(field, rule, attributes) : text(field, rule, attributes);
     made.addEventListener("input", () => {
       rule[field.name] = made.value;
-      if (field.name === "kind") this.redraw(index);
+      if (field.name === "kind") this.redraw(rule, index);
       this.onChange();
     });
     return element(
@@ -174,20 +180,18 @@ export class RuleEditor {
       { class: field.name === "advice" || field.name === "subject" ? "field rule-wide" : "field" },
       element("label", { for: id }, field.label),
       made,
-      element(
-        "p",
-        { class: "field-help", id: `${id}-help` },
-        field.name === "kind" ? this.kinds[rule.kind][1] : field.help,
-      ),
+      element("p", { class: "field-help", id: `${id}-help` }, field.help),
       element("p", { class: "field-error", "data-error": id, role: "alert" }),
     );
   }
 
   /**
    * Another kind has other fields; the focus stays at the choice.
+   * @param {Rule} rule
    * @param {number} index
    */
-  redraw(index) {
+  redraw(rule, index) {
+    Object.assign(rule, { ...this.defaults(rule), ...rule });
     this.draw(index);
     byId(`${PREFIX}.${index}.kind`).focus();
   }
@@ -195,14 +199,10 @@ export class RuleEditor {
 
 /**
  * @typedef {object} EditorData what the page has for the editor
- * @property {RuleField[]} fields
- * @property {Record<string, [finding: string, help: string]>} kinds
+ * @property {Record<string, { condition: string, fields: RuleField[] }>} kinds
  * @property {Record<string, { title: string, description: string, rules: Rule[] }>} presets
  * @property {string[]} metrics
  */
-
-/** @param {string} name */
-const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
 
 /**
  * @param {RuleField} field
@@ -225,7 +225,7 @@ function sent(field, value) {
 function headline(rule, kinds, used) {
   const averaged = Number(rule.mean_over) > 1 && used.some((field) => field.name === "mean_over");
   const metric = averaged ? `${rule.metric}, mean of ${rule.mean_over}` : rule.metric;
-  const finding = kinds[rule.kind][0].replace("{limit}", String(rule.limit));
+  const finding = (kinds[rule.kind]?.condition ?? rule.kind).replace("{limit}", String(rule.limit));
   const streak = Number(rule.steps) > 1 ? `, ${rule.steps} in a row` : "";
   return [
     element(

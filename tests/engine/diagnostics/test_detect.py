@@ -10,7 +10,7 @@ import pytest
 from engine.__main__ import main
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import Recording, read_recording, replay
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import AboveConfig
 from engine.diagnostics.scorecard import choose, score
 from engine.errors import RunDirectoryError
 
@@ -39,7 +39,7 @@ def event(seq: int, kind: str, step: int, **fields: object) -> str:
 # KL passes 0.3 at step 3 and success is gone from step 6 on
 COLLAPSED = recording("collapsed", kl=[0.0, 0.1, 0.4, 0.5, *[0.6] * 6], success=[0.4, 0.4, 0.4, 0.0, 0.2, *[0.0] * 5])
 HEALTHY = recording("healthy", kl=[0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1], success=[0.4] * 7)
-RULE = RuleConfig(name="fast", kind="above", metric=KL, limit=0.3, steps=1)
+RULE = AboveConfig(name="fast", metric=KL, limit=0.3, steps=1)
 RULES = DetectorsConfig(rules=(RULE,))
 
 

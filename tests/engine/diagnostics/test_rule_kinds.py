@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from engine.config import DetectorsConfig, RunConfig, StopConfig, build_config
 from engine.diagnostics.alerts import AlertDraft, Detection
 from engine.diagnostics.detectors import KINDS, Detectors, build_detectors
-from engine.diagnostics.rule_config import LIMITS, RuleConfig
+from engine.diagnostics.rule_config import RULE, RULE_CONFIGS, Bounds, LimitRule, RuleConfig
 from engine.errors import ConfigError
 
 SUCCESS, KL = "rollout/success", "policy/kl"
@@ -19,7 +19,7 @@ MI, ENTROPY = "collapse/mi_ratio", "collapse/conditional_entropy_token"
 
 
 def rule(**changes: Any) -> RuleConfig:
-    return RuleConfig.model_validate({"name": "mine", "kind": "above", "metric": KL, "limit": 0.1, **changes})
+    return RULE.validate_python({"name": "mine", "kind": "above", "metric": KL, "limit": 0.1, **changes})
 
 
 def detectors(*rules: RuleConfig, **actions: Any) -> Detectors:
@@ -40,8 +40,35 @@ def fired(one: RuleConfig, values: list[float]) -> list[int]:
     return [number for number, _ in alerts(detectors(one), [{one.metric: value} for value in values])]
 
 
-def test_every_kind_has_a_class_and_bounds_for_its_limit() -> None:
-    assert set(KINDS) == set(LIMITS)
+def test_every_kind_has_a_rule_and_a_config() -> None:
+    assert list(KINDS) == list(RULE_CONFIGS)
+
+
+def test_the_bounds_of_a_limit_are_those_of_its_field() -> None:
+    inf = float("inf")
+    bounds = {kind: one.bounds() for kind, one in RULE_CONFIGS.items() if issubclass(one, LimitRule)}
+    assert bounds["below"] == Bounds(-inf, inf)
+    assert bounds["falls"] == Bounds(0, 1)
+    assert bounds["spike"] == Bounds(1, inf)
+
+
+def test_a_kind_has_only_the_fields_that_it_reads() -> None:
+    shared = {"name", "kind", "metric", "steps", "recovery", "cooldown", "severity", "action", "subject", "advice"}
+    own = {kind: set(one.model_fields) - shared for kind, one in RULE_CONFIGS.items()}
+    assert own == {
+        "below": {"limit", "mean_over"},
+        "above": {"limit", "mean_over"},
+        "falls": {"limit", "mean_over", "baseline", "floor"},
+        "rises": {"limit", "mean_over", "baseline", "floor"},
+        "gains": {"limit", "mean_over", "baseline"},
+        "falls_from_best": {"limit", "window", "floor"},
+        "spike": {"limit", "window"},
+        "z_score": {"limit", "window", "floor"},
+        "reward_std_collapsed": {"limit", "baseline", "floor"},
+        "no_signal": set(),
+        "template_collapse": {"limit", "baseline", "floor", "holding", "holding_limit"},
+        "agreement": {"limit", "among"},
+    }
 
 
 def test_above_speaks_after_so_many_steps_over_its_limit() -> None:
@@ -161,12 +188,15 @@ def test_no_rules_raise_nothing() -> None:
     [
         ({"metric": "rollout/sucess"}, "there is no metric 'rollout/sucess'"),
         ({"kind": "no_signal", "metric": "eval/success", "limit": 0}, "which have no eval/ metrics"),
-        ({"kind": "spike", "limit": 2, "mean_over": 3}, "spike has no moving mean"),
-        ({"kind": "falls", "limit": 1.5}, "1.5 is out of range for falls"),
-        ({"kind": "rises", "limit": 0.5}, "0.5 is out of range for rises"),
-        ({"kind": "template_collapse", "limit": 0.5}, "required for template_collapse"),
-        ({"holding": ENTROPY}, "not allowed for other kinds"),
-        ({"among": ["a"]}, "not allowed for other kinds"),
+        ({"kind": "spike", "limit": 2, "mean_over": 3}, "mean_over\n  Extra inputs"),
+        ({"kind": "falls", "limit": 1.5}, "less than 1"),
+        ({"kind": "rises", "limit": 0.5}, "greater than 1"),
+        ({"kind": "template_collapse", "limit": 0.5}, "holding\n  Field required"),
+        ({"kind": "no_signal"}, "limit\n  Extra inputs"),
+        ({"holding": ENTROPY}, "holding\n  Extra inputs"),
+        ({"among": ["a"]}, "among\n  Extra inputs"),
+        ({"kind": "agreement", "limit": 2}, "among\n  Field required"),
+        ({"kind": "sinks"}, "'sinks' found using 'kind'"),
         ({"kind": "agreement", "limit": 3, "among": ["a", "b"]}, "3 of 2 rules can never fire"),
         ({"severity": "grave"}, "severity"),
         ({"name": "Two words"}, "name"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.config import DetectorsConfig
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import TemplateCollapseConfig
 from engine.verdict.regimes import Reading, RegimeRule, RegimeTracker, borders_of, regime_map, regime_of, regime_rule
 from engine.verdict.types import RegimeKey
 
@@ -100,8 +100,8 @@ def test_a_run_without_readings_has_an_empty_map() -> None:
 
 
 def test_the_limits_are_those_of_the_runs_own_rule_or_else_of_the_default_one() -> None:
-    own = RuleConfig(
-        name="mine", kind="template_collapse", metric="collapse/mi_ratio", limit=0.7, baseline=4, floor=0.1,
+    own = TemplateCollapseConfig(
+        name="mine", metric="collapse/mi_ratio", limit=0.7, baseline=4, floor=0.1,
         holding="collapse/conditional_entropy_token", holding_limit=0.4,
     )  # fmt: skip
     found = regime_rule(DetectorsConfig(rules=(own,)))

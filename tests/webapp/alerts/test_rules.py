@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.test import Client
 
 from engine.config import DetectorsConfig
-from engine.diagnostics.rule_config import RuleConfig
+from engine.diagnostics.rule_config import RULE_CONFIGS, Action
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.events import Change, SettingsChanged
 from tests.builders.recorded_run import RecordedRun
@@ -51,7 +51,10 @@ def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
         ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
         ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
-        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "is out of range for falls"),
+        ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "less than 1"),
+        ([{**LOW, "kind": "sinks"}], "detectors.rules.0.kind", "'sinks' is not one of them. Use one of below"),
+        ([{"name": "low"}], "detectors.rules.0.kind", "missing"),
+        ([{**LOW, "window": 5}], "detectors.rules.0.window", "unknown field"),
         ("nonsense", "detectors.rules", "valid tuple"),
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
@@ -74,9 +77,13 @@ def test_every_starter_rule_set_is_valid(key: str) -> None:
     assert DetectorsConfig.model_validate({"rules": shown}).rules == RULE_PRESETS[key].rules
 
 
-def test_the_editor_knows_every_field_of_a_rule() -> None:
-    assert [one["name"] for one in editor_data()["fields"]] == list(RuleConfig.model_fields)
-    assert all(one["help"] for one in editor_data()["fields"])
+def test_the_editor_has_the_fields_of_each_kind() -> None:
+    fields = {key: kind["fields"] for key, kind in editor_data()["kinds"].items()}
+    assert {key: {one["name"] for one in found} for key, found in fields.items()} == {
+        key: set(model.model_fields) for key, model in RULE_CONFIGS.items()
+    }
+    assert all(one["help"] for found in fields.values() for one in found)
+    assert [one["name"] for one in fields["spike"]][:4] == ["name", "kind", "metric", "limit"]
 
 
 def test_evidence_shows_the_rule_settings_and_metrics(browser: Client, recorded: RecordedRun) -> None:
@@ -200,10 +207,12 @@ def test_a_rule_on_held_out_success_is_tested_on_the_evaluations(browser: Client
 
 def test_the_form_offers_a_mean_for_thresholds_and_changes_and_held_out_success() -> None:
     data = editor_data()
-    [field] = [one for one in data["fields"] if one["name"] == "mean_over"]
-    assert (field["kinds"], field["default"]) == (["below", "above", "falls", "rises", "gains"], 1)
+    defaults = {key: {one["name"]: one["default"] for one in kind["fields"]} for key, kind in data["kinds"].items()}
+    means = {key: found["mean_over"] for key, found in defaults.items() if "mean_over" in found}
+    assert means == {"below": 1, "above": 1, "falls": 1, "rises": 1, "gains": 1}
     assert "eval/success" in data["metrics"]
-    assert "fork" in next(one for one in data["fields"] if one["name"] == "action")["choices"]
+    action = next(one for one in data["kinds"]["below"]["fields"] if one["name"] == "action")
+    assert (action["kind"], action["choices"]) == ("choice", ["by_severity", *get_args(Action)])
 
 
 def test_a_mean_is_tested_as_the_engine_computes_it(browser: Client) -> None:
@@ -212,7 +221,7 @@ def test_a_mean_is_tested_as_the_engine_computes_it(browser: Client) -> None:
     rule = {**LOW, "steps": 1, "mean_over": 3}
     assert [one["step"] for one in try_on(browser, run, [rule]).json()["firings"]] == [4]
     refused = try_on(browser, run, [{**LOW, "kind": "spike", "limit": 3, "mean_over": 3}])
-    assert "spike has no moving mean" in refused.json()["errors"]["detectors.rules.0.mean_over"]
+    assert "unknown field" in refused.json()["errors"]["detectors.rules.0.mean_over"]
 
 
 def test_evidence_of_a_held_out_alert_draws_the_evaluations_and_forks_from_before_the_drop(db: None) -> None:

@@ -65,7 +65,7 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
         ({"filter": {"type": "top_p", "value": 3}}, "filter.value", "less than or equal to 1"),
         ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
         ({"steps": 4}, "", "cannot be changed during a run"),
-        ({"detectors__rules": [{"name": "X"}]}, "detectors.rules.0.name", "pattern"),
+        ({"detectors__rules": [{"name": "X", "kind": "below"}]}, "detectors.rules.0.name", "pattern"),
     ],
 )
 def test_an_invalid_value_is_refused_at_its_field(
