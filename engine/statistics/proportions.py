@@ -56,9 +56,15 @@ def newcombe_many(
     other_k, other_n = _counts(other_successes, other_trials)
     if not (n.all() and other_n.all()):
         raise ValueError("A difference of rates needs at least one trial on both sides; leave out what has none.")
-    rate, other = k / n, other_k / other_n
-    low, high = wilson_many(k, n)
-    other_low, other_high = wilson_many(other_k, other_n)
+    return difference_of_rates(k / n, wilson_many(k, n), other_k / other_n, wilson_many(other_k, other_n))
+
+
+def difference_of_rates(
+    rate: ArrayLike, bounds: tuple[ArrayLike, ArrayLike], other: ArrayLike, other_bounds: tuple[ArrayLike, ArrayLike]
+) -> tuple[Floats, Floats]:
+    """`newcombe` where only the rates and their Wilson intervals are known: lower and upper ends."""
+    rate, other = np.asarray(rate, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    (low, high), (other_low, other_high) = bounds, other_bounds
     below = np.hypot(rate - low, other_high - other)
     above = np.hypot(high - rate, other - other_low)
     return np.asarray(rate - other - below), np.asarray(rate - other + above)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.statistics.proportions import difference_of_rates
+
 
 class Evaluation(NamedTuple):
     """Success on held-out problems with its 95% interval."""
@@ -31,10 +33,9 @@ class HeldOut:
 
     @property
     def has_risen(self) -> bool:
-        """Whether the newest interval lies above the first success."""
-        return (
-            self.count > 1
-            and self.first is not None
-            and self.newest is not None
-            and (self.newest.low > self.first.success)
-        )
+        """Whether the 95% interval of newest minus first success is above 0."""
+        if self.first is None or self.newest is None or self.count < 2:
+            return False
+        newest, first = self.newest, self.first
+        low, _ = difference_of_rates(newest.success, newest[1:], first.success, first[1:])
+        return float(low) > 0

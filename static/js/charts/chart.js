@@ -229,7 +229,9 @@ export class Chart {
     const drawn = traces.some((trace) => trace.x.length > 0);
     if (drawn || loaded) this.dropPreview();
     this.empty.hidden = drawn || this.preview !== null;
-    this.empty.textContent = loaded ? (this.spec.whyEmpty ?? "No data yet. It appears after the first step.") : "Loading …";
+    this.empty.textContent = loaded
+      ? (this.spec.whyEmpty ?? "No data yet. It appears after the first step.")
+      : "Loading …";
     this.plot.style.visibility = drawn ? "visible" : "hidden";
     this.note.hidden = !cut;
     if (cut) this.note.textContent = `${cut.outside} values are outside the axis, as far as ${number(cut.reach)}`;
