@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.verdict.held_out import Evaluation
+from engine.verdict.held_out import Evaluation, HeldOut
 from tests.engine.verdict.steps import assessor, steps, verdict_on
 
 
@@ -203,3 +203,14 @@ def test_the_evidence_has_first_now_best_and_limits() -> None:
     assert std.limit == "shrinking below 0.20, near zero below 0.04"
     assert (parse.first, parse.now, parse.best) == (1.0, 1.0, 1.0)
     assert (held_out.first, held_out.now, held_out.best, held_out.low, held_out.high) == (0.2, 0.4, 0.5, 0.3, 0.5)
+
+
+def test_held_out_success_has_risen_when_the_interval_of_the_difference_is_above_0() -> None:
+    first = Evaluation(0.52, 0.46, 0.58)
+    # 0.12 - sqrt(0.06² + 0.06²) = 0.035, and 0.07 - 0.085 = -0.015
+    for newest, has_risen in ((Evaluation(0.64, 0.58, 0.70), True), (Evaluation(0.59, 0.53, 0.65), False)):
+        held_out = HeldOut()
+        held_out.add(first)
+        assert not held_out.has_risen
+        held_out.add(newest)
+        assert held_out.has_risen is has_risen
