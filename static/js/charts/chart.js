@@ -2,7 +2,7 @@
 
 import { alertOf } from "./alert_marks.js";
 import { chartMenu } from "./chart_menu.js";
-import { layoutOf } from "./chart_layout.js";
+import { layoutOf, OPTIONS } from "./chart_layout.js";
 import { heldOutTrace, tracesOf, describePoint } from "./chart_traces.js";
 import { windowByKey } from "./step_window.js";
 import { coordinate } from "./positions.js";
@@ -19,15 +19,6 @@ import { withoutOutliers } from "./smoothing.js";
 const COLOURS = 8;
 const SMALL = 500; // pixels of width
 const DOUBLE_CLICK = 300; // milliseconds in which a second click means the window, not the point
-const OPTIONS = {
-  responsive: true,
-  displaylogo: false,
-  showSendToCloud: false,
-  plotlyServerURL: "",
-  showTips: false,
-  doubleClick: false, // ours: it resets the window of all charts
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "toImage"],
-};
 
 /** @type {Record<string, number>} */
 const ALONG = { ArrowLeft: -1, ArrowRight: 1 };

@@ -5,6 +5,16 @@ import { settingMarks } from "./setting_marks.js";
 
 /** @import { AxisCut, ChartSpec, MarkSource, PlotlyLayout, View } from "../types.js" */
 
+export const OPTIONS = {
+  responsive: true,
+  displaylogo: false,
+  showSendToCloud: false,
+  plotlyServerURL: "",
+  showTips: false,
+  doubleClick: false, // ours: it resets the window of all charts
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetScale2d", "toImage"],
+};
+
 /** @typedef {{ spec: ChartSpec, log: boolean, cut: AxisCut | null, small: boolean, view: View }} Look */
 
 /**
