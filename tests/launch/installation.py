@@ -29,10 +29,10 @@ class Installation:
         self.data_dir = data_dir
         self.threads = threads
         self.port = port or free_port()
-        self.output = data_dir.with_suffix(".out")
+        self.output_file = data_dir.with_suffix(".out")
 
     def __enter__(self) -> Installation:
-        with self.output.open("wb") as output:
+        with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "workers.launch"],
                 cwd=REPOSITORY,
@@ -57,7 +57,7 @@ class Installation:
         return {**inherited, "STARBOARD_DATA_DIR": str(self.data_dir), "PORT": str(self.port), **threads}
 
     def output(self) -> str:
-        return self.output.read_text()
+        return self.output_file.read_text()
 
     def link(self) -> str:
         return next(word for word in self.output().split() if "/accounts/sign-in/?token=" in word)

@@ -87,7 +87,7 @@ def test_restarts_end_with_the_budget(workplace: Workplace) -> None:
     run = wait_for_state(workplace.submit(steps=30, step_seconds=0.01, die_after=6, restarts=2), "crashed")
     assert starts(run) == [(1, None), (2, 5), (3, 10)]
     assert [fault["restart"] for fault in run.faults] == [1, 2, 0]
-    assert "It had gone on by itself 2 times, as often as checkpoint.restarts allows." in run.state_reason
+    assert "It was restarted 2 times, the limit set by checkpoint.restarts." in run.state_reason
     assert run.stop_proof["proven"]
 
 
@@ -115,7 +115,7 @@ def test_a_stop_during_the_restart_delay_takes_effect(workplace: Workplace) -> N
     run = workplace.submit(steps=15, crash_at=3)
     wait_for(lambda: Run.objects.get(pk=run.pk).restart_at, what="a fault")
     run.refresh_from_db()
-    assert (run.shown_as, run.wait_reason) == ("restarting", "Starts again 4 s after the fault: restart 1 of 3")
+    assert (run.shown_as, run.wait_reason) == ("restarting", "Restarts 4 s after the failure: restart 1 of 3")
     assert services.request_stop(run)
     time.sleep(10)  # past the delay and the next poll
     run.refresh_from_db()

@@ -176,4 +176,5 @@ def events_in_file(run: Run) -> list[dict[str, Any]]:
 
 
 def seqs_in_rows(run: Run) -> list[int]:
+    """A verdict has a row only where its label begins: `events_in_file` has more of them."""
     return sorted(seq for rows in (run.events, run.steps, run.groups) for seq in rows.values_list("seq", flat=True))

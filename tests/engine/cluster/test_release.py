@@ -64,7 +64,7 @@ def test_a_run_that_ended_holds_nothing_of_the_cluster(
     assert used == ([], 0.0)
     reports = [event for event in events(tmp_path) if isinstance(event, ClusterReleased)]
     assert [event.proven for event in reports] == ([] if end is kill else [True])
-    assert all("no actor of the run, and its placement group as removed" in event.account for event in reports)
+    assert all("no actor of the run, and its placement group as removed" in event.message for event in reports)
 
 
 def test_a_release_is_confirmed_only_if_ray_shows_nothing_left() -> None:

@@ -223,7 +223,7 @@ def test_weights_that_are_not_all_there_are_refused_and_so_is_work_until_they_ar
         engine.score([[1, 2]])
     with pytest.raises(ModelError, match=r"no weight 'module\.lm_head\.weight'"):
         engine.load_weights((f"module.{name}", weight) for name, weight in [*weights.items()][::-1])
-    with pytest.raises(ModelError, match=r"'model.norm.weight' has shape \(64,\), and the model's is \(128,\)"):
+    with pytest.raises(ModelError, match=r"'model.norm.weight' has shape \(64,\), and the model expects \(128,\)"):
         engine.load_weights({**weights, "model.norm.weight": torch.zeros(64)}.items())
     engine.load_weights(weights.items())
     ids = random_ids(20, vocabulary=700)

@@ -141,12 +141,12 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
 
 
 def tensors_of(learner: Learner) -> list[Tensor]:
-    critic, _ = learner._with_critic()
+    critic, _, _ = learner._with_critic()
     return [*learner.model.parameters(), *critic.parameters(), *moments_of(learner)]
 
 
 def moments_of(learner: Learner) -> list[Tensor]:
-    _, optimizer = learner._with_critic()
+    _, optimizer, _ = learner._with_critic()
     states = [state for one in (learner.optimizer, optimizer) for state in one.state.values()]
     return [value for state in states for value in state.values()]
 
