@@ -100,7 +100,7 @@ def test_a_process_that_exits_is_restarted(one: Installation) -> None:
     os.kill(before, signal.SIGKILL)
     wait_until(lambda: one.children().get("web", before) != before)
     wait_until(lambda: answers(one))
-    assert "web ended by itself" in one.output()
+    assert "web ended unexpectedly" in one.output()
 
 
 def answers(one: Installation) -> bool:

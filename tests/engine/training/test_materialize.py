@@ -43,7 +43,7 @@ def test_no_weight_and_no_buffer_differs_by_a_bit(built: Any, what: str) -> None
 def test_a_model_without_safetensors_is_loaded_whole_with_a_warning(built: Any) -> None:
     for found in built[1]:
         assert len(found["warnings"]) == 1
-        assert found["warnings"][0].endswith("since its weights are not stored as safetensors")
+        assert found["warnings"][0].endswith("because its weights are not stored as safetensors")
     saved, _ = load_model(str(built[0] / "poured/step_1/model"))
     for weight, before in zip(saved.parameters(), small_model().parameters(), strict=True):
         torch.testing.assert_close(weight, before + 1, atol=0, rtol=0)
