@@ -115,8 +115,9 @@ def opened(page: Page, tracker: Tracker) -> dict[str, float]:
     received = slow_network(session)
     page.goto(tracker.path, wait_until="commit")
     page.wait_for_function("() => window.timesOf", timeout=WAIT_MS)
-    page.set_default_timeout(WAIT_MS)
-    times = page.evaluate(f"timesOf({json.dumps(tracker.first)}, {json.dumps(tracker.all)}, {tracker.count})")
+    watched = f"{json.dumps(tracker.first)}, {json.dumps(tracker.all)}, {tracker.count}"
+    page.evaluate(f"void timesOf({watched}).then((times) => {{ window.times = times; }})")
+    times = page.wait_for_function("() => window.times", timeout=WAIT_MS).json_value()
     page.close()
     return {"first_curve_ms": times["first"], "all_charts_ms": times["all"], **received}
 
@@ -206,7 +207,7 @@ def trackio(python: str, scratch: Path) -> Iterator[Tracker]:
     origin = f"http://127.0.0.1:{port}"
     with process([python, "-c", TRACKIO, columns(), str(STEPS), str(port)], origin, environment=environment):
         charts = ".vega-embed canvas"
-        yield Tracker("trackio", origin, "/?project=bench", charts, charts, 6)
+        yield Tracker("trackio", origin, "/?project=bench", charts, charts, 3)
 
 
 MLFLOW = """
@@ -238,7 +239,7 @@ def mlflow(python: str, scratch: Path) -> Iterator[Tracker]:
     with process([*command, "--port", str(port)], f"{origin}/health", environment={}, folder=scratch):
         page = f"/#/experiments/{experiment}/runs/{run}/model-metrics"
         charts = ".js-plotly-plot:has(.scatterlayer .trace path)"
-        yield Tracker("mlflow", origin, page, charts, charts, 6)
+        yield Tracker("mlflow", origin, page, charts, charts, 3)
 
 
 def columns() -> str:
