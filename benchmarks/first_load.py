@@ -103,7 +103,7 @@ def open_twice(browser: Browser, tracker: Tracker) -> dict[str, dict[str, float]
     """Cold, then warm, in one new browser context."""
     context = browser.new_context(base_url=tracker.origin, viewport={"width": 1440, "height": 900})
     context.add_init_script(WATCH)
-    context.add_cookies([{**cookie, "url": tracker.origin} for cookie in tracker.cookies])  # type: ignore[typeddict-item]
+    context.add_cookies([{**cookie, "url": tracker.origin} for cookie in tracker.cookies])
     try:
         return {"cold": opened(context.new_page(), tracker), "warm": opened(context.new_page(), tracker)}
     finally:
