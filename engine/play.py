@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
 from engine.errors import ConfigError
-from engine.rollout.action_parser import SEPARATOR, parse_response
+from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.prompts import opener
@@ -28,7 +28,7 @@ class Situation:
 
     observation: str
     drawing: dict[str, Any]
-    actions: list[str]
+    actions: list[str] | None  # None where actions are free text
     actions_left: int
     turns_left: int
     total_reward: float
@@ -65,7 +65,12 @@ class EpisodeByHand:
             raise RuntimeError(f"The episode is over ({self.stop}); start another.")
         start = opener(think=self.think)
         text = response if response.lstrip().startswith(start) else start + response
-        parsed = parse_response(text, think=self.think, max_actions=self.episode.config.max_actions_per_turn)
+        parsed = parse_response(
+            text,
+            think=self.think,
+            max_actions=self.episode.config.max_actions_per_turn,
+            separator=self.episode.environment.separator,
+        )
         outcome = self.episode.play(parsed)
         self.total_reward += outcome.reward
         self.total_penalty += outcome.penalty
@@ -74,7 +79,8 @@ class EpisodeByHand:
 
     def play_actions(self, names: list[str]) -> dict[str, Any]:
         """One turn with the named actions, and an empty thought if one is required."""
-        return self.play(f"{'</think>' if self.think else ''}<answer>{SEPARATOR.join(names)}</answer>")
+        separator = self.episode.environment.separator or ""
+        return self.play(f"{'</think>' if self.think else ''}<answer>{separator.join(names)}</answer>")
 
     def situation(self) -> Situation:
         episode = self.episode
@@ -128,13 +134,15 @@ def play_main(argv: list[str]) -> int:
     sys.stdout.write(f"{config.instruction}\n{game.episode.environment.describe()}\n")
     while not game.stop:
         now = game.situation()
-        sys.stdout.write(f"\n{now.observation}\n{', '.join(now.actions)} ({now.actions_left} left): ")
+        sys.stdout.write(f"\n{now.observation}\n{', '.join(now.actions or ['text'])} ({now.actions_left} left): ")
         sys.stdout.flush()
         line = sys.stdin.readline()
         if not line:
             sys.stdout.write("\nStopped before the end of the episode.\n")
             return 1
-        outcome = game.play_actions([name.strip() for name in line.split(SEPARATOR)])
+        separator = game.episode.environment.separator
+        names = line.split(separator) if separator else [line]
+        outcome = game.play_actions([name.strip() for name in names])
         sys.stdout.write(f"{outcome['parse']}, reward {outcome['reward']:g}, penalty {outcome['penalty']:g}\n")
     sys.stdout.write(f"\n{game.situation().observation}\n{game.stop}, return {game.total_reward:g}\n")
     return 0

@@ -29,11 +29,11 @@ class EnvironmentConfig(Section):
     instruction: str = Field(
         "", max_length=4000, description="Task description in the system prompt. Blank: the kind's own."
     )
-    max_turns: int = Field(5, ge=1, le=200, description="Turns per trajectory. More reach further and cost more.")
+    max_turns: int = Field(5, ge=1, le=10_000, description="Turns per trajectory. More reach further and cost more.")
     max_actions_per_turn: int = Field(
         2, ge=1, le=50, description="Actions executed per response. Further ones are ignored and counted."
     )
-    max_actions: int = Field(10, ge=1, le=2000, description="Actions per trajectory, over all turns.")
+    max_actions: int = Field(10, ge=1, le=100_000, description="Actions per trajectory, over all turns.")
     max_response_tokens: int = Field(
         40, ge=4, le=32768, description="Token limit of one response. Too low cuts responses before their answer."
     )

@@ -9,7 +9,8 @@ import gymnasium
 import numpy as np
 from pydantic import Field
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, split_of, step_info
+from engine.environments.spaces import discrete
 
 # (safe-sounding, risky-sounding), after RAGEN's pairs
 TRAIN_PAIRS = (
@@ -36,12 +37,13 @@ TEST_PAIRS = (
     ("Cashier", "DataScientist"),
     ("CivilServant", "StartupAccelerator"),
 )
-PAIRS = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
 CHARSET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:\n-")
 
 
 class BanditParameters(EnvironmentParameters):
-    split: Literal["train", "test"] = Field("train", description="Which arm names: 12 pairs to train on, 8 to test on.")
+    split: Literal["train", "test"] = Field(
+        "train", description="train: 12 pairs of names in training and 8 others in evaluation. test: those 8 in both."
+    )
     reversed: bool = Field(False, description="The safe-sounding name is the risky arm (RAGEN's BanditRev).")
     safe_reward: float = Field(0.1, ge=-10, le=10, description="What the safe arm always pays.")
     risky_reward: float = Field(1.0, ge=-10, le=10, description="What the risky arm pays when it pays.")
@@ -72,6 +74,7 @@ class Bandit(Environment):
         self.reward = 0.0
         self.over = True
         self._rng = np.random.default_rng(0)
+        self.split_by = "own" if config.split == "train" else "none"
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines names and their order; `options["chance_seed"]` only whether the risky arm pays."""
@@ -79,7 +82,7 @@ class Bandit(Environment):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         problem = np.random.default_rng([seed, 2])
-        pairs = PAIRS[self.config.split]
+        pairs = TEST_PAIRS if self.config.split == "test" or split_of(options) == "held_out" else TRAIN_PAIRS
         safe, risky = pairs[int(problem.integers(len(pairs)))]
         if self.config.reversed:
             safe, risky = risky, safe
@@ -96,7 +99,7 @@ class Bandit(Environment):
         pays = self._rng.random() < self.config.risky_probability
         won = self.config.risky_reward if pays else 0.0
         self.reward = won if self.pulled == self.risky else self.config.safe_reward
-        info: Info = {"action_is_valid": True, "action_is_effective": True, "success": self.pulled == self._best()}
+        info = step_info(effective=True, success=self.pulled == self._best())
         return self.render(), float(self.reward), True, False, info
 
     def action_names(self) -> list[str]:
@@ -127,7 +130,10 @@ class Bandit(Environment):
             ],
         }
 
-    def solution(self) -> list[int] | None:
+    def problem(self) -> str:
+        return " ".join(sorted(self.arms))
+
+    def solution(self) -> Solution:
         if self.pulled is None:
             return [self._best()]
         return [] if self.pulled == self._best() else None

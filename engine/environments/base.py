@@ -7,13 +7,29 @@ groups: those belong to `engine.rollout`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, cast
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, ClassVar, Final, Literal
 
 import gymnasium
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+Action = int | str  # the id of a named action, or free text
 Drawing = dict[str, Any]
 Info = dict[str, Any]
+Split = Literal["train", "held_out"]
+Reduction = Literal["last", "sum", "mean", "max", "min"]
+
+
+class Unknown(Enum):
+    """The type of `UNKNOWN`: no statement about a solution, neither that there is one nor that there is none."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+Solution = list[Any] | Literal[Unknown.UNKNOWN] | None  # actions; not known; proved impossible
 
 
 class EnvironmentParameters(BaseModel):
@@ -22,22 +38,19 @@ class EnvironmentParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def discrete(count: int) -> gymnasium.Space[int]:
-    """The ids 0 to `count - 1`; gymnasium types its own space with numpy's integers."""
-    return cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(count))
-
-
-class Environment(gymnasium.Env[str, int]):
+class Environment(gymnasium.Env[str, Any]):
     """One episode of a text environment.
 
     `reset(seed=...)` determines the problem and its first observation, so the members of a group, who share a seed,
     share a prompt. `reset(seed=..., options={"chance_seed": n})` seeds only random outcomes, such as slips and random
     rewards, which must differ between members; it defaults to the seed. Two instances with the same parameters, seed
-    and chance seed behave identically for the same actions.
+    and chance seed behave identically for the same actions. Seeds are below 2^32.
 
-    `step` takes the id of an action (its index in `action_names()`). After the end of the episode, or before the first
-    reset, it raises `RuntimeError`; for an invalid id `ValueError`. Its info always has `action_is_valid`,
-    `action_is_effective` (whether anything changed) and `success`, all bool.
+    In each state an environment either names its actions, and `step` takes the index of one in `action_names()`; or
+    `action_names()` is None, and `step` takes any text. After the end of the episode, or before the first reset, it
+    raises `RuntimeError`; for an id that is none, or an action of the wrong type, `ValueError`. Text that means nothing
+    in the state is no error: the state stays as it is, and `action_is_valid` is False. The info of `step` always has
+    `action_is_valid`, `action_is_effective` (whether anything changed) and `success`, all bool.
     """
 
     kind: ClassVar[str]
@@ -46,6 +59,14 @@ class Environment(gymnasium.Env[str, int]):
     Config: ClassVar[type[EnvironmentParameters]]
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
     default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
+    separator: ClassVar[str | None] = "||"  # between the actions of an answer; None: the answer is one action
+    answer_form: ClassVar[str] = "action"  # what the prompt shows inside <answer>, such as "expression"
+    # How problems are kept for evaluation. hash: by the hash of `problem()`. own: `reset` reads `options["split"]`,
+    # "train" or "held_out", as environments with data or with a variant for tests do. none: nothing is kept, as all
+    # seeds have the same problem.
+    split_by: Literal["hash", "own", "none"] = "hash"
+    # Numbers in the info of `step` that become metrics `env/<tag>/<name>`, and how an episode's are reduced to one.
+    info_metrics: ClassVar[Mapping[str, Reduction]] = {}
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"]}
 
@@ -53,8 +74,8 @@ class Environment(gymnasium.Env[str, int]):
         self.config = config
 
     @abstractmethod
-    def action_names(self) -> list[str]:
-        """The names of all actions in this state, in the order of their ids."""
+    def action_names(self) -> list[str] | None:
+        """The names of all actions in this state, in the order of their ids; None if an action is free text."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -66,26 +87,67 @@ class Environment(gymnasium.Env[str, int]):
 
     @abstractmethod
     def drawing(self) -> Drawing:
-        """The current state as JSON for the viewer.
+        """The current state as JSON for the viewer, in one of the formats of `drawing_format`."""
 
-        Grids: `{"type": "grid", "rows": R, "columns": C, "cells": [[name, ...], ...], "agent": [row, column],
-        "agent_state": "ok" | "in_hole" | "on_goal" | "on_target"}` with cell names `floor wall hole goal start
-        target box box_on_target`. Arms: `{"type": "arms", "arms": [{"name": str, "pulled": bool, "reward":
-        float | None}]}`.
-        """
+    def solution(self) -> Solution:
+        """A shortest list of actions from the current state to success if nothing slips; None if success cannot be
+        reached; `UNKNOWN` if neither is known. Where names change with the state it lists names, not ids."""
+        return UNKNOWN
 
-    @abstractmethod
-    def solution(self) -> list[int] | None:
-        """A shortest list of action ids from the current state to success if nothing slips; None if there is none."""
+    def problem(self) -> str:
+        """The canonical text of the problem that `reset` started: equal for equal problems, whatever their seeds and
+        however they are written. Called after `reset` and before any step."""
+        return self.render()
+
+    def resolve(self, text: str) -> Action | None:
+        """The action that `text` means in this state: the id of the name it is, whatever its case, or the text itself
+        where actions are free text; None if there is no such action."""
+        names = self.action_names()
+        if names is None:
+            return text
+        return next((index for index, name in enumerate(names) if name.lower() == text.lower()), None)
+
+    def name_of(self, action: Action) -> str:
+        """The text that a response writes for `action` in this state."""
+        if isinstance(action, str):
+            return action
+        return (self.action_names() or [])[action]
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        """What a random player writes in this state. Environments of free text write something of their grammar."""
+        names = self.action_names()
+        return names[int(rng.integers(len(names)))] if names else ""
 
     def observe(self) -> str:
         return self.render()
 
-    def checked(self, action: int, *, over: bool) -> int:
-        """Validates `action`; to be called first in `step`. Raises for an invalid action, or if the episode is over."""
-        if over:
-            raise RuntimeError("No episode is in progress; call reset before step.")
+    def checked(self, action: Any, *, over: bool) -> int:
+        """Validates the id of a named action; to be called first in `step`. Raises for an invalid one, or if the
+        episode is over."""
+        self._check_in_progress(over=over)
         if not self.action_space.contains(action):
-            names = ", ".join(f"{index} {name}" for index, name in enumerate(self.action_names()))
+            names = ", ".join(f"{index} {name}" for index, name in enumerate(self.action_names() or []))
             raise ValueError(f"{action!r} is not an action of {self.kind}; the actions are {names}.")
         return int(action)
+
+    def checked_text(self, action: Any, *, over: bool) -> str:
+        """Validates a free-text action; to be called first in `step`. Raises for anything but text, or if the episode
+        is over."""
+        self._check_in_progress(over=over)
+        if not isinstance(action, str):
+            raise ValueError(f"{action!r} is not an action of {self.kind}; its actions are text.")
+        return action
+
+    def _check_in_progress(self, *, over: bool) -> None:
+        if over:
+            raise RuntimeError("No episode is in progress; call reset before step.")
+
+
+def split_of(options: Mapping[str, Any] | None) -> Split:
+    """The split that `reset` is asked for; train if none is named. For environments with `split_by` own."""
+    return "held_out" if (options or {}).get("split") == "held_out" else "train"
+
+
+def step_info(*, valid: bool = True, effective: bool, success: bool, **numbers: float) -> Info:
+    """The info of a step; `numbers` are those declared in `info_metrics`."""
+    return {"action_is_valid": valid, "action_is_effective": effective, "success": success, **numbers}

@@ -8,14 +8,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
 
-from engine.environments.base import Environment
+from engine.environments.base import UNKNOWN, Environment
 from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-FORBIDDEN_IN_NAMES = ("||", "<", ">", "\n")  # used by the response format
+FORBIDDEN_IN_NAMES = ("</answer>", "\n")  # used by the response format
+STRANGE_TEXTS = (
+    "",
+    " ",
+    "\n",
+    "xyzzy",
+    "1" * 300,
+    "search[" * 40,
+    "\u2603\u0000\ud7ff",
+    "<answer>||</answer>",
+)
 STEPS = 30
 CHANCE_SEEDS = range(5)
 
@@ -47,7 +58,7 @@ def _check_seed(first: Environment, second: Environment, seed: int) -> Iterator[
     """All violations for one seed. An exception ends the seed and is a violation itself."""
     before = _global_randomness()
     try:
-        yield from _check_raises("step-before-reset", first, 0, RuntimeError)
+        yield from _check_raises("step-before-reset", first, _some_action(first), RuntimeError)
         yield from _check_resets(first, second, seed)
         yield from _check_actions(first, seed)
         yield from _check_solution(first, seed)
@@ -92,16 +103,20 @@ def _check_state(environment: Environment, observation: str) -> Iterator[Violati
 
 
 def _check_actions(environment: Environment, seed: int) -> Iterator[Violation]:
-    """Names are usable in an answer, and each id is accepted in the first state."""
+    """Names are usable in an answer, and each id is accepted in the first state; or any text is."""
     environment.reset(seed=seed)
     names = environment.action_names()
+    if names is None:
+        yield from _check_text_actions(environment, seed)
+        return
     count = int(getattr(environment.action_space, "n", -1))
     if len(names) != count:
         yield "action-names", f"there are {len(names)} names and {count} actions"
     if len({name.lower() for name in names}) != len(names):
         yield "action-names", f"{names} are not distinct when case is ignored"
     for name in names:
-        if name != name.strip() or not name or any(part in name for part in FORBIDDEN_IN_NAMES):
+        separator = [environment.separator] if environment.separator else []
+        if name != name.strip() or not name or any(part in name for part in (*FORBIDDEN_IN_NAMES, *separator)):
             yield "action-names", f"{name!r} cannot be written in an answer"
     for action in range(len(names)):
         environment.reset(seed=seed)
@@ -110,7 +125,16 @@ def _check_actions(environment: Environment, seed: int) -> Iterator[Violation]:
     yield from _check_raises("unknown-action", environment, len(names), ValueError)
 
 
-def _check_raises(rule: str, environment: Environment, action: int, error: type[Exception]) -> Iterator[Violation]:
+def _check_text_actions(environment: Environment, seed: int) -> Iterator[Violation]:
+    """Any text is taken without an exception; what is not text is refused."""
+    for text in STRANGE_TEXTS:
+        environment.reset(seed=seed)
+        yield from _check_step(environment.step(text))
+    environment.reset(seed=seed)
+    yield from _check_raises("unknown-action", environment, 7, ValueError)
+
+
+def _check_raises(rule: str, environment: Environment, action: Any, error: type[Exception]) -> Iterator[Violation]:
     """`step(action)` must raise `error` and nothing else."""
     try:
         environment.step(action)
@@ -140,6 +164,8 @@ def _check_solution(environment: Environment, seed: int) -> Iterator[Violation]:
     solution = environment.solution()
     if (environment.render(), environment.drawing()) != before:
         yield "solution-changes-state", "the state after solution() is not the state before"
+    if solution is UNKNOWN:
+        return
     if solution is None:
         yield "solvable", "the first state has no solution"
         return
@@ -149,12 +175,17 @@ def _check_solution(environment: Environment, seed: int) -> Iterator[Violation]:
         yield "solution", f"playing solution(), {solution}, does not succeed"
 
 
-def _play(environment: Environment, actions: list[int], seed: int, chance_seed: int) -> tuple[list[Any], bool]:
+def _some_action(environment: Environment) -> Any:
+    """An action of the right type; before `reset` there may be no names yet."""
+    return 0 if isinstance(environment.action_space, gymnasium.spaces.Discrete) else "anything"
+
+
+def _play(environment: Environment, actions: list[Any], seed: int, chance_seed: int) -> tuple[list[Any], bool]:
     """The observations and rewards of `actions`, and whether the last one was a success."""
     seen: list[Any] = []
     success = False
     environment.reset(seed=seed, options={"chance_seed": chance_seed})
-    for action in actions:
+    for action in map(environment.resolve, map(environment.name_of, actions)):
         observation, reward, terminated, truncated, info = environment.step(action)
         seen.append((observation, reward))
         success = bool(info.get("success"))
@@ -169,7 +200,7 @@ def _check_episode(first: Environment, second: Environment, seed: int) -> Iterat
     second.reset(seed=seed)
     rng = np.random.default_rng(seed)
     for _ in range(STEPS):
-        action = int(rng.integers(len(first.action_names())))
+        action = first.resolve(first.random_action(rng))
         one, other = first.step(action), second.step(action)
         if one != other or first.drawing() != second.drawing():
             yield "step-deterministic", f"two instances gave {one!r} and {other!r}"

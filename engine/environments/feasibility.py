@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
-from engine.environments.base import Environment
+from engine.environments.base import UNKNOWN, Environment, Solution
 from engine.environments.registry import make_environment
 from engine.errors import ConfigError
 
@@ -17,9 +17,11 @@ WARN_BELOW = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feasibility:
-    """Of `problems` sampled problems, the share solvable within the budget, and lengths of shortest solutions."""
+    """Of `problems` sampled problems with a known answer, the share solvable within the budget, and lengths of shortest
+    solutions. Of `unknown` further ones it is not known; where it is known of none, nothing is concluded."""
 
     problems: int
+    unknown: int = 0
     solvable_share: float
     median_length: float
     longest: int
@@ -27,13 +29,15 @@ class Feasibility:
 
     @property
     def impossible(self) -> bool:
-        return self.solvable_share == 0
+        return self.problems > 0 and self.solvable_share == 0
 
     @property
     def unlikely(self) -> bool:
-        return self.solvable_share < WARN_BELOW
+        return self.problems > 0 and self.solvable_share < WARN_BELOW
 
     def explain(self) -> str:
+        if not self.problems:
+            return "It is not known how many problems can be solved: the environment has no solver."
         share = f"{self.solvable_share:.0%} of {self.problems} problems can be solved in {_count(self.budget)}"
         if not self.longest:
             return f"{share}; no solution was found for any."
@@ -55,18 +59,19 @@ def feasibility(
     """Measures solution lengths on `seeds` (at least one), without slips."""
     environment = make_environment(kind, **parameters)
     sampled = list(seeds)
-    solutions = [_solution(environment, seed) for seed in sampled]
-    lengths = [len(solution) for solution in solutions if solution is not None]
+    known = [solution for solution in (_solution(environment, seed) for seed in sampled) if solution is not UNKNOWN]
+    lengths = [len(solution) for solution in known if solution is not None]
     return Feasibility(
-        problems=len(sampled),
-        solvable_share=sum(length <= max_actions for length in lengths) / len(sampled),
+        problems=len(known),
+        unknown=len(sampled) - len(known),
+        solvable_share=sum(length <= max_actions for length in lengths) / max(1, len(known)),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
         budget=max_actions,
     )
 
 
-def _solution(environment: Environment, seed: int) -> list[int] | None:
+def _solution(environment: Environment, seed: int) -> Solution:
     environment.reset(seed=seed)
     return environment.solution()
 

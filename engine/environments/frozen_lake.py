@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -24,6 +24,7 @@ from engine.environments.grid_text import (
     list_positions,
     resolve_symbols,
 )
+from engine.environments.spaces import discrete
 
 SYMBOLS = {"player": "P", "ice": "_", "hole": "O", "goal": "G", "player_in_hole": "X", "player_on_goal": "√"}
 WORDS = {
@@ -98,11 +99,7 @@ class FrozenLake(Environment):
         game: Any = self._playing  # gymnasium leaves its step untyped
         _, reward, terminated, _, _ = game.step(action)
         self.over = terminated
-        info: Info = {
-            "action_is_valid": True,
-            "action_is_effective": self.agent != before,
-            "success": self._tile(self.agent) == "G",
-        }
+        info = step_info(effective=self.agent != before, success=self._tile(self.agent) == "G")
         return self.render(), float(reward), terminated, False, info
 
     @property
@@ -148,7 +145,10 @@ class FrozenLake(Environment):
             "agent_state": state,
         }
 
-    def solution(self) -> list[int] | None:
+    def problem(self) -> str:
+        return "\n".join(self.lake)
+
+    def solution(self) -> Solution:
         """Breadth-first search over ice from the player's position."""
         start = self.agent
         queue: deque[tuple[Position, list[int]]] = deque([(start, [])])

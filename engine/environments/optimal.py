@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import EnvironmentConfig
-from engine.environments.base import Drawing, Environment
+from engine.environments.base import UNKNOWN, Drawing, Environment
 from engine.environments.registry import make_environment
 
 # parameters that make a kind deterministic
@@ -33,14 +33,14 @@ def optimal_play(config: EnvironmentConfig, seed: int, initial: Drawing | None) 
     environment = _deterministic(config)
     environment.reset(seed=seed)
     solution = environment.solution() if environment.drawing() == initial else None
-    if not solution:
+    if not solution or solution is UNKNOWN:
         return None
-    names = environment.action_names()
-    drawings = [environment.drawing()]
+    actions, drawings = [], [environment.drawing()]
     for action in solution:
-        environment.step(action)
+        actions.append(environment.name_of(action))
+        environment.step(environment.resolve(actions[-1]))
         drawings.append(environment.drawing())
-    return OptimalPlay(actions=[names[action] for action in solution], drawings=drawings)
+    return OptimalPlay(actions=actions, drawings=drawings)
 
 
 def actions_to_go(
@@ -59,9 +59,10 @@ def actions_to_go(
     environment.reset(seed=seed)
     deadline = time.monotonic() + seconds
     found: list[int | None] = [_to_go(environment)]
+    replayed = True
     for turn in turns:
-        known = found[-1] is not None and time.monotonic() < deadline
-        found.append(_to_go(environment) if known and _replayed(environment, turn) else None)
+        replayed = replayed and time.monotonic() < deadline and _replayed(environment, turn)
+        found.append(_to_go(environment) if replayed else None)
     return found
 
 
@@ -69,19 +70,21 @@ def _deterministic(config: EnvironmentConfig) -> Environment:
     return make_environment(config.kind, **{**config.parameters, **DETERMINISTIC.get(config.kind, {})})
 
 
-def _to_go(environment: Environment) -> int:
+def _to_go(environment: Environment) -> int | None:
     solution = environment.solution()
+    if solution is UNKNOWN:
+        return None
     return UNSOLVABLE if solution is None else len(solution)
 
 
 def _replayed(environment: Environment, turn: Sequence[tuple[str, Drawing | None]]) -> bool:
     """Replays a turn; returns whether it matches the recording."""
     for name, drawing in turn:
-        names = environment.action_names()
-        if name not in names:
+        action = environment.resolve(name)
+        if action is None:
             return False
         try:
-            environment.step(names.index(name))
+            environment.step(action)
         except RuntimeError:  # the episode is over here, but was not in the recording
             return False
         if environment.drawing() != drawing:

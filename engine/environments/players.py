@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.config import EnvironmentConfig
-from engine.environments.base import Environment
+from engine.environments.base import UNKNOWN, Environment
 from engine.environments.registry import make_environment
 from engine.errors import ConfigError
 
@@ -20,15 +20,16 @@ Player = Callable[[Environment, int, np.random.Generator], list[str]]
 
 
 def play_randomly(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
-    names = environment.action_names()
-    return [names[int(rng.integers(len(names)))] for _ in range(most)]
+    """Random names of actions; of free text, random samples of what `random_action` writes."""
+    return [environment.random_action(rng) for _ in range(most)]
 
 
 def play_optimally(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
     """The next actions of a shortest solution; random ones if there is none."""
-    names = environment.action_names()
     solution = environment.solution()
-    return [names[action] for action in solution[:most]] if solution else play_randomly(environment, most, rng)
+    if not solution or solution is UNKNOWN:
+        return play_randomly(environment, most, rng)
+    return [environment.name_of(action) for action in solution[:most]]
 
 
 def mixed(random_share: float) -> Player:
@@ -90,7 +91,10 @@ def _episode(
     for _ in range(config.max_turns):
         most = min(config.max_actions_per_turn, config.max_actions - actions)
         for name in play(environment, most, rng):
-            _, reward, terminated, truncated, info = environment.step(environment.action_names().index(name))
+            action = environment.resolve(name)
+            if action is None:  # the actions have changed within the turn
+                break
+            _, reward, terminated, truncated, info = environment.step(action)
             total += float(reward)
             actions += 1
             if terminated or truncated:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import gymnasium
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, discrete
+from engine.environments.base import UNKNOWN, Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -20,6 +20,7 @@ from engine.environments.grid_text import (
     resolve_symbols,
 )
 from engine.environments.sokoban_level import MOVES, Level, level_problem, make_level, push, solve
+from engine.environments.spaces import discrete
 
 SYMBOLS = {
     "wall": "#",
@@ -117,7 +118,7 @@ class Sokoban(Environment):
         reward = MOVE_REWARD + BOX_REWARD * (len(self.boxes & level.targets) - before) + SOLVED_REWARD * solved
         truncated = not solved and self.steps >= self.config.max_steps
         self.over = solved or truncated
-        info: Info = {"action_is_valid": True, "action_is_effective": moved is not None, "success": solved}
+        info = step_info(effective=moved is not None, success=solved)
         return self.render(), float(reward), solved, truncated, info
 
     def action_names(self) -> list[str]:
@@ -144,12 +145,20 @@ class Sokoban(Environment):
             "agent_state": "on_target" if self.player in level.targets else "ok",
         }
 
-    def solution(self) -> list[int] | None:
+    def problem(self) -> str:
+        """The room in the default symbols, whatever its format."""
+        names = ((self._name((r, c)) for c in range(self.config.columns)) for r in range(self.config.rows))
+        return "\n".join("".join(SYMBOLS[name] for name in row) for row in names)
+
+    def solution(self) -> Solution:
         """The remaining part of a shortest solution is itself shortest; after any other move the search starts
         again."""
         if self.plan is None:
-            self.plan = solve(self._level, self.player, self.boxes)
-        return None if self.plan is None else list(self.plan)
+            found = solve(self._level, self.player, self.boxes)
+            if found is None or found is UNKNOWN:
+                return found
+            self.plan = found
+        return list(self.plan)
 
     @property
     def _level(self) -> Level:

@@ -9,9 +9,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
+from engine.environments.base import UNKNOWN, Unknown
 from engine.errors import ConfigError
 
 Position = tuple[int, int]
@@ -76,8 +78,9 @@ def _draw_level(rng: np.random.Generator, rows: int, columns: int, boxes: int, d
 
 
 @lru_cache(maxsize=16384)
-def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | None:
-    """A shortest list of moves that puts every box on a target; None if none is found in 20,000 states."""
+def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | Literal[Unknown.UNKNOWN] | None:
+    """A shortest list of moves that puts every box on a target; None if there is none, `UNKNOWN` if 20,000 states were
+    searched without a result."""
     if level.solution is not None and (player, boxes) == (level.player, level.boxes):
         return level.solution
     queue: deque[tuple[State, tuple[int, ...]]] = deque([((player, boxes), ())])
@@ -91,7 +94,7 @@ def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | Non
             if next_state is not None and next_state not in seen:
                 seen.add(next_state)
                 queue.append((next_state, (*path, action)))
-    return None
+    return UNKNOWN if queue else None
 
 
 def push(floor: frozenset[Position], state: State, move: Position) -> State | None:

@@ -58,10 +58,11 @@ class ParsedResponse:
         return self.case in WELL_FORMED
 
 
-def parse_response(text: str, *, think: bool, max_actions: int, separator: str = SEPARATOR) -> ParsedResponse:
+def parse_response(text: str, *, think: bool, max_actions: int, separator: str | None = SEPARATOR) -> ParsedResponse:
     """Parses `text` (its opener included) into a thought and actions.
 
-    Text outside the tags is the case `text_outside`, but its answer is still used, as in RAGEN.
+    Without a `separator` the answer is one action, without the empty lines around it. Text outside the tags is the case
+    `text_outside`, but its answer is still used, as in RAGEN.
     Example: `parse_response("<think>go</think><answer>Up || Left</answer>", think=True, max_actions=2)` has the
     actions `["Up", "Left"]` and the case `ok`.
     """
@@ -93,7 +94,9 @@ def _malformed_case(text: str, *, think: bool) -> ParseCase:
     return "text_outside"
 
 
-def _split(answer: str, separator: str) -> list[str]:
+def _split(answer: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return [answer.strip("\r\n").rstrip()] if answer.strip() else []
     return [part.strip() for part in answer.split(separator) if part.strip()]
 
 

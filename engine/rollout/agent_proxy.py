@@ -162,6 +162,7 @@ class Player:
         self.prompt_start = 0
         self.needed = 0  # context tokens of the last prompt and its longest possible response
         self.system = ""
+        self.separator: str | None = None
         self.state = State(observation="", actions_left=self.config.max_actions)
         self.past: list[Past] = []
         self.response: Response  # the current one, with its text
@@ -177,7 +178,12 @@ class Player:
     def parse(self, response: Response) -> ParsedResponse:
         """The actions of a response; `record` is called with their result."""
         self.response, self.text = response, self.proxy.context.response_text(response.ids)
-        parsed = parse_response(self.text, think=self.proxy.think, max_actions=self.config.max_actions_per_turn)
+        parsed = parse_response(
+            self.text,
+            think=self.proxy.think,
+            max_actions=self.config.max_actions_per_turn,
+            separator=self.separator,
+        )
         if self.proxy.context.is_blank(response.ids):
             return ParsedResponse(thought="", actions=[], case="empty_response")
         if not response.ended and not parsed.well_formed:
@@ -199,7 +205,8 @@ class Player:
         if start.fault is not None:
             self._end_with_fault(start.fault, sampler)
             return
-        self.system = start.system
+        trajectory.seed = start.seed
+        self.system, self.separator = start.system, start.separator
         self.state = State(observation=start.observation, actions_left=self.config.max_actions)
         self._request_response(sampler)
 

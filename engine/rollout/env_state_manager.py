@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
+from engine.environments.base import Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +20,17 @@ class EpisodeSpec:
     member: int
     seed: int
     chance_seed: int
+    split: Split = "train"
+
+    def chance_seed_of(self, seed: int) -> int:
+        """The seed of chance when the problem of another seed is played, as the spec's own is not of its split."""
+        return self.chance_seed if seed == self.seed else chance_seed(seed, self.member)
 
 
 def chance_seed(seed: int, member: int) -> int:
-    """Seeds a member's random outcomes: different between the members of a group, and the same when replayed."""
-    return seed * 1009 + member + 1
+    """Seeds a member's random outcomes: different between the members of a group, the same when replayed, and below
+    2^32, which some libraries need."""
+    return (seed * 1009 + member + 1) % 2**32
 
 
 class EnvStateManager:
@@ -65,12 +72,19 @@ class EnvStateManager:
     def batch_of_seeds(
         self, environment: EnvironmentConfig, seeds: Sequence[int], *, sample: int = 0
     ) -> list[EpisodeSpec]:
-        """One episode for each of `seeds`; another `sample` has the same problems with other chance seeds."""
-        return [self._spec(environment, index, sample, seed) for index, seed in enumerate(seeds)]
+        """One held-out episode for each of `seeds`; another `sample` has the same problems with other chance seeds."""
+        return [self._spec(environment, index, sample, seed, "held_out") for index, seed in enumerate(seeds)]
 
-    def _spec(self, environment: EnvironmentConfig, group: int, member: int, seed: int) -> EpisodeSpec:
+    def _spec(
+        self, environment: EnvironmentConfig, group: int, member: int, seed: int, split: Split = "train"
+    ) -> EpisodeSpec:
         return EpisodeSpec(
-            environment=environment, group=group, member=member, seed=seed, chance_seed=chance_seed(seed, member)
+            environment=environment,
+            group=group,
+            member=member,
+            seed=seed,
+            chance_seed=chance_seed(seed, member),
+            split=split,
         )
 
 

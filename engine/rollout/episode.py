@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.environments import make_environment
-from engine.environments.base import Drawing, Environment
+from engine.environments.base import UNKNOWN, Action, Drawing, Environment
+from engine.environments.problems import reset_in_split
 from engine.errors import EnvironmentFault
 from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedResponse
@@ -24,12 +25,15 @@ from engine.rollout.types import Frame, StopReason
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeStart:
     """The first state of an episode; with a `fault` it has ended too. `system` is the system prompt, and
-    `optimal_length` the least number of actions to success, None if unknown."""
+    `optimal_length` the least number of actions to success, None if unknown. `seed` is the one of its problem, which
+    differs from that of its spec where that problem belongs to the other split."""
 
     observation: str = ""
     drawing: Drawing = field(default_factory=dict)
     optimal_length: int | None = None
     system: str = ""
+    separator: str | None = "||"
+    seed: int = 0
     fault: EnvironmentFault | None = None
 
 
@@ -67,17 +71,18 @@ class Episode:
         self.success = False
         self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
         self.observation = ""
+        self.seed = spec.seed
 
     def start(self, *, think: bool) -> EpisodeStart:
         """Resets the environment; `think` selects the system prompt. An `EnvironmentFault` is part of the result."""
         start = EpisodeStart()
         try:
-            start = EpisodeStart(observation=self.reset())
+            start = EpisodeStart(observation=self.reset(), seed=self.seed, separator=self.environment.separator)
             with self.guarded("drawing, solution or describe"):
                 start = replace(start, drawing=self.environment.drawing())
                 solution = self.environment.solution()
                 system = prompts.system_prompt(self.config, self.environment, think=think)
-                length = len(solution) if solution is not None else None
+                length = len(solution) if solution is not None and solution is not UNKNOWN else None
         except EnvironmentFault as fault:
             return replace(start, fault=fault)
         return replace(start, optimal_length=length, system=system)
@@ -92,7 +97,9 @@ class Episode:
     def reset(self) -> str:
         """The first observation. If the environment raises, `EnvironmentFault` names it and the seed."""
         with self.guarded("reset"):
-            observation, _ = self.environment.reset(seed=self.spec.seed, options={"chance_seed": self.spec.chance_seed})
+            observation, self.seed, _ = reset_in_split(
+                self.environment, seed=self.spec.seed, split=self.spec.split, chance_seed=self.spec.chance_seed_of
+            )
             self.observation = _text(observation)
         return self.observation
 
@@ -104,7 +111,7 @@ class Episode:
         except Exception as error:
             raise EnvironmentFault(
                 f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed "
-                f"{self.spec.seed}: {type(error).__name__}: {error}",
+                f"{self.seed}: {type(error).__name__}: {error}",
                 remedy=f"Run `python -m engine check-env {self.config.kind}` and fix the environment.",
             ) from error
 
@@ -115,24 +122,26 @@ class Episode:
     def play(self, parsed: ParsedResponse) -> TurnOutcome:
         """Executes the known actions of one response, in order, until the episode ends or the budget is spent."""
         self.turns += 1
-        known, unknown = self._resolve(parsed.actions)
-        if unknown and parsed.well_formed:
-            parsed = ParsedResponse(thought=parsed.thought, actions=parsed.actions, case="unknown_action")
-        valid = parsed.well_formed and bool(known)
         frames: list[Frame] = []
         info: dict[str, Any] = {}
-        reward, over = 0.0, False
-        for action_id, name in known[: self.actions_left]:
-            frame, over, info = self._step(action_id, name)
-            frames.append(frame)
-            reward += frame.reward
-            if over:
+        over, unknown = False, False
+        for text in parsed.actions:
+            if over or len(frames) >= self.actions_left:
                 break
+            action = self._resolve(text)
+            if action is None:
+                unknown = True
+                continue
+            frame, over, info = self._step(action)
+            frames.append(frame)
+        if unknown and parsed.well_formed:
+            parsed = replace(parsed, case="unknown_action")
+        valid = parsed.well_formed and bool(frames)
         self.actions += len(frames)
         return TurnOutcome(
             executed=[frame.action for frame in frames],
             frames=frames,
-            reward=reward,
+            reward=sum(frame.reward for frame in frames),
             penalty=0.0 if valid else self.config.format_penalty,
             valid=valid,
             parsed=parsed,
@@ -143,16 +152,15 @@ class Episode:
             success=self.success,
         )
 
-    def _resolve(self, names: list[str]) -> tuple[list[tuple[int, str]], list[str]]:
-        """Names as `(id, name)` pairs, case-insensitively, and the names that are not actions of this state."""
-        with self.guarded("action_names"):
-            lookup = {name.lower(): (index, name) for index, name in enumerate(self.environment.action_names())}
-        known = [lookup[name.lower()] for name in names if name.lower() in lookup]
-        return known, [name for name in names if name.lower() not in lookup]
+    def _resolve(self, text: str) -> Action | None:
+        """The action that `text` means in the present state; None if there is none."""
+        with self.guarded("resolve"):
+            return self.environment.resolve(text)
 
-    def _step(self, action_id: int, name: str) -> tuple[Frame, bool, dict[str, Any]]:
+    def _step(self, action: Action) -> tuple[Frame, bool, dict[str, Any]]:
         with self.guarded("step"):
-            observation, reward, terminated, truncated, info = self.environment.step(action_id)
+            name = self.environment.name_of(action)
+            observation, reward, terminated, truncated, info = self.environment.step(action)
             if not math.isfinite(reward):
                 raise ValueError(f"the reward of {name!r} is {reward}; rewards are finite numbers")
             frame = Frame(

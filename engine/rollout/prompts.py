@@ -25,9 +25,12 @@ def opener(*, think: bool) -> str:
 
 def system_prompt(config: EnvironmentConfig, environment: Environment, *, think: bool) -> str:
     thought = "<think>thought</think>" if think else ""
-    form = "action" if config.max_actions_per_turn == 1 else "action || action"
-    limit = "1 action" if config.max_actions_per_turn == 1 else f"1 to {config.max_actions_per_turn} actions"
-    return f"{config.instruction}\n{environment.describe()}\nReply {thought}<answer>{form}</answer> with {limit}."
+    form, limit = environment.answer_form, ""
+    if environment.separator is not None:
+        single = config.max_actions_per_turn == 1
+        form = form if single else f"{form} {environment.separator} {form}"
+        limit = " with 1 action" if single else f" with 1 to {config.max_actions_per_turn} actions"
+    return f"{config.instruction}\n{environment.describe()}\nReply {thought}<answer>{form}</answer>{limit}."
 
 
 def first_turn(observation: str, *, actions_left: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
+from engine.environments.base import UNKNOWN
 from engine.environments.players import PLAYERS, baseline
 
 FIRST_SEED = 500_000
@@ -52,7 +53,7 @@ def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState
                 seed=seed,
                 observation=observation,
                 drawing=environment.drawing(),
-                optimal_length=len(solution) if solution is not None else None,
+                optimal_length=len(solution) if solution is not None and solution is not UNKNOWN else None,
             )
         )
     return states

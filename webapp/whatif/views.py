@@ -179,7 +179,7 @@ def _actions(run: Run, record: dict[str, Any]) -> list[str]:
                 config = EnvironmentConfig.model_validate(data)
                 environment = make_environment(config.kind, **config.parameters)
                 environment.reset(seed=record["seed"])
-                return environment.action_names()[:20]
+                return (environment.action_names() or [])[:20]
             except Exception:  # an environment is third-party code, and may raise anything
                 return []
     return []

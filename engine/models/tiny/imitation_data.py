@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from engine.config import EnvironmentConfig
+from engine.environments.base import UNKNOWN
 from engine.models.tiny.thoughts import THINKERS
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
@@ -95,14 +96,15 @@ class ScriptedSampler:
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
     def _write(self, episode: Episode) -> str:
-        names = episode.environment.action_names()
+        names = episode.environment.action_names() or []
         plan = [names[action] for action in self._plan(episode, len(names))]
         thought = THINKERS[episode.config.kind](episode.environment.drawing(), plan, self.rng)
         return f"{thought}</think><answer>{' || '.join(plan)}</answer>"
 
     def _plan(self, episode: Episode, count: int) -> list[int]:
         """The next moves of a shortest solution, each replaced by a random one with `RANDOM_SHARE`."""
-        best = episode.environment.solution() or []
+        found = episode.environment.solution()
+        best = [] if found is None or found is UNKNOWN else found
         length = min(episode.config.max_actions_per_turn, max(1, len(best)))
         return [
             best[i] if i < len(best) and self.rng.random() > RANDOM_SHARE else int(self.rng.integers(count))

@@ -1,0 +1,63 @@
+"""Which problems an environment has, and how training and evaluation are kept from sharing any.
+
+A problem is identified by a hash of its canonical start. Environments with `split_by` hash keep a fifth of all
+problems, chosen by that hash, for evaluation: the seeds of a run are mapped to seeds of problems on the right side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from engine.environments.base import Environment, Split
+
+HELD_OUT_EVERY = 5  # one problem of this many is held out
+TRIES = 400  # with a fifth on the right side, all fail with a probability of 10^-39
+_UNSPLIT: set[tuple[str, str, Split]] = set()  # kinds, parameters and splits of which no problem was found
+
+
+def problem_id(environment: Environment) -> int:
+    """A 63-bit hash of the problem that the environment has just been reset to."""
+    text = f"{environment.kind}\n{environment.problem()}"
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]) >> 1
+
+
+def split_of_problem(identity: int) -> Split:
+    return "held_out" if identity % HELD_OUT_EVERY == 0 else "train"
+
+
+def reset_in_split(
+    environment: Environment, *, seed: int, split: Split, chance_seed: Callable[[int], int] = lambda seed: seed
+) -> tuple[str, int, bool]:
+    """Resets to a problem of `split`; returns the observation, the problem's seed, and whether it is of the split.
+
+    The first of `seed` and its successors whose problem is of the split is used. If none of 400 is, as where all seeds
+    have the same problem, it is `seed` itself and False. `chance_seed` gives the seed of chance for a problem's seed.
+    """
+
+    def reset(candidate: int) -> str:
+        options: dict[str, Any] = {"chance_seed": chance_seed(candidate), "split": split}
+        return environment.reset(seed=candidate, options=options)[0]
+
+    searched = (environment.kind, environment.config.model_dump_json(), split)
+    if environment.split_by != "hash" or searched in _UNSPLIT:
+        return reset(seed), seed, environment.split_by == "own"
+    for attempt in range(TRIES):
+        candidate = successor(seed, attempt)
+        observation = reset(candidate)
+        if split_of_problem(problem_id(environment)) == split:
+            return observation, candidate, True
+    _UNSPLIT.add(searched)
+    return reset(seed), seed, False
+
+
+@lru_cache(maxsize=65536)
+def successor(seed: int, attempt: int) -> int:
+    """The seed to try after `attempt` others: `seed` itself first, then hashes of both, below 2^32."""
+    if attempt == 0:
+        return seed
+    return int(np.random.SeedSequence([seed, attempt]).generate_state(1)[0])
