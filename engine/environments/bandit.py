@@ -3,6 +3,7 @@ hint."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -61,6 +62,11 @@ class Bandit(Environment):
         "max_actions_per_turn": 1,
         "max_actions": 1,
         "max_response_tokens": 40,
+    }
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "Bandit": {},
+        "BanditRev": {"parameters": {"reversed": True}},
+        "BanditTest": {"parameters": {"split": "test"}},
     }
     config: BanditParameters
 

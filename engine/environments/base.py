@@ -67,6 +67,8 @@ class Environment(gymnasium.Env[str, Any]):
     split_by: Literal["hash", "own", "none"] = "hash"
     # Numbers in the info of `step` that become metrics `env/<tag>/<name>`, and how an episode's are reduced to one.
     info_metrics: ClassVar[Mapping[str, Reduction]] = {}
+    # What a new installation offers: by name, fields of `EnvironmentConfig` besides `kind`. The tests try each of them.
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]]
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"]}
 
@@ -117,6 +119,10 @@ class Environment(gymnasium.Env[str, Any]):
         """What a random player writes in this state. Environments of free text write something of their grammar."""
         names = self.action_names()
         return names[int(rng.integers(len(names)))] if names else ""
+
+    def scripted_action(self, rng: np.random.Generator) -> str:
+        """What the environment's scripted player writes where `solution` is of no help: by default something random."""
+        return self.random_action(rng)
 
     def observe(self) -> str:
         return self.render()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -70,6 +71,12 @@ class FrozenLake(Environment):
         "max_actions_per_turn": 2,
         "max_actions": 10,
         "max_response_tokens": 40,
+    }
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "FrozenLake": {},
+        "FrozenLake slippery": {"parameters": {"success_rate": 0.8}},
+        "FrozenLake coordinates": {"parameters": {"format": "coordinates"}},
+        "FrozenLake 6x6": {"parameters": {"size": 6}, "max_turns": 8, "max_actions": 16},
     }
     config: FrozenLakeParameters
 

@@ -1,4 +1,4 @@
-"""Scripted players, random and optimal, as baselines for a model.
+"""Players without a model, random and scripted, as baselines for one.
 
 A player chooses all actions of a turn at once, as a model does, so it sees slips only after the turn.
 """
@@ -24,11 +24,11 @@ def play_randomly(environment: Environment, most: int, rng: np.random.Generator)
     return [environment.random_action(rng) for _ in range(most)]
 
 
-def play_optimally(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
-    """The next actions of a shortest solution; random ones if there is none."""
+def play_scripted(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
+    """The next actions of a shortest solution; where none is known, one of the environment's own scripted player."""
     solution = environment.solution()
     if not solution or solution is UNKNOWN:
-        return play_randomly(environment, most, rng)
+        return [environment.scripted_action(rng)]
     return [environment.name_of(action) for action in solution[:most]]
 
 
@@ -38,14 +38,14 @@ def mixed(random_share: float) -> Player:
         raise ConfigError(f"random_share is {random_share:g}.", remedy="Give a share from 0 to 1.")
 
     def play(environment: Environment, most: int, rng: np.random.Generator) -> list[str]:
-        best = play_optimally(environment, most, rng)
+        best = play_scripted(environment, most, rng)
         noise = play_randomly(environment, len(best), rng)
         return [other if rng.random() < random_share else name for name, other in zip(best, noise, strict=True)]
 
     return play
 
 
-PLAYERS: dict[str, Player] = {"random": play_randomly, "optimal": play_optimally}
+PLAYERS: dict[str, Player] = {"random": play_randomly, "scripted": play_scripted}
 
 
 def player_named(name: str) -> Player:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -78,6 +79,14 @@ class Sokoban(Environment):
         "max_actions_per_turn": 2,
         "max_actions": 10,
         "max_response_tokens": 40,
+    }
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "Sokoban": {},
+        "Sokoban two boxes": {
+            "parameters": {"rows": 7, "columns": 7, "boxes": 2, "depth": 16},
+            "max_turns": 10,
+            "max_actions": 20,
+        },
     }
     config: SokobanParameters
 

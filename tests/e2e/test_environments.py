@@ -43,7 +43,7 @@ def test_the_preview_follows_the_form_and_saving_keeps_the_previewed_states(page
     expect(page.locator("#preview-states svg title").first).to_contain_text("4 by 4 grid")
     page.fill("[name='parameters.size']", "5")
     expect(page.locator("#preview-states svg title").first).to_contain_text("5 by 5 grid")
-    expect(page.locator("#preview-baselines dt")).to_have_text(["random", "optimal"])
+    expect(page.locator("#preview-baselines dt")).to_have_text(["random", "scripted"])
     page.fill("[name=instruction]", "Cross the ice.")
     expect(page.locator("#preview-prompt .message").first).to_contain_text("Cross the ice.")
     page.fill("[name=name]", "Wide lake")

@@ -64,7 +64,7 @@ def write(directory: Path, *, episodes: int, seed: int) -> None:
     results = evaluate(run, LocalModel(run, str(directory)), plan).summaries
     rows = "\n".join(
         _row(result, random=baseline(environment, "random", episodes=EPISODES, first_seed=first).success,
-             optimal=baseline(environment, "optimal", episodes=EPISODES, first_seed=first).success)
+             optimal=baseline(environment, "scripted", episodes=EPISODES, first_seed=first).success)
         for result, environment in zip(results, run.environments, strict=True)
     )  # fmt: skip
     card = TEXT.format(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -12,25 +13,34 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from engine.config import EnvironmentConfig
-from engine.environments import ENVIRONMENTS, make_environment
+from engine.environments import ENVIRONMENTS, environment_class, make_environment
 from engine.environments.checker import check_environment
 from engine.environments.feasibility import action_budget, feasibility
 
+EXAMPLES: list[tuple[str, dict[str, Any]]] = [
+    (kind, dict(fields.get("parameters", {})))
+    for kind in ENVIRONMENTS
+    for fields in environment_class(kind).examples.values()
+]
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    ("bandit", {}),
+    *EXAMPLES,
     ("bandit", {"split": "test", "reversed": True}),
-    ("frozen_lake", {}),
     ("frozen_lake", {"size": 8, "format": "coordinates"}),
     ("frozen_lake", {"success_rate": 0.8, "format": "grid_and_coordinates"}),
     ("frozen_lake", {"symbols": {"player": "@", "hole": "#"}}),
-    ("sokoban", {}),
     ("sokoban", {"rows": 8, "columns": 7, "boxes": 2, "format": "coordinates"}),
     ("sokoban", {"symbols": {"wall": "W", "floor": ".", "target": "G", "box": "B", "player": "A"}}),
 ]
 
 
-def test_every_kind_of_the_registry_is_tried_here() -> None:
-    assert {kind for kind, _ in VARIANTS} == set(ENVIRONMENTS)
+@pytest.mark.parametrize("kind", sorted(ENVIRONMENTS))
+def test_every_kind_has_an_example_with_its_default_parameters(kind: str) -> None:
+    assert {} in [parameters for one, parameters in EXAMPLES if one == kind]
+
+
+def test_no_two_examples_share_a_name() -> None:
+    names = [name for kind in ENVIRONMENTS for name in environment_class(kind).examples]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
@@ -58,23 +68,25 @@ def test_every_parameter_explains_itself(kind: str) -> None:
 def test_an_action_that_is_none_is_refused_with_the_ones_there_are(kind: str, parameters: dict[str, Any]) -> None:
     environment = make_environment(kind, **parameters)
     environment.reset(seed=1)
-    with pytest.raises(
-        ValueError, match=f"7 is not an action of {kind}; the actions are 0 {environment.action_names()[0]}"
-    ):
-        environment.step(7)
+    names = environment.action_names()
+    allowed = "its actions are text" if names is None else f"the actions are 0 {names[0]}"
+    with pytest.raises(ValueError, match=re.escape(f"77 is not an action of {kind}; {allowed}")):
+        environment.step(77)
 
 
 PLAY = """
 import json, sys
+import numpy as np
 from engine.environments import make_environment
 kind, parameters = sys.argv[1], json.loads(sys.argv[2])
 seen = []
 for seed in range(5):
     environment = make_environment(kind, **parameters)
+    rng = np.random.default_rng(seed)
     seen.append(environment.reset(seed=seed)[0])
-    for action in (0, 1, 1, 0, 1):
+    for _ in range(5):
         try:
-            seen.append(environment.step(action)[:4])
+            seen.append(environment.step(environment.resolve(environment.random_action(rng)))[:4])
         except RuntimeError:
             break
 print(json.dumps(seen))

@@ -19,13 +19,13 @@ def config(kind: str = "frozen_lake", **changes: object) -> EnvironmentConfig:
 @pytest.mark.parametrize("kind", ["frozen_lake", "sokoban"])
 def test_perfect_play_solves_what_fits_the_budget_and_chance_much_less(kind: str) -> None:
     ample = config(kind, max_turns=10, max_actions_per_turn=2, max_actions=20)
-    assert baseline(ample, "optimal", episodes=50).success == 1.0
+    assert baseline(ample, "scripted", episodes=50).success == 1.0
     assert baseline(ample, "random", episodes=100).success < 0.5
 
 
 def test_a_player_with_some_random_actions_is_between_the_two() -> None:
-    success = {name: baseline(config(), name, episodes=200).success for name in ("random", "mixed:0.4", "optimal")}
-    assert success["random"] < success["mixed:0.4"] < success["optimal"]
+    success = {name: baseline(config(), name, episodes=200).success for name in ("random", "mixed:0.4", "scripted")}
+    assert success["random"] < success["mixed:0.4"] < success["scripted"]
 
 
 def test_sokobans_perfect_return_is_11_less_a_tenth_of_the_moves() -> None:
@@ -34,7 +34,7 @@ def test_sokobans_perfect_return_is_11_less_a_tenth_of_the_moves() -> None:
     for seed in range(30):
         environment.reset(seed=seed)
         lengths.append(len(environment.solution() or []))
-    found = baseline(config("sokoban"), "optimal", episodes=30)
+    found = baseline(config("sokoban"), "scripted", episodes=30)
     assert found.mean_return == pytest.approx(11 - 0.1 * sum(lengths) / 30)
 
 
@@ -44,8 +44,8 @@ def test_a_player_decides_a_turn_of_names_and_no_more_than_asked_for() -> None:
     environment.reset(seed=seed)
     names, chance = environment.action_names(), np.random.default_rng(1)
     best = [names[action] for action in environment.solution() or []]
-    assert PLAYERS["optimal"](environment, 2, chance) == best[:2]
-    assert PLAYERS["optimal"](environment, 99, chance) == best
+    assert PLAYERS["scripted"](environment, 2, chance) == best[:2]
+    assert PLAYERS["scripted"](environment, 99, chance) == best
     assert mixed(0.0)(environment, 2, chance) == best[:2]
     assert len(PLAYERS["random"](environment, 2, chance)) == 2
 
@@ -61,7 +61,7 @@ def test_perfect_play_solves_exactly_the_problems_that_fit_the_budgets(turns: in
     tight = config(max_turns=turns, max_actions_per_turn=per_turn, max_actions=total)
     fitting = feasibility("frozen_lake", {}, action_budget(tight), range(100)).solvable_share
     assert 0 < fitting < 1
-    assert baseline(tight, "optimal", episodes=100).success == pytest.approx(fitting)
+    assert baseline(tight, "scripted", episodes=100).success == pytest.approx(fitting)
 
 
 @pytest.mark.parametrize("name", ["perfect", "mixed", "mixed:often", "mixed:1.5"])

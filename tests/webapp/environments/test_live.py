@@ -41,7 +41,7 @@ def test_the_preview_needs_no_name(browser: Client) -> None:
 
 def test_the_preview_plays_scripted_players(browser: Client) -> None:
     answer = browser.post(PREVIEW, form_data(part="baselines")).json()
-    assert [(one["player"], one["episodes"]) for one in answer["baselines"]] == [("random", 64), ("optimal", 64)]
+    assert [(one["player"], one["episodes"]) for one in answer["baselines"]] == [("random", 64), ("scripted", 64)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from engine.config import EnvironmentConfig
 from tests.builders.runs import build_run
 from webapp.environments import services
-from webapp.environments.examples import EXAMPLES, load_examples
+from webapp.environments.examples import examples, load_examples
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 
 
@@ -46,12 +46,12 @@ def test_archiving_keeps_the_environment_and_can_be_undone(lake: EnvironmentVers
 def test_a_new_version_has_its_first_state_and_scripted_baselines(lake: EnvironmentVersion) -> None:
     random, optimal = lake.facts["baselines"]
     assert lake.facts["drawing"]["type"] == "grid"
-    assert (random["player"], optimal["player"], optimal["success"]) == ("random", "optimal", 1.0)
+    assert (random["player"], optimal["player"], optimal["success"]) == ("random", "scripted", 1.0)
     assert 0 < random["success"] < 0.6
 
 
 @pytest.mark.django_db
 def test_loading_the_examples_again_changes_nothing() -> None:
-    assert [definition.name for definition in load_examples()] == list(EXAMPLES)
+    assert [definition.name for definition in load_examples()] == list(examples())
     assert load_examples() == []
-    assert EnvironmentVersion.objects.count() == len(EXAMPLES)
+    assert EnvironmentVersion.objects.count() == len(examples())
