@@ -32,6 +32,13 @@ DRAWINGS: tuple[dict[str, Any], ...] = (
         "marks": [[0, 1, "good"], [1, 1, "new"], [2, 1, "bad"], [0, 0, "given"]],
     },
     {
+        "type": "table",
+        "columns": [],
+        "rows": [["1", "", "3", "4"], ["3", "4", "1", "2"], ["2", "1", "4", "3"], ["4", "4", "2", "1"]],
+        "boxes": [2, 2],
+        "marks": [[0, 0, "given"], [0, 2, "given"], [1, 1, "given"], [2, 0, "new"], [3, 1, "bad"]],
+    },
+    {
         "type": "cards",
         "cards": [
             {"title": "A", "text": "blue, 12 cm", "state": "normal"},
@@ -66,5 +73,5 @@ def examples() -> dict[str, Any]:
         "lines": LINES,
         "metric": describe("reward/within_group_std"),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
-        "drawings": [(f"guide-drawing-{drawing['type']}", drawing) for drawing in [environment.drawing(), *DRAWINGS]],
+        "drawings": [(f"guide-drawing-{index}", each) for index, each in enumerate([environment.drawing(), *DRAWINGS])],
     }

@@ -6,7 +6,6 @@ import { plural, sheet, shortened, textNodes } from "./board_sheet.js";
 /** @import { Drawing } from "../types.js" */
 /** @import { BoardLook } from "./board_sheet.js" */
 
-const WIDEST_PICTURE = 64; // lines up to here are kept whole: they may be a picture of characters
 const MOST_LINES = 1000;
 
 /**
@@ -17,8 +16,7 @@ export function drawText(drawing, { previous, still }) {
   if (typeof drawing.text !== "string") return null;
   const { text } = drawing;
   const lines = text.split("\n");
-  const picture = lines.length > 1 && lines.every((line) => line.length <= WIDEST_PICTURE);
-  const pre = html("pre", `board-lines${picture ? " board-lines--picture" : ""}`);
+  const pre = html("pre", `board-lines${isPicture(lines) ? " board-lines--picture" : ""}`);
   if (!previous || lines.length > MOST_LINES) pre.append(textNodes(text));
   else pre.append(...marked(lines, new Set(linesOf(previous))));
   return sheet("text", describeText(drawing), still, pre);
@@ -47,6 +45,15 @@ export function changeOfText(previous, drawing) {
         .join("; ")}.`
     : "Lines were removed.";
 }
+
+/**
+ * Whether text is a picture of characters, whose lines must not be wrapped: three equally long ones in a row.
+ * @param {string[]} lines
+ */
+export const isPicture = (lines) =>
+  lines.some(
+    ({ length }, index) => length > 2 && length === lines[index + 1]?.length && length === lines[index + 2]?.length,
+  );
 
 /** @param {Drawing} drawing */
 const linesOf = ({ text }) => (typeof text === "string" ? text.split("\n") : []);

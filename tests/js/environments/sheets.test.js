@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { changeOfCards, describeCards } from "../../../static/js/environments/board_cards.js";
 import { changeOfPage, describePage } from "../../../static/js/environments/board_page.js";
 import { changeOfTable, describeTable } from "../../../static/js/environments/board_table.js";
-import { changeOfText, describeText } from "../../../static/js/environments/board_text.js";
+import { changeOfText, describeText, isPicture } from "../../../static/js/environments/board_text.js";
 
 /** @import { Drawing } from "../../../static/js/types.js" */
 
@@ -33,6 +33,11 @@ test("text is described by its lines, and its change by what is new", () => {
   assert.equal(changeOfText(text, { type: "text", text: "one\nthree" }), "New: three.");
   assert.equal(changeOfText(text, { type: "text", text: "one" }), "Lines were removed.");
   assert.equal(changeOfText(text, text), "Nothing changed.");
+});
+
+test("lines of equal length are a picture, prose is not", () => {
+  assert.equal(isPicture(["#####", "#_P_#", "#####"]), true);
+  assert.equal(isPicture(["Reach 24 with these numbers:", "3, 5, 7", "", "", ""]), false);
 });
 
 test("a table is described by its caption and size, and its change by cells", () => {
