@@ -22,6 +22,7 @@ ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
+    "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "sokoban": "engine.environments.sokoban:Sokoban",
 }
 
