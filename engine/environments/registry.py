@@ -23,6 +23,7 @@ ENVIRONMENTS: dict[str, str] = {
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "http": "engine.environments.remote.http_environment:HttpEnvironment",
+    "openenv": "engine.environments.remote.openenv:OpenEnv",
     "sokoban": "engine.environments.sokoban:Sokoban",
 }
 
