@@ -104,7 +104,7 @@ class WebShop(Environment):
         "max_actions": 9,
         "max_response_tokens": 200,
     }
-    split_by: ClassVar[Literal["hash", "own", "none"]] = "own"
+    split_by = "own"
     info_metrics: ClassVar[Mapping[str, Reduction]] = {
         "raw_reward": "last",
         "purchased": "last",
@@ -132,7 +132,7 @@ class WebShop(Environment):
         self.opened: set[str] = set()
         self.searches = 0
         self.score: Score | None = None
-        self.goal: Goal | None = None
+        self._drawn: Goal | None = None
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
@@ -141,7 +141,7 @@ class WebShop(Environment):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         goals = self.shop.goals(self.config.goals, self.config.goal_split, split_of(options))
-        self.goal = goals[int(np.random.default_rng([seed, 1]).integers(len(goals)))]
+        self._drawn = goals[int(np.random.default_rng([seed, 1]).integers(len(goals)))]
         self.page = Page()
         self.opened = set()
         self.searches = 0
@@ -164,7 +164,7 @@ class WebShop(Environment):
             success=raw >= 1,
             raw_reward=raw,
             purchased=float(self.over),
-            found=float(self._goal.asin in self.opened),
+            found=float(self.goal.asin in self.opened),
             type_score=self.score.type.factor if self.score else 0.0,
             attribute_score=self.score.attributes if self.score else 0.0,
             option_score=self.score.options if self.score else 0.0,
@@ -175,6 +175,12 @@ class WebShop(Environment):
     @property
     def shop(self) -> Shop:
         return shop_at(self.config.directory, self.config.num_products)
+
+    @property
+    def goal(self) -> Goal:
+        if self._drawn is None:
+            raise RuntimeError("There is no goal yet; call reset first.")
+        return self._drawn
 
     @property
     def can_search(self) -> bool:
@@ -214,20 +220,14 @@ class WebShop(Environment):
         return {"type": "page", "title": "WebShop", "blocks": [_block(element) for element in self.shown]}
 
     def problem(self) -> str:
-        return f"{self._goal.asin}\n{self._goal.text}"
+        return f"{self.goal.asin}\n{self.goal.text}"
 
     def random_action(self, rng: np.random.Generator) -> str:
-        return shopper.random_action(list(self.clicks), self.can_search, self._goal.text, rng)
+        return shopper.random_action(list(self.clicks), self.can_search, self.goal.text, rng)
 
     def scripted_action(self, rng: np.random.Generator) -> str:
         """Searches for the instruction's words, opens the first result, chooses the options it names, and buys."""
-        return shopper.scripted_action(self.page, self.shown, self._goal.text, self.searches)
-
-    @property
-    def _goal(self) -> Goal:
-        if self.goal is None:
-            raise RuntimeError("There is no goal yet; call reset first.")
-        return self.goal
+        return shopper.scripted_action(self.page, self.shown, self.goal.text, self.searches)
 
     def _following(self, action: str) -> Page | None:
         """The page that the action leads to; None if it means nothing on this one."""
@@ -245,14 +245,14 @@ class WebShop(Environment):
             self.opened.add(page.asin)
         if page.kind == "done":
             chosen = [value for _, value in page.options]
-            self.score = score(self.shop.by_asin[page.asin], self._goal, chosen)
+            self.score = score(self.shop.by_asin[page.asin], self.goal, chosen)
             self.over = True
         self._show()
 
     def _show(self) -> None:
         visit = Visit(
             shop=self.shop,
-            goal=self._goal,
+            goal=self.goal,
             per_page=self.config.results_per_page,
             show_attributes=self.config.show_attributes,
             opened=frozenset(self.opened),

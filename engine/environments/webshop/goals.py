@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from engine.environments.webshop.products import Product, generator_of
 
@@ -43,7 +43,13 @@ class HumanInstruction:
 HumanInstructions = Mapping[str, Sequence[HumanInstruction]]  # by asin
 
 
-class Goals(Sequence[Goal]):
+class GoalList(Protocol):
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Goal: ...
+
+
+class Goals:
     """All goals of `products`, in their order."""
 
     def __init__(self, products: Sequence[Product], kind: GoalKind, human: HumanInstructions) -> None:
@@ -55,9 +61,7 @@ class Goals(Sequence[Goal]):
     def __len__(self) -> int:
         return self.ends[-1] if self.ends else 0
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def __getitem__(self, index: int, /) -> Goal:
         if not 0 <= index < len(self):
             raise IndexError(f"There is no goal {index}; there are {len(self)}.")
         position = bisect_right(self.ends, index)

@@ -12,7 +12,8 @@ _SKIPPED = " \t\r\n,:"
 
 
 class JsonStream:
-    """The entries of an array, or the keys and values of an object. Separators are skipped, not validated."""
+    """The entries of an array, or the keys and values of an object. Separators are skipped, not validated. Entries are
+    objects, arrays or text: a number could be cut where a chunk ends."""
 
     def __init__(self, path: Path, *, chunk: int = CHUNK) -> None:
         self.path = path

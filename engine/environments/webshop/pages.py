@@ -80,7 +80,7 @@ def rich_text(shown: list[Element]) -> str:
     lines = [f"You have clicked {element.text}." for element in shown if element.chosen and element.kind == "option"]
     for element in shown:
         mark = "clicked button" if element.chosen else "button"
-        lines.append(element.text if element.kind in ("heading", "text") else f"[{mark}] {element.text} [button_]")
+        lines.append(element.text if element.kind in ("heading", "text") else f"[{mark}] {element.text} [{mark}_]")
     return "\n".join(lines)
 
 

@@ -100,7 +100,7 @@ def matches(text: str, other: str) -> bool:
     return token_set_ratio(text, other) > MATCH_ABOVE
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def token_set_ratio(text: str, other: str) -> int:
     """`thefuzz.fuzz.token_set_ratio`, 0 to 100: rapidfuzz computes it, of texts cleaned as thefuzz does, rounded."""
     return round(fuzz.token_set_ratio(_cleaned(text), _cleaned(other)))

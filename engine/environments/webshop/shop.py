@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from engine.environments.base import Split
-from engine.environments.webshop.goals import Goal, GoalKind, Goals, HumanInstructions, human_instructions
+from engine.environments.webshop.goals import Goal, GoalKind, GoalList, Goals, HumanInstructions, human_instructions
 from engine.environments.webshop.products import Product, product_from
 from engine.environments.webshop.published import read_published
 from engine.environments.webshop.search_index import SearchIndex
@@ -29,7 +29,7 @@ HELD_OUT_EVERY = 5  # one product of this many
 SHUFFLE_SEED = 233  # of WebShop's order of goals
 PUBLISHED_TEST = 500  # goals; WebShop's development goals follow them
 PUBLISHED_TRAIN_FROM = 1500
-MOST_SHOPS = 4  # kept in memory
+MOST_PRODUCTS = 100_000  # of all shops in memory, about 0.5 GB; the shop used last is kept whatever its size
 
 GoalSplit = Literal["product", "published"]
 
@@ -44,7 +44,7 @@ class Shop:
         self._lock = Lock()
         self._index: SearchIndex | None = None
         self.search = lru_cache(maxsize=4096)(self._search)
-        self._goals: dict[tuple[GoalKind, GoalSplit, Split], Sequence[Goal]] = {}
+        self._goals: dict[tuple[GoalKind, GoalSplit, Split], GoalList] = {}
 
     def _search(self, keywords: str) -> tuple[Product, ...]:
         """The best 50 products for the keywords."""
@@ -53,7 +53,7 @@ class Shop:
                 self._index = SearchIndex(product.document for product in self.products)
         return tuple(self.products[position] for position in self._index.search(keywords, HITS))
 
-    def goals(self, kind: GoalKind, by: GoalSplit, split: Split) -> Sequence[Goal]:
+    def goals(self, kind: GoalKind, by: GoalSplit, split: Split) -> GoalList:
         """The goals of a split; `ConfigError` if there are none."""
         with self._lock:
             key = (kind, by, split)
@@ -62,9 +62,9 @@ class Shop:
                 self._goals[key] = make(kind, split)
             return self._goals[key]
 
-    def _split_by_product(self, kind: GoalKind, split: Split) -> Sequence[Goal]:
+    def _split_by_product(self, kind: GoalKind, split: Split) -> GoalList:
         """The goals of the products of a split, so that the splits share neither a goal nor the product of one."""
-        goals = Goals([product for product in self.products if product_split(product.asin) == split], kind, self.human)
+        goals = Goals([product for product in self.products if product_split(product) == split], kind, self.human)
         if not len(goals):
             raise ConfigError(
                 f"The {len(self.products)} products have no {kind} goals for {split.replace('_', '-')} episodes.",
@@ -72,7 +72,7 @@ class Shop:
             )
         return goals
 
-    def _split_as_published(self, kind: GoalKind, split: Split) -> Sequence[Goal]:
+    def _split_as_published(self, kind: GoalKind, split: Split) -> GoalList:
         """WebShop's own: of all goals in its shuffled order, the first 500 are for tests, those from 1500 to train on.
         The order of human goals is exactly WebShop's."""
         goals = Goals(self.products, kind, self.human)
@@ -87,23 +87,23 @@ class Shop:
         return _Picked(goals, order[:PUBLISHED_TEST] if split == "held_out" else order[PUBLISHED_TRAIN_FROM:])
 
 
-class _Picked(Sequence[Goal]):
+class _Picked:
     """Some of the goals, in an order of their own."""
 
     def __init__(self, goals: Goals, order: Sequence[int]) -> None:
-        self.all = goals
+        self.goals = goals
         self.order = np.array(order, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.order)
 
-    def __getitem__(self, index: int) -> Goal:  # type: ignore[override]
-        goal: Goal = self.all[int(self.order[index])]
-        return goal
+    def __getitem__(self, index: int, /) -> Goal:
+        return self.goals[int(self.order[index])]
 
 
-def product_split(asin: str) -> Split:
-    key = int.from_bytes(hashlib.sha256(f"split {asin}".encode()).digest()[:8])
+def product_split(product: Product) -> Split:
+    """By a hash of the synthetic instruction, as products that share it have goals with the same text."""
+    key = int.from_bytes(hashlib.sha256(f"split {product.instruction or product.asin}".encode()).digest()[:8])
     return "held_out" if key % HELD_OUT_EVERY == 0 else "train"
 
 
@@ -114,7 +114,7 @@ def shop_at(directory: str, num_products: int) -> Shop:
         if key not in _shops:
             read = read_published(Path(directory).expanduser(), num_products) if directory else read_shipped()
             _shops[key] = Shop(read[0][: num_products or None], read[1])
-            while len(_shops) > MOST_SHOPS:
+            while len(_shops) > 1 and sum(len(shop.products) for shop in _shops.values()) > MOST_PRODUCTS:
                 _shops.popitem(last=False)
         _shops.move_to_end(key)
         return _shops[key]

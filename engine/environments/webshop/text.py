@@ -22,7 +22,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=4096)
 def nouns(title: str) -> tuple[str, ...]:
     """The words of a title that stand for its nouns, in order and with repetitions: all of letters alone, without stop
     words. WebShop has them tagged by spaCy instead, so scores of titles are not comparable with its own."""

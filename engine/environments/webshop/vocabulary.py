@@ -1,4 +1,7 @@
-"""The words that `generate` makes the catalogue of: categories with their types, attributes and options."""
+"""The words that `generate` makes the catalogue of: categories with their types, attributes and options.
+
+Option values are such that the reward, whose matching is fuzzy, distinguishes all values of a product.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ class Category:
 
 
 PLAIN_COLORS = _listed("black, white, gray, navy, dark green, red, purple, yellow, pink, brown")
-CLOTHING_SIZES = _listed("x-small, small, medium, large, x-large, xx-large, 3x-large")
-PACKS = _listed("1 count, pack of 2, pack of 3, pack of 4, pack of 6, pack of 12")
+CLOTHING_SIZES = _listed("xs, s, m, l, xl, 2xl, 3xl")
+PACKS = _listed("single, twin pack, triple pack, family size, dozen")
 
 CATEGORIES = (
     Category(
@@ -36,7 +39,7 @@ CATEGORIES = (
             "noise cancelling, water resistant, fast charging, long lasting, hands free, lightweight, foldable, "
             "stereo sound, easy to pair, low latency"
         ),
-        options={"color": PLAIN_COLORS, "style": _listed("standard case, charging case, travel pouch")},
+        options={"color": PLAIN_COLORS, "style": _listed("with microphone, without cable, travel edition")},
         price=(18, 190),
         uses=_listed("running, commuting, video calls, studio work, long flights"),
     ),
@@ -47,7 +50,7 @@ CATEGORIES = (
             "shock absorbing, scratch resistant, wireless charging, ultra slim, easy to install, anti slip, "
             "fingerprint resistant, heavy duty, dust proof, quick release"
         ),
-        options={"color": PLAIN_COLORS, "size": _listed("5.4 inch, 5.8 inch, 6.1 inch, 6.5 inch, 6.7 inch")},
+        options={"color": PLAIN_COLORS, "size": _listed("mini, regular, plus, max, ultra")},
         price=(7, 65),
         uses=_listed("travel, the desk, the car, outdoor work"),
     ),
@@ -69,7 +72,7 @@ CATEGORIES = (
             "wall mounted, high definition, water proof, voice controlled, deep bass, battery powered, easy to use, "
             "multi room, remote controlled, compact"
         ),
-        options={"color": PLAIN_COLORS, "power": _listed("10 watts, 20 watts, 40 watts, 80 watts")},
+        options={"color": PLAIN_COLORS, "power": _listed("10 w, 25 w, 40 w, 80 w")},
         price=(25, 380),
         uses=_listed("the living room, garden parties, the kitchen, the bedside"),
     ),
@@ -104,7 +107,7 @@ CATEGORIES = (
         ),
         options={
             "color": PLAIN_COLORS,
-            "size": _listed("6, 7, 7 [wide], 8, 8 [wide], 9, 9 [wide], 10, 11, 12"),
+            "size": _listed("6 [d], 7 [d], 7 [ee], 8 [d], 8 [ee], 9 [d], 9 [ee], 10 [d], 11 [d]"),
         },
         price=(19, 140),
         uses=_listed("long walks, winter, standing all day, indoors"),
@@ -117,7 +120,7 @@ CATEGORIES = (
             "fine lines, sensitive skin, hyaluronic acid"
         ),
         options={
-            "size": _listed("0.5 ounce, 1 ounce, 1.7 ounce, 3.4 ounce, 8 ounce"),
+            "size": _listed("15 ml, 30 ml, 50 ml, 100 ml, 200 ml"),
             "scent": _listed("unscented, green tea, cucumber, rose water, honey"),
         },
         price=(6, 70),
@@ -131,7 +134,7 @@ CATEGORIES = (
             "leave in, plant based, anti frizz"
         ),
         options={
-            "size": _listed("3 ounce, 6 ounce, 12 ounce, 16 ounce, 33 ounce"),
+            "size": _listed("75 ml, 100 ml, 250 ml, 400 ml, 1 liter"),
             "scent": _listed("coconut, lavender, citrus, vanilla, unscented"),
         },
         price=(7, 120),
@@ -170,8 +173,8 @@ CATEGORIES = (
             "resealable, low calorie, artificial flavor free"
         ),
         options={
-            "flavor": _listed("original, hazelnut, vanilla, peppermint, ginger, lemon, caramel"),
-            "size": _listed("8 ounce, 12 ounce, 1 pound, 2 pound, 5 pound"),
+            "flavor": _listed("original, hazelnut, vanilla, ginger, lemon, caramel"),
+            "size": _listed("100 g, 250 g, 500 g, 1 kg, 2 kg"),
         },
         price=(5, 60),
         uses=_listed("cold mornings, guests, the office, after dinner"),
@@ -185,7 +188,7 @@ CATEGORIES = (
         ),
         options={
             "color": _listed("black, red, teal, cream, copper, gray"),
-            "size": _listed("6 inch, 8 inch, 10 inch, 12 inch, 14 inch"),
+            "size": _listed("small, medium, large, extra wide, family"),
         },
         price=(12, 150),
         uses=_listed("small kitchens, meal prep, large families, beginners"),
@@ -199,7 +202,7 @@ CATEGORIES = (
         ),
         options={
             "color": _listed("white, ivory, navy, light gray, sage green, dusty pink"),
-            "size": _listed("twin, twin xl, full, queen, king, california king"),
+            "size": _listed("crib, twin, full, queen, king"),
         },
         price=(18, 170),
         uses=_listed("hot sleepers, guest rooms, side sleepers, winter nights"),
@@ -226,8 +229,8 @@ CATEGORIES = (
             "brushed nickel, weather resistant, touch controlled"
         ),
         options={
-            "color": _listed("warm white, cool white, daylight, multi colored"),
-            "size": _listed("1-light, 2-light, 3-light, 5-light"),
+            "color": _listed("brass, chrome, black, white, copper, teal"),
+            "size": _listed("mini, compact, tall, extra wide"),
         },
         price=(14, 210),
         uses=_listed("reading, the porch, dining tables, workshops"),
@@ -241,7 +244,7 @@ CATEGORIES = (
         ),
         options={
             "color": PLAIN_COLORS,
-            "weight": _listed("5 pounds, 10 pounds, 20 pounds, 30 pounds, 50 pounds"),
+            "weight": _listed("3 kg, 5 kg, 10 kg, 20 kg, 40 kg"),
         },
         price=(9, 180),
         uses=_listed("home workouts, physical therapy, pilates, warm-ups"),
@@ -255,7 +258,7 @@ CATEGORIES = (
         ),
         options={
             "color": _listed("olive, orange, blue, black, sand, maroon"),
-            "capacity": _listed("20 liters, 30 liters, 40 liters, 55 liters, 70 liters"),
+            "capacity": _listed("20 l, 35 l, 45 l, 55 l, 70 l"),
         },
         price=(12, 230),
         uses=_listed("weekend trips, alpine tours, festivals, day hikes"),
@@ -267,7 +270,7 @@ CATEGORIES = (
             "chew resistant, machine washable, no pull, reflective, anti anxiety, easy to clean, escape proof, "
             "orthopedic, non toxic, sturdy base"
         ),
-        options={"color": PLAIN_COLORS, "size": _listed("x-small, small, medium, large, x-large")},
+        options={"color": PLAIN_COLORS, "size": _listed("tiny, small, medium, large, giant")},
         price=(11, 150),
         uses=_listed("puppies, senior pets, large breeds, indoor cats"),
     ),
@@ -280,7 +283,7 @@ CATEGORIES = (
         ),
         options={
             "color": _listed("rainbow, blue, pink, green, wood"),
-            "age": _listed("18 months, 3 years, 5 years, 8 years, 12 years"),
+            "age": _listed("toddler, preschool, school, teen, adult"),
         },
         price=(8, 90),
         uses=_listed("birthdays, rainy days, family evenings, classrooms"),
@@ -310,7 +313,7 @@ OPTION_PHRASES = {
     "scent": "with the {value} scent",
     "capacity": "that holds {value}",
     "weight": "of {value}",
-    "age": "for age {value}",
+    "age": "for {value} age",
     "quantity": "as {value}",
     "power": "with {value}",
 }
