@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.environments import make_environment
+from engine.environments import environment_of
 from engine.environments.base import UNKNOWN, Action, Drawing, Environment
 from engine.environments.problems import reset_in_split
 from engine.errors import EnvironmentFault
@@ -70,7 +70,7 @@ class Episode:
         self.turns = 0
         self.actions = 0
         self.success = False
-        self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
+        self.environment: Environment = environment_of(self.config)
         self.observation = ""
         self.seed = spec.seed
         self.problem = 0
