@@ -84,11 +84,13 @@ class WebShop(Environment):
     Differences from RAGEN: Goals are split by product, so training never sees a product of an evaluation; RAGEN's
         `seed % (goals - 1500) + 1500` fails for catalogues with few goals. Price bounds and prices of ranges depend on
         the product alone; WebShop draws them from unseeded randomness. Nouns of titles are all their words but stop
-        words; spaCy is not needed, and scores are not comparable where titles decide. BM25 of SQLite in place of
-        Lucene. `search` is legal on the search page alone, `Next >` is shown only where there is a next page, prices
-        have two decimals, chosen options are listed, and the last page does not show the goal. RAGEN repeats nine hints
-        in every observation; here the system prompt has them in short. No weights of goals, `filter_goals` or
-        `limit_goals`, and none of the search prefixes (`<r>`, `<a>`, `<c>`, `<q>`).
+        words; spaCy is not needed, and scores are not comparable where titles decide. BM25 of SQLite (k1 1.2, b 0.75,
+        Porter stems) in place of Lucene's (0.9, 0.4), so results differ in order. `search` is legal on the search page
+        alone, `Next >` is shown only where there is a next page, prices have two decimals, chosen options are listed,
+        a value counts once in its group, labels may have brackets, and the last page does not show the goal. RAGEN
+        repeats nine hints in every observation; here the system prompt has three of that kind. An action is effective
+        if it changes the page or the choice; RAGEN compares texts, which hide the choice. No weights of goals,
+        `filter_goals` or `limit_goals`, and none of the search prefixes (`<r>`, `<a>`, `<c>`, `<q>`).
     """
 
     kind: ClassVar[str] = "webshop"

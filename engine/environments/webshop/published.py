@@ -28,8 +28,8 @@ def read_published(directory: Path, num_products: int) -> tuple[list[Product], H
     catalogue = find(directory, "items_shuffle", num_products)
     if not num_products and catalogue.stat().st_size > LARGEST_UNLIMITED:
         raise ConfigError(
-            f"{catalogue.name} has {catalogue.stat().st_size / 1e9:.1f} GB, and all its products would need about "
-            "twice as much memory.",
+            f"{catalogue.name} has {catalogue.stat().st_size / 1e9:.1f} GB; all its products would take several "
+            "gigabytes of memory in each process that plays.",
             remedy="Set num_products, for example to 100000, or use items_shuffle_1000.json.",
         )
     try:

@@ -69,7 +69,7 @@ CATEGORIES = (
         path="Electronics › Home Audio",
         types=_listed("bluetooth speaker, soundbar, alarm clock radio, turntable"),
         attributes=_listed(
-            "wall mounted, high definition, water proof, voice controlled, deep bass, battery powered, easy to use, "
+            "wall mounted, high definition, water proof, app controlled, deep bass, battery powered, easy to use, "
             "multi room, remote controlled, compact"
         ),
         options={"color": PLAIN_COLORS, "power": _listed("10 w, 25 w, 40 w, 80 w")},

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
+from engine.environments.checker import check_environment
 from engine.environments.drawing_format import drawing_problem
 from engine.environments.players import baseline
 from engine.environments.problems import problem_id
@@ -255,6 +256,11 @@ def test_everything_a_page_lists_is_valid(directory: str) -> None:
             result = play(environment, environment.random_action(rng))
             if result[2]:
                 environment.reset(seed=int(rng.integers(1000)))
+
+
+def test_every_variant_keeps_the_contract(directory: str) -> None:
+    assert check_environment("webshop", {"observation": "text_rich", "show_attributes": True}, seeds=range(3)) == []
+    assert check_environment("webshop", {"directory": directory, "search_anywhere": True}, seeds=range(3)) == []
 
 
 # Purchases
