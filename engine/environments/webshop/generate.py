@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 from base64 import b32encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -28,6 +29,7 @@ from engine.environments.webshop.vocabulary import (
     INSTRUCTIONS,
     OPENINGS,
     OPTION_PHRASES,
+    WITHOUT_ARTICLE,
     Category,
 )
 
@@ -35,6 +37,8 @@ PRODUCTS = 1600
 SEED = 7
 HUMAN_PER_PRODUCT = 2
 TYPES = [(category, kind) for category in CATEGORIES for kind in category.types]
+
+_BEFORE_VOWEL = re.compile(r"\ba (?=[aeio]|ul|un)")  # "a usb hub" stays
 
 Record = dict[str, Any]
 
@@ -84,7 +88,7 @@ def entries(number: int, seed: int) -> tuple[Record, Record, list[Record]]:
         "product_category": f"{category.path} › {kind.title()}",
     }
     wanted = _sample(rng, attributes, 1 + int(rng.integers(3)))
-    about = {"attributes": attributes, "instruction": f"Find me a {', '.join(wanted)} {kind}"}
+    about = {"attributes": attributes, "instruction": f"Find me {', '.join(wanted)} {kind}"}
     human = [_human_instruction(rng, kind, use, attributes, options) for _ in range(HUMAN_PER_PRODUCT)]
     return record, {**about, "instruction_attributes": wanted}, human
 
@@ -104,10 +108,14 @@ def _human_instruction(
         OPTION_PHRASES.get(group, f"with {group} {{value}}").format(value=value) for group, value in chosen.items()
     ]
     text = _pick(rng, INSTRUCTIONS).format(
-        attributes=" and ".join(wanted), type=kind, options="".join(f" {phrase}" for phrase in phrases), use=use
+        a="" if kind in WITHOUT_ARTICLE else "a ",
+        attributes=" and ".join(wanted),
+        type=kind,
+        options="".join(f" {phrase}" for phrase in phrases),
+        use=use,
     )
     return {
-        "instruction": text,
+        "instruction": _BEFORE_VOWEL.sub("an ", text),
         "instruction_attributes": wanted,
         "instruction_options": list(chosen.values()),
     }

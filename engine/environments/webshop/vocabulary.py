@@ -39,7 +39,7 @@ CATEGORIES = (
             "noise cancelling, water resistant, fast charging, long lasting, hands free, lightweight, foldable, "
             "stereo sound, easy to pair, low latency"
         ),
-        options={"color": PLAIN_COLORS, "style": _listed("with microphone, without cable, travel edition")},
+        options={"color": PLAIN_COLORS, "style": _listed("studio, travel, sport, kids")},
         price=(18, 190),
         uses=_listed("running, commuting, video calls, studio work, long flights"),
     ),
@@ -258,7 +258,7 @@ CATEGORIES = (
         ),
         options={
             "color": _listed("olive, orange, blue, black, sand, maroon"),
-            "capacity": _listed("20 l, 35 l, 45 l, 55 l, 70 l"),
+            "edition": _listed("classic, winter, junior, expedition, solo"),
         },
         price=(12, 230),
         uses=_listed("weekend trips, alpine tours, festivals, day hikes"),
@@ -311,19 +311,30 @@ OPTION_PHRASES = {
     "size": "in size {value}",
     "flavor": "with the {value} flavor",
     "scent": "with the {value} scent",
-    "capacity": "that holds {value}",
+    "edition": "in the {value} edition",
+    "style": "in the {value} style",
+    "layout": "with the {value} layout",
     "weight": "of {value}",
-    "age": "for {value} age",
+    "age": "of {value} age",
     "quantity": "as {value}",
     "power": "with {value}",
 }
+# {a} is "a ", or nothing before types without a singular.
 INSTRUCTIONS = (
-    "i am looking for a {attributes} {type}{options}",
-    "i need a {type} that is {attributes}{options}",
-    "find me a {type}{options}. it should be {attributes}",
-    "i want to buy a {attributes} {type}{options} for {use}",
-    "can you find a {type} for {use}? it has to be {attributes}{options}",
-    "my old {type} broke, so i want a new one that is {attributes}{options}",
-    "i'm shopping for a gift: a {attributes} {type}{options}",
-    "get me a {type}{options}, and make sure it is {attributes}",
+    "i am looking for {a}{attributes} {type}{options}",
+    "i need {a}{type} that should be {attributes}{options}",
+    "find me {a}{type}{options}. it should be {attributes}",
+    "i want to buy {a}{attributes} {type}{options} for {use}",
+    "can you find {a}{type} for {use}? it has to be {attributes}{options}",
+    "i need to replace my old {type} with something {attributes}{options}",
+    "i'm shopping for a gift: {a}{attributes} {type}{options}",
+    "get me {a}{type}{options}, and make sure it is {attributes}",
+)
+WITHOUT_ARTICLE = frozenset(
+    _listed(
+        "wireless earbuds, over-ear headphones, bone conduction headphones, cargo shorts, yoga leggings, "
+        "running shoes, ankle boots, canvas sneakers, house slippers, whitening toothpaste, dental floss, mouthwash, "
+        "protein bars, trail mix, rice crackers, dried mango, ground coffee, herbal tea, sparkling water, "
+        "hot cocoa mix, resistance bands, building blocks"
+    )
 )
