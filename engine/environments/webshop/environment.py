@@ -21,7 +21,7 @@ from engine.environments.base import (
 from engine.environments.spaces import AnyText
 from engine.environments.webshop import shopper
 from engine.environments.webshop.goals import Goal, GoalKind
-from engine.environments.webshop.pages import Element, Page, Visit, clicks, elements, plain_text, rich_text
+from engine.environments.webshop.pages import Element, Page, Visit, clicks, elements, folded, plain_text, rich_text
 from engine.environments.webshop.reward import Score, score
 from engine.environments.webshop.shop import GoalSplit, Shop, shop_at
 
@@ -270,7 +270,7 @@ def parse_action(text: str) -> tuple[str, str]:
     name, opened, rest = text.strip().partition("[")
     if not opened or not rest.endswith("]"):
         return "", ""
-    return name.strip().lower(), " ".join(rest[:-1].lower().split())
+    return folded(name), folded(rest[:-1])
 
 
 def _block(element: Element) -> dict[str, str]:

@@ -138,7 +138,7 @@ def _options(page: Page, product: Product, *, taken: list[str]) -> Iterator[Elem
                 text=value,
                 kind="option",
                 leads_to=page.with_option(group, value),
-                label=value if counts[value] == 1 else f"{group}: {value}",
+                label=folded(value if counts[value] == 1 else f"{group}: {value}"),
                 chosen=(group, value) in page.options,
             )
 
@@ -173,6 +173,11 @@ def _done(page: Page, visit: Visit) -> Iterator[Element]:
 def _instruction(visit: Visit) -> Iterator[Element]:
     yield Element(text="Instruction:", kind="heading")
     yield Element(text=visit.goal.text)
+
+
+def folded(text: str) -> str:
+    """Lower case and single spaces, as labels are compared."""
+    return " ".join(text.lower().split())
 
 
 def _button(text: str, leads_to: Page) -> Element:

@@ -1,4 +1,4 @@
-"""WebShop's score of a purchase (arXiv 2207.01206, section 3; `engine/goal.py` of princeton-nlp/WebShop).
+"""WebShop's score of a purchase (arXiv 2207.01206; `engine/goal.py` of princeton-nlp/WebShop).
 
     score = r_type x (matched attributes + matched options + price within the bound) / (attributes + options + 1)
 

@@ -1,7 +1,7 @@
 """Players of WebShop that use nothing but what its pages show.
 
-The scripted one is the rule of the WebShop paper (arXiv 2207.01206, section 5): search for the instruction, open the
-first result, choose the options that the instruction names, buy.
+The scripted one extends the rule baseline of the WebShop paper (arXiv 2207.01206), which searches for the instruction
+and buys the first result: it also chooses the options that the instruction names.
 """
 
 from __future__ import annotations

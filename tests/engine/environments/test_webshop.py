@@ -248,6 +248,14 @@ def test_search_is_for_the_search_page_unless_it_works_anywhere() -> None:
     assert "search[<keywords>]" in free.legal_actions()
 
 
+def test_a_value_with_several_spaces_can_be_written_with_one_each(directory: str) -> None:
+    catalogue = Path(directory, "items_shuffle.json")
+    catalogue.write_text(catalogue.read_text().replace('"Black"', '"Black  /White"'))
+    environment = shop(directory=directory)
+    play(environment, "search[model7]", "click[b000000007]", "click[black | white]")
+    assert environment.page.options == (("color", "black   | white"),)
+
+
 def test_everything_a_page_lists_is_valid(directory: str) -> None:
     rng = np.random.default_rng(3)
     for parameters in ({}, {"directory": directory}, {"search_anywhere": True, "show_attributes": True}):
