@@ -25,6 +25,7 @@ ENVIRONMENTS: dict[str, str] = {
     "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "openenv": "engine.environments.remote.openenv:OpenEnv",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "webshop": "engine.environments.webshop.environment:WebShop",
 }
 
 
