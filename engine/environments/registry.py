@@ -21,7 +21,9 @@ ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "static": "engine.environments.static:Static",
 }
 
 

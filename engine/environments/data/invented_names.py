@@ -6,51 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-ONSETS = (
-    "Br",
-    "Dr",
-    "Fl",
-    "Gl",
-    "Kr",
-    "Pl",
-    "Qu",
-    "Sk",
-    "Str",
-    "Thr",
-    "V",
-    "Vr",
-    "W",
-    "Z",
-    "Zh",
-    "Y",
-    "M",
-    "N",
-    "L",
-    "T",
-)
+ONSETS = ("Br", "Dr", "Fl", "Gl", "Kr", "Pl", "Qu", "Sk", "Str", "Thr", "V", "Vr", "W", "Z", "Zh", "Y", "M", "N", "L")
 VOWELS = ("a", "e", "i", "o", "u", "ae", "oi", "ei", "ou", "y")
-MIDDLES = (
-    "ld",
-    "lm",
-    "mb",
-    "ndr",
-    "nth",
-    "rg",
-    "rkh",
-    "rv",
-    "sk",
-    "st",
-    "v",
-    "vr",
-    "x",
-    "zz",
-    "l",
-    "m",
-    "n",
-    "r",
-    "d",
-    "g",
-)
+MIDDLES = ("ld", "lm", "mb", "ndr", "nth", "rg", "rkh", "rv", "sk", "st", "v", "vr", "x", "zz", "l", "m", "n", "r", "d")
 MIDDLES_BEFORE_CONSONANTS = ("l", "m", "n", "r", "s", "th", "x", "v", "sk", "ld")
 ENDS = {
     "country": ("avia", "oria", "umar", "estan", "ethia", "ona"),
