@@ -22,6 +22,7 @@ ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
+    "search": "engine.environments.search.environment:Search",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "static": "engine.environments.static:Static",
 }
