@@ -146,9 +146,9 @@ def extreme(rng: np.random.Generator) -> Asked:
 
 def alphabetical(rng: np.random.Generator) -> Asked:
     words = [str(word) for word in rng.choice(WORDS, CHOICES, replace=False)]
-    place = int(rng.integers(CHOICES))
-    right = sorted(words)[place]
-    nth = ("first", "second", "third", "last")[place]
+    rank = int(rng.integers(CHOICES))
+    right = sorted(words)[rank]
+    nth = ("first", "second", "third", "last")[rank]
     return (
         f"In alphabetical order, which of the words {', '.join(words)} is {nth}?",
         right,
@@ -160,9 +160,9 @@ def ranked(rng: np.random.Generator) -> Asked:
     names = [str(name) for name in rng.choice(("Ada", "Ben", "Cleo", "Dina", "Emil", "Farah"), CHOICES, replace=False)]
     shown = rng.permutation(CHOICES - 1)
     clues = " ".join(f"{names[i]} is taller than {names[i + 1]}." for i in shown)
-    place = int(rng.integers(CHOICES))
-    nth = ("tallest", "second tallest", "second smallest", "smallest")[place]
-    return f"{clues} Who is the {nth}?", names[place], [name for name in names if name != names[place]]
+    rank = int(rng.integers(CHOICES))
+    nth = ("tallest", "second tallest", "second smallest", "smallest")[rank]
+    return f"{clues} Who is the {nth}?", names[rank], [name for name in names if name != names[rank]]
 
 
 MAKERS: dict[str, tuple[Callable[[np.random.Generator], Asked], ...]] = {

@@ -1,7 +1,7 @@
 """Templates of word problems. `word_problems` draws their numbers and words, and computes the answers.
 
 A template has the number ranges, the steps, and the texts that ask for the result of the last step. In texts `{a}` is
-a number, and `{name}`, `{other}` (a second person), `{items}`, `{things}` (two kinds of goods), `{place}` are drawn
+a number, and `{name}`, `{other}` (a second person), `{items}`, `{things}` (two kinds of goods), `{venue}` are drawn
 words. A step is "x = a * b | what x is": two operands that are drawn, computed before, or whole numbers.
 """
 
@@ -35,7 +35,7 @@ ONE_STEP = (
         {"a": (20, 95), "b": (4, 60)},
         ("x = a - b | {items} that remain",),
         (
-            "{name} had {a} {items} and sold {b} of them at the {place}. How many {items} are left?",
+            "{name} had {a} {items} and sold {b} of them at the {venue}. How many {items} are left?",
             "Of the {a} {items} in a box, {b} are broken. How many {items} are whole?",
         ),
     ),
@@ -54,7 +54,7 @@ ONE_STEP = (
         ("x = a / b | {items} for each child",),
         (
             "{name} shares {a} {items} equally among {b} children. How many {items} does each child get?",
-            "At the {place}, {b} children divide {a} {items} equally. How many {items} are there for each?",
+            "At the {venue}, {b} children divide {a} {items} equally. How many {items} are there for each?",
         ),
     ),
     Template(
@@ -69,7 +69,7 @@ ONE_STEP = (
         ("x = a - b | difference",),
         (
             "{name} collected {a} {items} and {other} collected {b}. How many more {items} did {name} collect?",
-            "The {place} sold {a} {items} on Monday and {b} on Tuesday. How many fewer were sold on Tuesday?",
+            "The {venue} sold {a} {items} on Monday and {b} on Tuesday. How many fewer were sold on Tuesday?",
         ),
     ),
     Template(
@@ -100,7 +100,7 @@ TWO_STEPS = (
         ("x = a * b | {items} in packs", "y = x + c | {items} in all"),
         (
             "{name} has {a} bags with {b} {items} each, and {c} loose {items}. How many {items} does {name} have?",
-            "A {place} orders {a} packs of {b} {items} and finds {c} more in a drawer. How many {items} has it now?",
+            "A {venue} orders {a} packs of {b} {items} and finds {c} more in a drawer. How many {items} has it now?",
         ),
     ),
     Template(
@@ -147,7 +147,7 @@ TWO_STEPS = (
         ("x = a + b | sum", "y = x / 2 | average"),
         (
             "{name} ran {a} laps on Friday and {b} on Saturday. How many laps a day is that on average?",
-            "The {place} sold {a} {items} in the morning and {b} in the afternoon. "
+            "The {venue} sold {a} {items} in the morning and {b} in the afternoon. "
             "What is the average of the two numbers?",
         ),
     ),
@@ -197,7 +197,7 @@ THREE_STEPS = (
         (
             "{name} buys {a} {items} at {p} dollars each and {b} {things} at {q} dollars each. "
             "How many dollars does {name} pay?",
-            "The {place} sells {items} for {p} dollars and {things} for {q} dollars. "
+            "The {venue} sells {items} for {p} dollars and {things} for {q} dollars. "
             "How many dollars do {a} {items} and {b} {things} cost together?",
         ),
     ),
@@ -295,7 +295,7 @@ FOUR_STEPS = (
             "w = z - c | dollars of profit",
         ),
         (
-            "At the {place} {name} sells {a} {items} at {p} dollars each and {b} {things} at {q} dollars each. "
+            "At the {venue} {name} sells {a} {items} at {p} dollars each and {b} {things} at {q} dollars each. "
             "The stall costs {c} dollars. What is the profit in dollars?",
         ),
     ),
@@ -351,7 +351,7 @@ FOUR_STEPS = (
             "w = z + 100 | dollars with the bus",
         ),
         (
-            "{a} classes of {b} pupils and {c} teachers visit the {place}. A ticket is {d} dollars for everyone, and "
+            "{a} classes of {b} pupils and {c} teachers visit the {venue}. A ticket is {d} dollars for everyone, and "
             "the bus costs 100 dollars. How many dollars does the trip cost?",
         ),
     ),

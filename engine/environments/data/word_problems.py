@@ -17,7 +17,7 @@ LARGEST = 20_000  # of any number in a solution
 HELD_OUT_EVERY = 5
 NAMES = ("Ada", "Ben", "Cleo", "Dina", "Emil", "Farah", "Gus", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Milo", "Nia")
 GOODS = ("apples", "pencils", "stickers", "marbles", "buttons", "shells", "candles", "postcards", "beads", "lemons")
-PLACES = ("market", "museum", "bakery", "library", "school", "theatre", "garden shop", "fair")
+VENUES = ("market", "museum", "bakery", "library", "school", "theatre", "garden shop", "fair")
 
 
 def word_problems(seed: int = SEED) -> Iterator[Row]:
@@ -70,7 +70,7 @@ def problem(template: Template, numbers: dict[str, int], values: list[int], rng:
     on both sides with other names."""
     name, other = rng.choice(NAMES, 2, replace=False)
     items, things = rng.choice(GOODS, 2, replace=False)
-    words = {"name": name, "other": other, "items": items, "things": things, "place": rng.choice(PLACES)}
+    words = {"name": name, "other": other, "items": items, "things": things, "venue": rng.choice(VENUES)}
     text = template.texts[int(rng.integers(len(template.texts)))]
     identity = f"{template.name} {sorted(numbers.items())}"
     return {

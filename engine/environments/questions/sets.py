@@ -41,11 +41,11 @@ class QuestionSet:
 @lru_cache(maxsize=16)
 def shipped(name: str, *, topic: str = "all", most_steps: int = 99) -> QuestionSet:
     """The questions of a shipped file on `topic` whose solutions have at most `most_steps` steps."""
-    train, held_out = [], []
+    sides: dict[str, list[Question]] = {"train": [], "held_out": []}
     for row in read_rows(name):
         if topic in ("all", row["topic"]) and row.get("steps", 1) <= most_steps:
-            (held_out if row["split"] == "held_out" else train).append(_shipped(row))
-    return QuestionSet(tuple(train), tuple(held_out))
+            sides[row["split"]].append(_shipped(row))
+    return QuestionSet(tuple(sides["train"]), tuple(sides["held_out"]))
 
 
 def _shipped(row: Row) -> Question:

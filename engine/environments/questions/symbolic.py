@@ -6,8 +6,8 @@ in a process of its own, one for each process that asks, which is killed when it
 
 from __future__ import annotations
 
-import atexit
 import json
+import math
 import os
 import re
 import select
@@ -52,23 +52,21 @@ class _Worker:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
-        atexit.register(self._stop)
 
     def ask(self, given: str, expected: str) -> bool:
         with self.lock:
             try:
                 running = self._started()
-                response = self._exchange(running, json.dumps([given, expected]), SECONDS)
+                return self._exchange(running, json.dumps([given, expected]), SECONDS) == "true"
             except (OSError, TimeoutError):
                 self._stop()
                 return False
-            return response == "true"
 
     def _started(self) -> subprocess.Popen[str]:
         if self.process is None or self.process.poll() is not None:
             script = Path(__file__).with_name("symbolic_worker.py")
             self.process = subprocess.Popen(
-                [sys.executable, "-P", str(script), str(MEMORY_BYTES)],
+                [sys.executable, "-P", str(script), str(MEMORY_BYTES), str(math.ceil(SECONDS) + 1)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -88,7 +86,10 @@ class _Worker:
         """The next line. There is at most one, as each is a response, so none waits in the buffer."""
         if running.stdout is None or not select.select([running.stdout], [], [], seconds)[0]:
             raise TimeoutError
-        return running.stdout.readline().strip()
+        line = running.stdout.readline().strip()
+        if not line:
+            raise OSError("The process for math-verify ended.")
+        return line
 
     def _stop(self) -> None:
         if self.process is not None:
