@@ -57,14 +57,14 @@ class RetrievalClient:
             raise _Transient(f"it responds with status {status}")
         try:
             data = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._unavailable(f"its response, with status {status}, is not JSON") from None
         if status != 200:
             reason = data.get("error") if isinstance(data, dict) else None
             raise self._unavailable(f"it responds with status {status}: {_line(reason or 'no reason given')}")
         try:
             return hits_of(data)[:most]
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise self._unavailable("its response has neither RAGEN's results nor Search-R1's result") from None
 
     def _post(self, payload: dict[str, Any], deadline: float) -> tuple[int, bytes]:
