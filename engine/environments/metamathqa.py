@@ -63,6 +63,7 @@ class MetaMathQA(QuestionEnvironment):
         "MetamathQA one step": {"parameters": {"most_steps": 1}},
         "MetamathQA one try": {"parameters": {"retry_factor": 0}, "max_turns": 1, "max_actions": 1},
     }
+    form: ClassVar[str] = "Answer with the number alone."
     config: MetaMathQAParameters
 
     def shipped_questions(self) -> QuestionSet:

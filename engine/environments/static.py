@@ -59,6 +59,7 @@ class Static(QuestionEnvironment):
         "StaticQA arithmetic": {"parameters": {"topic": "arithmetic"}},
         "StaticQA one try": {"parameters": {"retry_factor": 0}, "max_turns": 1, "max_actions": 1},
     }
+    form: ClassVar[str] = "Answer with the letter of a choice."
     config: StaticParameters
 
     def shipped_questions(self) -> QuestionSet:

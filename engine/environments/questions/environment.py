@@ -26,6 +26,7 @@ from engine.environments.spaces import AnyText
 
 LONGEST_ANSWER = 2000  # characters; nothing longer is an answer
 LONGEST_SHOWN = 80
+FORM_OF_FILES = "Where there are choices, answer with the letter of one; else with the number or word alone."
 _LETTER = re.compile(r"\(?([A-Ja-j])(?:[).:].*)?", re.DOTALL)
 
 
@@ -45,6 +46,7 @@ class QuestionEnvironment(Environment):
     answer_form: ClassVar[str] = "answer"
     split_by: Literal["hash", "own", "none"] = "own"
     info_metrics: ClassVar[Mapping[str, Reduction]] = {"tries": "last"}
+    form: ClassVar[str]  # how to answer the questions that ship
     config: QuestionParameters
 
     def __init__(self, config: QuestionParameters) -> None:
@@ -87,7 +89,7 @@ class QuestionEnvironment(Environment):
         return None
 
     def describe(self) -> str:
-        form = "Where there are choices, answer with the letter of one; else with the number or word alone."
+        form = FORM_OF_FILES if self.config.path else self.form
         factor = self.config.retry_factor
         retries = f"each wrong answer before it multiplies that by {factor:g}" if factor < 1 else "at any try"
         return f"{form}\nA correct answer earns 1; {retries}."
