@@ -23,6 +23,7 @@ ENVIRONMENTS: dict[str, str] = {
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "search": "engine.environments.search.environment:Search",
+    "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "static": "engine.environments.static:Static",
 }
