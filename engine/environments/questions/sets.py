@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from engine.environments.base import Split
 from engine.environments.data.rows import read_rows
 from engine.environments.data.word_problems import is_held_out
+from engine.environments.loading import loaded_once
 from engine.environments.questions.files import Row, read_table, version
 from engine.errors import ConfigError
 
@@ -38,7 +38,7 @@ class QuestionSet:
         return questions[int(np.random.default_rng([seed, 11]).integers(len(questions)))]
 
 
-@lru_cache(maxsize=16)
+@loaded_once(16)
 def shipped(name: str, *, topic: str = "all", most_steps: int = 99) -> QuestionSet:
     """The questions of a shipped file on `topic` whose solutions have at most `most_steps` steps."""
     sides: dict[str, list[Question]] = {"train": [], "held_out": []}
@@ -62,7 +62,7 @@ def from_files(path: str, held_out_path: str, most: int) -> QuestionSet:
 Version = tuple[str, int, int]
 
 
-@lru_cache(maxsize=4)
+@loaded_once(4)
 def _from_files(path: Version, held_out_path: Version | None, most: int) -> QuestionSet:
     questions = _read(path[0], most)
     if held_out_path is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from engine.environments.base import Split
 from engine.environments.data.rows import read_rows
 from engine.environments.data.word_problems import is_held_out
+from engine.environments.loading import loaded_once
 from engine.environments.questions.files import Row, read_table, version
 from engine.environments.search.index import Article, Index
 from engine.errors import ConfigError
@@ -43,7 +43,7 @@ class Corpus:
         return questions[int(np.random.default_rng([seed, 13]).integers(len(questions)))]
 
 
-@lru_cache(maxsize=8)
+@loaded_once(8)
 def shipped(kind: str) -> Corpus:
     """The encyclopaedia with its questions of one kind, or with all of them."""
     sides: dict[str, list[SearchQuestion]] = {"train": [], "held_out": []}
@@ -54,7 +54,7 @@ def shipped(kind: str) -> Corpus:
     return Corpus(tuple(sides["train"]), tuple(sides["held_out"]), _encyclopaedia())
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _encyclopaedia() -> tuple[Article, ...]:
     return tuple(Article(**row) for row in read_rows("encyclopaedia"))
 
@@ -64,7 +64,7 @@ def from_files(path: str, held_out_path: str, most: int) -> Corpus:
     return _from_files(version(path), version(held_out_path) if held_out_path else None, most)
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def _from_files(path: Version, held_out_path: Version | None, most: int) -> Corpus:
     articles: dict[str, Article] = {}  # by title; of several paragraphs with a title the first
     questions = list(_questions(path[0], most, articles))
@@ -131,6 +131,6 @@ def index_of(corpus: Corpus) -> Index:
     return _index(corpus, os.getpid())
 
 
-@lru_cache(maxsize=4)
+@loaded_once(4)
 def _index(corpus: Corpus, process: int) -> Index:
     return Index(corpus.articles)

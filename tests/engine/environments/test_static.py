@@ -85,9 +85,10 @@ def test_mmlu_gives_its_answer_as_an_index_a_letter_or_the_choice(answer: int | 
 
 
 def test_the_description_says_how_to_answer_and_what_a_wrong_try_costs(tmp_path: Path) -> None:
-    assert asked().describe() == (
-        "Answer with the letter of a choice.\nA correct answer earns 1; each wrong answer before it multiplies that by 0.5."
-    )
+    assert asked().describe().split("\n") == [
+        "Answer with the letter of a choice.",
+        "A correct answer earns 1; each wrong answer before it multiplies that by 0.5.",
+    ]
     assert make_environment("metamathqa").describe().startswith("Answer with the number alone.\n")
     assert "Where there are choices" in make_environment("static", path=str(tmp_path)).describe()
     assert make_environment("static", retry_factor=1.0).describe().endswith("earns 1; at any try.")
