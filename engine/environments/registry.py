@@ -24,6 +24,7 @@ ENVIRONMENTS: dict[str, str] = {
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "search": "engine.environments.search.environment:Search",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
+    "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "static": "engine.environments.static:Static",
 }
