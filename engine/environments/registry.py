@@ -21,11 +21,14 @@ ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "metamathqa": "engine.environments.metamathqa:MetaMathQA",
+    "search": "engine.environments.search.environment:Search",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "openenv": "engine.environments.remote.openenv:OpenEnv",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "webshop": "engine.environments.webshop.environment:WebShop",
+    "static": "engine.environments.static:Static",
 }
 
 
