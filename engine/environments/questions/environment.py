@@ -17,6 +17,7 @@ from engine.environments.base import (
     Info,
     Reduction,
     Solution,
+    server_file,
     split_of,
     step_info,
 )
@@ -31,8 +32,8 @@ _LETTER = re.compile(r"\(?([A-Ja-j])(?:[).:].*)?", re.DOTALL)
 
 
 class QuestionParameters(EnvironmentParameters):
-    path: str = Field("", description="A file of questions in place of those that ship: JSON, JSON lines or Parquet.")
-    held_out_path: str = Field("", description="The file's questions for evaluation. Empty: a fifth of those of path.")
+    path: str = server_file("A file of questions in place of those that ship: JSON, JSON lines or Parquet.")
+    held_out_path: str = server_file("The file's questions for evaluation. Empty: a fifth of those of path.")
     max_questions: int = Field(50_000, ge=2, le=1_000_000, description="Questions to read of a file, from its start.")
     retry_factor: float = Field(
         0.5, ge=0, le=1, description="What each wrong answer multiplies the reward by. 0: only the first try counts."

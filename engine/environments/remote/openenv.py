@@ -17,7 +17,15 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field
 
 from engine.environments import base
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, split_of, step_info
+from engine.environments.base import (
+    SERVER_ADDRESS,
+    Drawing,
+    Environment,
+    EnvironmentParameters,
+    Info,
+    split_of,
+    step_info,
+)
 from engine.environments.remote.protocol import MOST_BYTES
 from engine.environments.spaces import AnyText
 from engine.errors import EnvironmentUnavailable
@@ -76,7 +84,7 @@ class OpenEnv(Environment):
     title: ClassVar[str] = "OpenEnv server"
     summary: ClassVar[str] = "An environment published for OpenEnv, on a server of yours."
     needs: ClassVar[str] = "an OpenEnv server"
-    restricted: ClassVar[str] = "The workers send requests to its address, which may be inside your network."
+    restricted: ClassVar[str] = SERVER_ADDRESS
     Config = OpenEnvParameters
     default_instruction: ClassVar[str] = "Do what the environment asks for."
     default_budget: ClassVar[dict[str, int]] = {

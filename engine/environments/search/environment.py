@@ -9,7 +9,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Reduction, split_of, step_info
+from engine.environments.base import (
+    Drawing,
+    Environment,
+    EnvironmentParameters,
+    Info,
+    Reduction,
+    server_address,
+    server_file,
+    split_of,
+    step_info,
+)
 from engine.environments.search.client import Protocol, checked_address, client_for
 from engine.environments.search.corpus import Corpus, SearchQuestion, from_files, index_of, shipped
 from engine.environments.search.index import Hit
@@ -33,10 +43,10 @@ class SearchParameters(EnvironmentParameters):
     f1_threshold: float = Field(
         0.3, ge=0, le=1, description="An inexact answer earns its F1 from here on, else 0. 1: only exact ones earn."
     )
-    path: str = Field("", description="A file of questions in place of those that ship, in HotpotQA's form.")
-    held_out_path: str = Field("", description="The file's questions for evaluation. Empty: a fifth of those of path.")
+    path: str = server_file("A file of questions in place of those that ship, in HotpotQA's form.")
+    held_out_path: str = server_file("The file's questions for evaluation. Empty: a fifth of those of path.")
     max_questions: int = Field(5000, ge=2, le=500_000, description="Questions to read of a file, from its start.")
-    server: str = Field("", description="Address of a retrieval server to search with, such as http://127.0.0.1:8000.")
+    server: str = server_address("Address of a retrieval server to search with, such as http://127.0.0.1:8000.")
     protocol: Protocol = Field("ragen", description="What the server speaks: RAGEN's protocol or Search-R1's.")
     timeout_seconds: float = Field(20, gt=0, le=600, description="Time for a search at the server, with its retries.")
 
