@@ -23,6 +23,8 @@ ENVIRONMENTS: dict[str, str] = {
     "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
+    "game_2048": "engine.environments.game_2048:Game2048",
+    "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
 }
 
