@@ -66,9 +66,9 @@ def _sticker_positions() -> list[tuple[Vector, Vector]]:
         normal, right = NORMALS[face], RIGHTWARDS[face]
         down = _cross(right, normal)
         for i, j in product((-1, 1), repeat=2):
-            corner = tuple(n + i * d + j * r for n, d, r in zip(normal, down, right, strict=True))
-            found.append((corner, normal))
-    return found  # type: ignore[return-value]
+            x, y, z = (n + i * d + j * r for n, d, r in zip(normal, down, right, strict=True))
+            found.append(((x, y, z), normal))
+    return found
 
 
 POSITIONS = _sticker_positions()
@@ -109,14 +109,15 @@ def is_solved(stickers: Stickers) -> bool:
 def _corners() -> list[tuple[int, int, int]]:
     """The stickers of each corner, clockwise, beginning with the one on U or D; the fixed corner is the last."""
     found = []
-    for corner in sorted(product((-1, 1), repeat=3), reverse=True):
-        x, y, z = corner
-        first, second, third = (0, y, 0), (x, 0, 0), (0, 0, z)
+    for x, y, z in sorted(product((-1, 1), repeat=3), reverse=True):
+        first: Vector = (0, y, 0)
+        second: Vector = (x, 0, 0)
+        third: Vector = (0, 0, z)
         if _dot(_cross(first, second), third) > 0:  # counter-clockwise from outside
             second, third = third, second
-        indices = tuple(INDEX_OF[corner, normal] for normal in (first, second, third))
-        found.append(indices)
-    return found  # type: ignore[return-value]
+        corner = (x, y, z)
+        found.append((INDEX_OF[corner, first], INDEX_OF[corner, second], INDEX_OF[corner, third]))
+    return found
 
 
 CORNERS = _corners()

@@ -26,6 +26,7 @@ ENVIRONMENTS: dict[str, str] = {
     "game_2048": "engine.environments.game_2048:Game2048",
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "sudoku": "engine.environments.sudoku.environment:Sudoku",
 }
 
 
