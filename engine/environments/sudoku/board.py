@@ -28,7 +28,7 @@ class SudokuBoard:
                 return f"cannot be {number}: {name} has it"
         return ""
 
-    def place(self, placement: Placement) -> None:
+    def fill(self, placement: Placement) -> None:
         self.cells[self.cell_of(placement)] = placement.number
 
     def cell_of(self, placement: Placement) -> int:
@@ -63,7 +63,7 @@ class SudokuBoard:
                 chosen = trial.placement_in(next(cell for cell in left if trial.cells[cell]), 0)
             else:
                 left.remove(trial.cell_of(chosen))
-            trial.place(chosen)
+            trial.fill(chosen)
             found.append(chosen)
         return found
 

@@ -224,7 +224,7 @@ class Sudoku(Environment):
             return self.config.mistake_reward, False
         before = list(board.cells)
         value = self._value(board.cell_of(placement))
-        board.place(placement)
+        board.fill(placement)
         self.outcome = f"{cell} is {placement.number or 'empty'}."
         return self._value(board.cell_of(placement)) - value, board.cells != before
 

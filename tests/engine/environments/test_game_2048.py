@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
 from engine.environments.base import UNKNOWN
-from engine.environments.board_2048 import Board, best_move, legal_moves, move, slide
+from engine.environments.board_2048 import Row, best_move, legal_moves, move, slide
 from engine.environments.game_2048 import Game2048Parameters
 from engine.environments.players import baseline
 
@@ -31,8 +31,8 @@ UP, RIGHT, DOWN, LEFT = range(4)
         ((0, 0, 0, 0), (0, 0, 0, 0), 0),
     ],
 )
-def test_a_tile_merges_once_and_pairs_nearest_the_edge_first(row: Board, slid: Board, gained: int) -> None:
-    assert slide(row) == (slid, gained)  # type: ignore[arg-type, comparison-overlap]
+def test_a_tile_merges_once_and_pairs_nearest_the_edge_first(row: Row, slid: Row, gained: int) -> None:
+    assert slide(row) == (slid, gained)
 
 
 def test_a_move_slides_every_line_to_its_side() -> None:

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from engine.environments import make_environment
+from engine.environments.base import Environment
 from engine.environments.pocket_cube import (
     SOLVED,
     TURNS,
@@ -24,6 +25,13 @@ from engine.environments.rubiks_cube import RubiksCubeParameters
 
 # quarter-turn metric of the pocket cube, from jaapsch.net
 POSITIONS = [1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276]
+
+
+def solved_in(cube: Environment) -> int:
+    """The length of the shortest solution from here."""
+    solution = cube.solution()
+    assert isinstance(solution, list)
+    return len(solution)
 
 
 def after(*turns: str) -> tuple[int, ...]:
@@ -127,14 +135,14 @@ def test_a_random_scramble_is_never_solved_and_may_be_nearer_than_its_turns() ->
     lengths = set()
     for seed in range(60):
         cube.reset(seed=seed)
-        lengths.add(len(cube.solution() or []))
+        lengths.add(solved_in(cube))
     # R R takes two; of R and the opposite of L nothing is left, and that is drawn again
     assert lengths == {2}
     deeper = make_environment("rubiks_cube", depth=3, scramble="random")
     found = set()
     for seed in range(60):
         deeper.reset(seed=seed)
-        found.add(len(deeper.solution() or []))
+        found.add(solved_in(deeper))
     assert found == {1, 3}
 
 
@@ -147,12 +155,12 @@ def test_it_ends_after_its_steps() -> None:
 def test_the_distance_reward_pays_what_is_gained_and_nothing_for_going_around() -> None:
     cube = make_environment("rubiks_cube", depth=5, distance_reward=0.1)
     cube.reset(seed=4)
-    around = [cube.step(TURNS.index("R"))[1] for _ in range(4)]
+    around = [float(cube.step(TURNS.index("R"))[1]) for _ in range(4)]
     assert sum(around) == pytest.approx(0)
     assert all(abs(reward) == pytest.approx(0.1) for reward in around)
     solution = cube.solution()
     assert isinstance(solution, list)
-    assert sum(cube.step(action)[1] for action in solution) == pytest.approx(1 + 0.5)
+    assert sum(float(cube.step(action)[1]) for action in solution) == pytest.approx(1 + 0.5)
 
 
 def test_the_drawing_is_the_cube_unfolded() -> None:
