@@ -14,11 +14,11 @@ import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
-BYTES_PER_ENTRY = 300  # of the cache itself: a key, its arguments, and their entry in the ordered dictionary
+BYTES_PER_ENTRY = 200  # of the cache itself: an entry of the ordered dictionary
 
 
 class BoundedCache(Generic[T]):
-    """The most recently used results whose sizes sum to `most_bytes` at most. Threads may share it."""
+    """The most recently used results whose sizes, with their keys, sum to `most_bytes` at most. Safe for threads."""
 
     def __init__(self, most_bytes: int, size_of: Callable[[T], int]) -> None:
         self.most_bytes = most_bytes
@@ -37,7 +37,7 @@ class BoundedCache(Generic[T]):
                 self._found.move_to_end(key)
                 return self._found[key][0]
         result = make()
-        size = self.size_of(result) + BYTES_PER_ENTRY
+        size = self.size_of(result) + size_in_bytes(key) + BYTES_PER_ENTRY
         with self._lock:
             if key not in self._found and size <= self.most_bytes:
                 self._found[key] = (result, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import threading
 from dataclasses import dataclass
 
@@ -9,9 +10,13 @@ import numpy as np
 
 from engine.environments.bounded_cache import BYTES_PER_ENTRY, BoundedCache, cached_in_bytes, size_in_bytes
 
+LETTERS = string.ascii_letters  # all of one size
+KEY = size_in_bytes("a")
+ENTRY = 100 + KEY + BYTES_PER_ENTRY
+
 
 def test_it_keeps_what_was_used_last_within_its_bytes() -> None:
-    cache: BoundedCache[str] = BoundedCache(3 * (100 + BYTES_PER_ENTRY), size_of=lambda _: 100)
+    cache: BoundedCache[str] = BoundedCache(3 * ENTRY, size_of=lambda _: 100)
     for key in ("a", "b", "c", "a", "d"):  # d needs room, and b was used least recently
         cache.get(key, lambda key=key: f"first {key}")  # type: ignore[misc]
     assert [cache.get(key, lambda: "again") for key in ("a", "c", "d", "b")] == [
@@ -20,7 +25,7 @@ def test_it_keeps_what_was_used_last_within_its_bytes() -> None:
         "first d",
         "again",
     ]
-    assert cache.bytes == 3 * (100 + BYTES_PER_ENTRY)
+    assert cache.bytes == 3 * ENTRY
     assert len(cache) == 3
 
 
@@ -50,11 +55,12 @@ def test_the_size_of_data_is_that_of_all_its_parts_each_counted_once() -> None:
 
 
 def test_threads_that_share_a_cache_never_exceed_its_bytes() -> None:
-    cache: BoundedCache[int] = BoundedCache(20 * (50 + BYTES_PER_ENTRY), size_of=lambda _: 50)
+    cache: BoundedCache[str] = BoundedCache(20 * ENTRY, size_of=lambda _: 100)
 
     def use(start: int) -> None:
         for key in range(start, start + 500):
-            assert cache.get(key % 60, lambda key=key: key % 60) == key % 60  # type: ignore[misc]
+            letter = LETTERS[key % len(LETTERS)]
+            assert cache.get(letter, lambda letter=letter: letter) == letter  # type: ignore[misc]
 
     threads = [threading.Thread(target=use, args=(start,)) for start in range(4)]
     for thread in threads:
@@ -62,4 +68,15 @@ def test_threads_that_share_a_cache_never_exceed_its_bytes() -> None:
     for thread in threads:
         thread.join()
     assert len(cache) == 20
-    assert cache.bytes == 20 * (50 + BYTES_PER_ENTRY)
+    assert cache.bytes == 20 * ENTRY
+
+
+def test_a_key_counts_too() -> None:
+    @cached_in_bytes(10_000)
+    def first_letter(text: str) -> str:
+        return text[0]
+
+    for letter in "abc":
+        assert first_letter(letter * 4000) == letter
+    assert first_letter.cache.bytes <= 10_000  # type: ignore[attr-defined]
+    assert len(first_letter.cache) == 2  # type: ignore[attr-defined]

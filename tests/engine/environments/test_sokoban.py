@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from engine.environments import make_environment
-from engine.environments.base import Environment
+from engine.environments.base import UNKNOWN, Environment
 from engine.environments.sokoban import SokobanParameters
-from engine.environments.sokoban_level import MOVES, Level, State, make_level, push, solve
+from engine.environments.sokoban_level import MOVES, Level, State, live_floor, make_level, push, solve
 
 CORRIDOR = frozenset((1, column) for column in range(1, 6))
 
@@ -155,6 +155,41 @@ def test_walking_away_from_a_box_leaves_it_where_it_is() -> None:
 def test_a_box_in_a_dead_end_off_its_target_has_no_solution() -> None:
     level = Level(3, 7, CORRIDOR, frozenset({(1, 3)}), (1, 2), frozenset({(1, 5)}))
     assert solve(level, level.player, level.boxes) is None
+
+
+def open_room(rows: int, columns: int) -> frozenset[tuple[int, int]]:
+    return frozenset((r, c) for r in range(1, rows - 1) for c in range(1, columns - 1))
+
+
+def test_a_box_in_a_corner_or_along_a_wall_without_a_target_is_lost() -> None:
+    # 7 x 7, target in the middle: a box beside any wall can only move along it
+    floor = open_room(7, 7)
+    live = live_floor(floor, frozenset({(3, 3)}))
+    assert live == {(r, c) for r in range(2, 5) for c in range(2, 5)}
+    # with a target at the wall, its wall is live, but for its corners
+    live = live_floor(floor, frozenset({(1, 3)}))
+    assert live == {(r, c) for r in range(1, 5) for c in range(2, 5)}
+
+
+def test_a_corner_proves_a_large_room_lost_and_an_abandoned_search_proves_nothing() -> None:
+    targets = frozenset({(2, 2), (2, 9), (9, 2), (9, 9)})
+    boxes = frozenset({(4, 4), (4, 7), (7, 4), (7, 7)})
+    level = Level(12, 12, open_room(12, 12), targets, (1, 5), boxes)
+    assert solve(level, level.player, level.boxes) is UNKNOWN
+    lost = (boxes - {(4, 4)}) | {(1, 1)}
+    assert solve(level, level.player, lost) is None
+
+
+def test_a_push_into_a_corner_makes_the_episode_unsolvable() -> None:
+    environment = make_environment("sokoban")
+    environment.reset(seed=0)
+    # P X O in the upper row of an open room, and a corner to the right of the target
+    level = Level(6, 6, open_room(6, 6), frozenset({(1, 3)}), (1, 1), frozenset({(1, 2)}))
+    environment.level, environment.player, environment.boxes = level, level.player, level.boxes  # type: ignore[attr-defined]
+    environment.plan = None  # type: ignore[attr-defined]
+    assert environment.solution() == [3]
+    environment.player, environment.boxes, environment.plan = (1, 2), frozenset({(1, 4)}), None  # type: ignore[attr-defined]
+    assert environment.solution() is None
 
 
 def test_an_unsolved_episode_is_truncated_at_its_step_limit() -> None:
