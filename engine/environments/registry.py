@@ -27,6 +27,10 @@ ENVIRONMENTS: dict[str, str] = {
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
+    "http": "engine.environments.remote.http_environment:HttpEnvironment",
+    "openenv": "engine.environments.remote.openenv:OpenEnv",
+    "sokoban": "engine.environments.sokoban:Sokoban",
+    "webshop": "engine.environments.webshop.environment:WebShop",
 }
 
 
