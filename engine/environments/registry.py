@@ -22,14 +22,13 @@ ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
-    "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "game_2048": "engine.environments.game_2048:Game2048",
+    "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
+    "http": "engine.environments.remote.http_environment:HttpEnvironment",
+    "openenv": "engine.environments.remote.openenv:OpenEnv",
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
-    "http": "engine.environments.remote.http_environment:HttpEnvironment",
-    "openenv": "engine.environments.remote.openenv:OpenEnv",
-    "sokoban": "engine.environments.sokoban:Sokoban",
     "webshop": "engine.environments.webshop.environment:WebShop",
 }
 

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Reduction, Solution, step_info
 from engine.environments.pocket_cube import (
     FACES,
     FARTHEST,
@@ -84,6 +84,7 @@ class RubiksCube(Environment):
         "max_actions": 20,
         "max_response_tokens": 40,
     }
+    info_metrics: ClassVar[Mapping[str, Reduction]] = {"distance": "last"}
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "Rubik's cube": {},
         "rubikscube": {
@@ -117,16 +118,16 @@ class RubiksCube(Environment):
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         action = self.checked(action, over=self.over)
-        before = self._distance() if self.config.distance_reward else 0
+        before = self._distance()
         self.stickers = turn(self.stickers, TURNS[action])
         self.steps += 1
         solved = is_solved(self.stickers)
         truncated = not solved and self.steps >= self.config.max_steps
         self.over = solved or truncated
-        reward = float(solved)
-        if self.config.distance_reward:
-            reward += self.config.distance_reward * (before - self._distance())
-        return self.render(), reward, solved, truncated, step_info(effective=True, success=solved)
+        distance = self._distance()
+        reward = solved + self.config.distance_reward * (before - distance)
+        info = step_info(effective=True, success=solved, distance=distance)
+        return self.render(), float(reward), solved, truncated, info
 
     def action_names(self) -> list[str]:
         return list(TURNS)

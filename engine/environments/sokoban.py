@@ -120,6 +120,12 @@ class Sokoban(Environment):
             "max_turns": 10,
             "max_actions": 20,
         },
+        "Sokoban 10x10": {
+            "parameters": {"rows": 10, "columns": 10, "boxes": 3, "depth": 30},
+            "max_turns": 15,
+            "max_actions_per_turn": 3,
+            "max_actions": 40,
+        },
     }
     config: SokobanParameters
 

@@ -41,6 +41,11 @@ class SudokuBoard:
     def empty(self) -> list[int]:
         return [cell for cell, number in enumerate(self.cells) if not number]
 
+    def right_cells(self) -> int:
+        """How many cells that were not given hold their number of the solution."""
+        filled = zip(self.problem.givens, self.cells, self.problem.solution, strict=True)
+        return sum(not given and number == right for given, number, right in filled)
+
     def candidates_of(self, cell: int) -> list[int]:
         """The numbers that may be placed there now."""
         bits = candidates(self.cells, self.size, cell)

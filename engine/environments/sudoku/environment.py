@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
+from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Reduction, Solution, step_info
 from engine.environments.spaces import AnyText
 from engine.environments.sudoku.actions import Placement, placement_of
 from engine.environments.sudoku.board import SudokuBoard
@@ -97,6 +97,7 @@ class Sudoku(Environment):
         "max_response_tokens": 60,
     }
     answer_form: ClassVar[str] = "(row,column,number)"
+    info_metrics: ClassVar[Mapping[str, Reduction]] = {"filled_share": "last"}  # cells with the solution's number
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "Sudoku 4x4": {},
         "Sudoku 4x4 three empty": {"parameters": {"empty_cells": 3, "feedback": "none"}, "max_turns": 4},
@@ -157,7 +158,8 @@ class Sudoku(Environment):
         reward += self.config.solved_reward * solved
         truncated = not solved and self.steps >= self.config.max_steps
         self.over = solved or truncated
-        info = step_info(valid=placement is not None, effective=effective, success=solved)
+        filled = self._board.right_cells() / self.config.to_fill
+        info = step_info(valid=placement is not None, effective=effective, success=solved, filled_share=filled)
         return self.render(), float(reward), solved, truncated, info
 
     def action_names(self) -> None:

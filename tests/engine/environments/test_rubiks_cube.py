@@ -114,8 +114,9 @@ def test_an_exact_scramble_takes_exactly_its_depth(depth: int) -> None:
         solution = cube.solution()
         assert isinstance(solution, list)
         assert len(solution) == depth
-        rewards = [cube.step(action)[1] for action in solution]
-        assert rewards == [0.0] * (depth - 1) + [1.0]
+        steps = [cube.step(action) for action in solution]
+        assert [reward for _, reward, *_ in steps] == [0.0] * (depth - 1) + [1.0]
+        assert [info["distance"] for *_, info in steps] == list(range(depth - 1, -1, -1))
         assert cube.over  # type: ignore[attr-defined]
 
 

@@ -36,7 +36,7 @@ def units(size: int) -> list[list[int]]:
 
 def played(givens: tuple[int, ...], **parameters: object) -> Sudoku:
     """A 4x4 grid with the solution 1234 / 3412 / 2143 / 4321."""
-    environment = make_environment("sudoku", **parameters)
+    environment = make_environment("sudoku", **{"empty_cells": min(12, givens.count(0)), **parameters})
     assert isinstance(environment, Sudoku)
     environment.reset(seed=0)
     environment.board = SudokuBoard(Problem(bytes(givens), bytes(FULL)), 4)
@@ -138,13 +138,14 @@ def test_anything_else_is_no_placement(text: str) -> None:
     before = environment.render()
     observation, reward, terminated, _, info = environment.step(text)
     assert (reward, terminated) == (-0.1, False)
-    assert info == {"action_is_valid": False, "action_is_effective": False, "success": False}
+    assert info == {"action_is_valid": False, "action_is_effective": False, "success": False, "filled_share": 0}
     assert observation == f"{before}\nThat is no action. Write (row,column,number)."
 
 
 def test_the_right_number_earns_1_and_the_last_one_10_more() -> None:
     environment = played(without((1, 2), (4, 4)))
-    assert environment.step("1,2,2")[1:4] == (1.0, False, False)
+    _, reward, terminated, truncated, info = environment.step("1,2,2")
+    assert (reward, terminated, truncated, info["filled_share"]) == (1.0, False, False, 0.5)
     observation, reward, terminated, _, info = environment.step("4,4,1")
     assert (reward, terminated, info["success"]) == (11.0, True, True)
     assert observation == "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n(4,4) is 1."
