@@ -33,9 +33,12 @@ def evaluate(text: str) -> Evaluated | None:
     None if `text` is anything else, or longer than 200 characters, 32 nodes or 16 levels.
     """
     body = _parse(text.strip())
-    if body is None or not _is_arithmetic(body, DEEPEST) or sum(1 for _ in _expressions(body)) > MOST_NODES:
+    if body is None or not _is_arithmetic(body, DEEPEST):
         return None
-    numbers = tuple(sorted(_numbers(body)))
+    nodes = [node for node in ast.walk(body) if isinstance(node, ast.expr)]
+    if len(nodes) > MOST_NODES:
+        return None
+    numbers = tuple(sorted(_numbers(nodes)))
     try:
         return Evaluated(_value(body), numbers)
     except ZeroDivisionError:
@@ -51,12 +54,8 @@ def _parse(text: str) -> ast.expr | None:
         return None
 
 
-def _expressions(body: ast.expr) -> Iterator[ast.expr]:
-    return (node for node in ast.walk(body) if isinstance(node, ast.expr))
-
-
-def _numbers(body: ast.expr) -> Iterator[int]:
-    for node in _expressions(body):
+def _numbers(nodes: list[ast.expr]) -> Iterator[int]:
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             yield node.value
 

@@ -35,9 +35,10 @@ def move(board: Board, action: int) -> tuple[Board, int]:
     return (moved if action in (1, 3) else _transposed(moved)), gained
 
 
-def legal_moves(board: Board) -> list[int]:
+@lru_cache(maxsize=1024)  # about 1 kB each; a step asks twice for the same board
+def legal_moves(board: Board) -> tuple[int, ...]:
     """The ids of moves that change the board."""
-    return [action for action in range(len(ACTIONS)) if move(board, action)[0] != board]
+    return tuple(action for action in range(len(ACTIONS)) if move(board, action)[0] != board)
 
 
 def empty_cells(board: Board) -> list[tuple[int, int]]:

@@ -149,7 +149,7 @@ class Countdown(Environment):
         return None
 
     def describe(self) -> str:
-        return "Use every number exactly once, with + - * / and parentheses. Write the expression without its value."
+        return "An expression has + - * / and parentheses, and no = sign."
 
     def render(self) -> str:
         problem = self._problem

@@ -136,29 +136,36 @@ def _rotations() -> list[tuple[int, ...]]:
     return found
 
 
-# Where the fixed corner's three colours can be read, and the rotation that brings them home.
-HOMEWARD = {tuple(rotation[index] for index in CORNERS[-1]): rotation for rotation in _rotations()}
-COLOURS_OF = {frozenset(SOLVED[index] for index in corner): number for number, corner in enumerate(CORNERS)}
+# The stickers that show the fixed corner's three colours, and the rotation that brings them home from there.
+HOMEWARD = [(tuple(rotation[index] for index in CORNERS[-1]), rotation) for rotation in _rotations()]
+# By its colours, clockwise from the sticker on U or D: which corner it is, and by how much it is twisted.
+CORNER_OF = {
+    tuple(SOLVED[indices[(offset - twist) % 3]] for offset in range(3)): (corner, twist)
+    for corner, indices in enumerate(CORNERS)
+    for twist in range(3)
+}
 
 
 def position_index(stickers: Stickers) -> int:
     """The number of a position, below 3,674,160, whatever way the cube is held."""
-    for where, rotation in HOMEWARD.items():
-        if tuple(stickers[index] for index in where) == FIXED_HOME:
-            return _index_of_held(tuple(stickers[index] for index in rotation))
-    raise AssertionError("the fixed corner is nowhere; these are not the stickers of a cube")
+    first, second, third = FIXED_HOME
+    for (a, b, c), rotation in HOMEWARD:
+        if stickers[a] == first and stickers[b] == second and stickers[c] == third:
+            return _index_of_held(stickers, rotation)
+    raise ValueError("the fixed corner is nowhere; these are not the stickers of a cube")
 
 
-def _index_of_held(stickers: Stickers) -> int:
+def _index_of_held(stickers: Stickers, rotation: tuple[int, ...]) -> int:
     permutation, twists = [], 0
-    for indices in CORNERS[:7]:
-        colours = [stickers[index] for index in indices]
-        permutation.append(COLOURS_OF[frozenset(colours)])
+    for a, b, c in CORNERS[:7]:
+        corner, twist = CORNER_OF[stickers[rotation[a]], stickers[rotation[b]], stickers[rotation[c]]]
+        permutation.append(corner)
         if len(permutation) < 7:  # the last twist follows from the others
-            twists = 3 * twists + next(twist for twist, colour in enumerate(colours) if FACES[colour] in "UD")
+            twists = 3 * twists + twist
     rank = 0
     for index, corner in enumerate(permutation):
-        rank = rank * (7 - index) + sum(later < corner for later in permutation[index + 1 :])
+        smaller_later = [later for later in permutation[index + 1 :] if later < corner]
+        rank = rank * (7 - index) + len(smaller_later)
     return rank * ORIENTATIONS + twists
 
 

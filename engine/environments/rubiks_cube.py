@@ -103,6 +103,7 @@ class RubiksCube(Environment):
         self.action_space = discrete(len(TURNS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=100, charset=CHARSET)
         self.stickers: Stickers = SOLVED
+        self.distance = 0  # quarter turns from solved
         self.steps = 0
         self.over = True
 
@@ -113,20 +114,19 @@ class RubiksCube(Environment):
             seed = int(self.np_random.integers(2**31))
         rng = np.random.default_rng([seed, self.config.depth, 7])
         self.stickers = self._exact(rng) if self.config.scramble == "exact" else self._random(rng)
-        self.steps, self.over = 0, False
+        self.distance, self.steps, self.over = _distance(self.stickers), 0, False
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         action = self.checked(action, over=self.over)
-        before = self._distance()
         self.stickers = turn(self.stickers, TURNS[action])
         self.steps += 1
         solved = is_solved(self.stickers)
         truncated = not solved and self.steps >= self.config.max_steps
         self.over = solved or truncated
-        distance = self._distance()
-        reward = solved + self.config.distance_reward * (before - distance)
-        info = step_info(effective=True, success=solved, distance=distance)
+        before, self.distance = self.distance, _distance(self.stickers)
+        reward = solved + self.config.distance_reward * (before - self.distance)
+        info = step_info(effective=True, success=solved, distance=self.distance)
         return self.render(), float(reward), solved, truncated, info
 
     def action_names(self) -> list[str]:
@@ -167,12 +167,13 @@ class RubiksCube(Environment):
                 stickers = turn(stickers, TURNS[int(action)])
         return stickers
 
-    def _distance(self) -> int:
-        return int(distances()[position_index(self.stickers)])
-
     def _cells(self, face: str) -> list[str]:
         return self._colours(face) if face else [""] * 4
 
     def _colours(self, face: str) -> list[str]:
         first = 4 * FACES.index(face)
         return [COLOURS[colour] for colour in self.stickers[first : first + 4]]
+
+
+def _distance(stickers: Stickers) -> int:
+    return int(distances()[position_index(stickers)])

@@ -169,9 +169,8 @@ class Sudoku(Environment):
         side, size = isqrt(self.config.size), self.config.size
         given = "[n] is given, " if self.config.format == "boxes" else ""
         return (
-            f"Each row, column and {side}x{side} box has the numbers 1 to {size} once. {given}. is an empty cell.\n"
-            f"An action is (row,column,number), counted from 1 at the top left, such as (1,2,3). The number 0 empties "
-            f"a cell. Given numbers stay."
+            f"Numbers are 1 to {size}, boxes {side}x{side}; {given}. is an empty cell.\n"
+            "An action is (row,column,number), counted from 1 at the top left. The number 0 empties a cell."
         )
 
     def render(self) -> str:

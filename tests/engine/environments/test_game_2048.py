@@ -45,9 +45,9 @@ def test_a_move_slides_every_line_to_its_side() -> None:
 
 
 def test_a_full_board_without_equal_neighbours_has_no_move() -> None:
-    assert legal_moves(((2, 4), (4, 2))) == []
+    assert legal_moves(((2, 4), (4, 2))) == ()
     assert best_move(((2, 4), (4, 2))) is None
-    assert legal_moves(((2, 4), (2, 8))) == [UP, DOWN]
+    assert legal_moves(((2, 4), (2, 8))) == (UP, DOWN)
 
 
 def test_a_new_tile_appears_exactly_when_the_board_changed() -> None:
