@@ -144,7 +144,8 @@ class Game2048(Environment):
 
     def describe(self) -> str:
         return (
-            f"_ is an empty cell. Equal tiles that meet merge into their sum. The goal is a tile of {self.config.target}.\n"
+            "_ is an empty cell. Equal tiles that meet merge into their sum. "
+            f"The goal is a tile of {self.config.target}.\n"
             f"Actions: {', '.join(ACTIONS)}."
         )
 
