@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from engine.environments.base import Environment
 
 ENVIRONMENTS: dict[str, str] = {
+    "alfworld": "engine.environments.alfworld:Alfworld",
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "sokoban": "engine.environments.sokoban:Sokoban",
