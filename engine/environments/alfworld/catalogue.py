@@ -173,47 +173,17 @@ FOUND_IN: Final[dict[str, tuple[str, ...]]] = {
 # By treatment: the objects that it works on.
 TREATABLE: Final[dict[str, frozenset[str]]] = {
     "clean": frozenset(
-        [
-            "apple",
-            "bowl",
-            "butterknife",
-            "cloth",
-            "cup",
-            "dishsponge",
-            "egg",
-            "fork",
-            "kettle",
-            "knife",
-            "ladle",
-            "lettuce",
-            "mug",
-            "pan",
-            "plate",
-            "pot",
-            "potato",
-            "soapbar",
-            "spatula",
-            "spoon",
-            "tomato",
-        ]
+        {
+            *("apple", "bowl", "butterknife", "cloth", "cup", "dishsponge", "egg", "fork", "kettle", "knife", "ladle"),
+            *("lettuce", "mug", "pan", "plate", "pot", "potato", "soapbar", "spatula", "spoon", "tomato"),
+        }
     ),
-    "heat": frozenset(["apple", "bread", "cup", "egg", "mug", "plate", "potato", "tomato"]),
+    "heat": frozenset({"apple", "bread", "cup", "egg", "mug", "plate", "potato", "tomato"}),
     "cool": frozenset(
-        [
-            "apple",
-            "bowl",
-            "bread",
-            "cup",
-            "egg",
-            "lettuce",
-            "mug",
-            "pan",
-            "plate",
-            "pot",
-            "potato",
-            "tomato",
+        {
+            *("apple", "bowl", "bread", "cup", "egg", "lettuce", "mug", "pan", "plate", "pot", "potato", "tomato"),
             "winebottle",
-        ]
+        }
     ),
 }
 SLICEABLE: Final = frozenset({"apple", "bread", "lettuce", "potato", "tomato"})

@@ -10,6 +10,7 @@ from pydantic import Field
 from engine.environments.alfworld.catalogue import GOALS, TaskType
 from engine.environments.alfworld.generation import Evaluation, make_household
 from engine.environments.alfworld.household_game import HouseholdGame
+from engine.environments.alfworld.official import find_games, open_game
 from engine.environments.base import Split
 from engine.environments.command_game import CommandEnvironment, CommandGame, CommandParameters
 
@@ -92,7 +93,10 @@ class Alfworld(CommandEnvironment):
     config: AlfworldParameters
 
     def start_game(self, seed: int, split: Split) -> CommandGame:
-        return HouseholdGame(make_household(seed, split, self.config.evaluation, self.config.tasks))
+        config = self.config
+        if config.data:
+            return open_game(find_games(config.data, split, config.evaluation, config.tasks), seed)
+        return HouseholdGame(make_household(seed, split, config.evaluation, config.tasks))
 
     def describe(self) -> str:
         return (
