@@ -15,6 +15,7 @@ ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "spatial": "engine.environments.spatial:Spatial",
 }
 
 
