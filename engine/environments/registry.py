@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
+    "alfworld": "engine.environments.alfworld:Alfworld",
     "bandit": "engine.environments.bandit:Bandit",
     "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
@@ -31,6 +32,7 @@ ENVIRONMENTS: dict[str, str] = {
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
+    "spatial": "engine.environments.spatial:Spatial",
     "webshop": "engine.environments.webshop.environment:WebShop",
     "static": "engine.environments.static:Static",
 }
