@@ -203,7 +203,7 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
     return {
         "index": index,
         "prompt": "\n".join(f"{message['role']}: {message['content']}" for message in turn.given),
-        "given": turn.given,
+        "messages": turn.given,
         "response": turn.response,
         "context_start": 0,
         "prompt_start": 0,

@@ -12,8 +12,10 @@ from typing import Any
 
 from engine.errors import ConfigError, StarboardError
 from engine.rollout.agent_proxy import Player, ResponseSampler
+from engine.rollout.chat_text import split_chat
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import Past, Prompt, State, Window
+from engine.rollout.prompts import Message
 from engine.rollout.types import Response, Turn
 from engine.what_if.request import WhatIfRequest
 
@@ -86,7 +88,7 @@ def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManag
     if request.edit == "action":
         thought = f"<think>{turn['thought']}</think>" if context.opener == "<think>" else ""
         text = f"{thought}<answer>{text}</answer>"
-    ids = [*context.encode(text.removeprefix(context.opener)), context.turn_end]
+    ids = [*context.encode_text(text.removeprefix(context.opener)), context.turn_end]
     if len(ids) > room:
         raise ConfigError(
             f"The response has {len(ids)} tokens, and a response here has {room} at most.", remedy="Shorten it."
@@ -102,7 +104,18 @@ class EditedWindow:
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         written = self.window.prompt(context, system, past, now)
-        return Prompt(ids=self.fork.prompts.get(len(past), written.ids), fresh=written.fresh)
+        edited = self.fork.prompts.get(len(past))
+        if edited is None:
+            return written
+        return Prompt(ids=edited, fresh=written.fresh, messages=_messages_in(context.text(edited)))
+
+
+def _messages_in(text: str) -> list[Message]:
+    """Those of an edited prompt, whose text is the user's."""
+    found = split_chat(text)
+    if found and found[-1]["role"] == "assistant":  # the opener of the response
+        found.pop()
+    return found or [{"role": "user", "content": text}]
 
 
 class ForkSampler:

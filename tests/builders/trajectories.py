@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.config import EnvironmentConfig
 from engine.events import TrajectoriesRecorded
@@ -34,6 +34,8 @@ class WordTokenizer:
 
     eos_token = END
     eos_token_id = 0
+    all_special_tokens = ("<|im_start|>", END)
+    added_tokens_decoder: ClassVar[dict[int, Any]] = {}
 
     def __init__(self) -> None:
         self.pieces = [END]
