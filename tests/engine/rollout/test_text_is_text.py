@@ -37,7 +37,7 @@ def other_tokenizer() -> Any:
     trainer = trainers.UnigramTrainer(
         vocab_size=400, special_tokens=special, unk_token="[UNK]", initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator(["Reply with Up or Left. Reward 1 and the way is down"] * 20, trainer)
+    tokenizer.train_from_iterator(["Go Up or Left. Reward 1 and the way is down"] * 20, trainer)
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token="[/S]", bos_token="[BOS]", unk_token="[UNK]",
