@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.rollout.action_parser import parse_response
+from engine.environments.checker import FORBIDDEN_IN_NAMES
+from engine.rollout.action_parser import MARKERS, parse_response
 
 PIECES = [
     "<think>", "</think>", "<answer>", "</answer>", "<|im_start|>", "<|im_end|>", "||", "|", " ", "\n", "\u2003",
@@ -112,6 +113,10 @@ def test_an_answer_within_the_thought_is_not_played() -> None:
     thought = "maybe <answer>Up</answer> no"
     assert parse(f"<think>{thought}</think><answer>Left</answer>") == (thought, ["Left"], "text_outside")
     assert parse(f"<think>{thought}</think>") == (thought, [], "no_answer")
+
+
+def test_names_that_the_rule_would_change_are_refused() -> None:
+    assert set(FORBIDDEN_IN_NAMES) == {*MARKERS, "\n"}
 
 
 def test_of_repeated_blocks_the_first_is_played() -> None:
