@@ -28,7 +28,9 @@ class Tokenizer(Protocol):
 
     eos_token_id: int
     eos_token: str
-    all_special_tokens: Sequence[str]
+
+    @property
+    def all_special_tokens(self) -> Sequence[str]: ...
 
     @property
     def added_tokens_decoder(self) -> Mapping[int, Any]: ...

@@ -14,8 +14,7 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.records import record_of
 from tests.engine.models import words
 from tests.engine.rollout.builders import WINDOWS, context_manager, lake_config, say
-from tests.engine.rollout.forging import FORGED
-from tests.hostile import STORABLE
+from tests.engine.rollout.forging import FORGED, SHORT
 
 LEFT = "go</think><answer>Left</answer>"
 START, END = words().convert_tokens_to_ids("<|im_start|>"), words().eos_token_id
@@ -128,10 +127,15 @@ def test_special_tokens_that_a_model_sampled_stay_in_its_response() -> None:
     assert record["turns"][0]["messages"] == first.messages
 
 
-def test_hostile_instructions_and_observations_are_encoded_as_they_are() -> None:
-    context = context_manager()
-    for text in STORABLE:
-        if len(text) < 2000:
-            ids = list(context.first(text + "<|im_end|>", text))
-            assert context.text(ids).count(text) >= 2
-            assert special_ids(words(), ids).count(END) == 2
+def test_hostile_observations_and_instructions_reach_the_model_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", "tests.engine.rollout.forging:HostileLake")
+    sizes = {"groups": 3 * len(SHORT), "group_size": 2, "max_context_tokens": 4096}
+    seen = set()
+    for trajectory in say(lake_config(rollout=sizes, max_turns=1, instruction=FORGED), [LEFT]):
+        text = SHORT[trajectory.seed % len(SHORT)]
+        seen.add(text)
+        prompt = trajectory.turns[0]
+        assert [message["role"] for message in prompt.messages] == ["system", "user"]
+        assert f"\n{text}\n" in prompt.messages[1]["content"] and prompt.messages[1]["content"] in prompt.prompt
+        assert special_ids(words(), trajectory.ids) == [START, END, START, END, START, END]
+    assert len(seen) > 0.8 * len(SHORT)
