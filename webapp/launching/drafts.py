@@ -14,7 +14,7 @@ from engine.cluster.checks import check_cluster, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
-from engine.policies.model_paths import check_model_path
+from engine.policies.model_paths import BUNDLED, check_model_path
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
@@ -122,8 +122,8 @@ def _measure(kind: str, parameters: str, budget: int) -> Feasibility:
 
 
 def _warn(made: Draft, config: RunConfig) -> None:
-    if config.optimizer.learning_rate >= 1e-3 and config.model.path == "tiny":
-        made.warnings.append("About half of all runs of the small model collapse at learning rates of 0.001 and above.")
+    if config.optimizer.learning_rate >= 1e-3 and config.model.path in BUNDLED:
+        made.warnings.append("About half of all runs of a small model collapse at learning rates of 0.001 and above.")
     critic = config.algorithm.critic_settings
     if critic is not None and critic.warmup_steps == 0:
         made.warnings.append("The critic starts untrained. Set its warmup_steps to train it before the policy.")

@@ -1,4 +1,5 @@
-"""Thoughts of the scripted players: short, true sentences about the state, in several wordings."""
+"""Thoughts of the scripted players: short, true sentences about the state, in several wordings. `THINKERS` has them by
+kind; those of puzzles are in `puzzle_thoughts`."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.environments.base import Drawing
+from engine.environments.base import Drawing, Environment
+from engine.models.tiny import puzzle_thoughts
 
-Thinker = Callable[[Drawing, list[str], np.random.Generator], str]
+Thinker = Callable[[Environment, list[str], np.random.Generator], str]
 
 GRID_WORDINGS = (
     "I am at {me} and the goal is at {goal} so {plan}",
@@ -33,12 +35,14 @@ ARM_WORDINGS = (
 )
 
 
-def frozen_lake(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
+def frozen_lake(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    drawing = environment.drawing()
     me, goal = tuple(drawing["agent"]), _find(drawing, "goal")[0]
     return _say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
 
 
-def sokoban(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
+def sokoban(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    drawing = environment.drawing()
     me = tuple(drawing["agent"])
     boxes, targets = _find(drawing, "box"), _find(drawing, "target")
     box = min(boxes or [me], key=lambda cell: _distance(cell, me))
@@ -48,12 +52,26 @@ def sokoban(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
     )
 
 
-def bandit(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
-    first, second = (arm["name"] for arm in drawing["arms"])
+def bandit(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    first, second = (arm["name"] for arm in environment.drawing()["arms"])
     return _say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
 
 
-THINKERS: dict[str, Thinker] = {"frozen_lake": frozen_lake, "sokoban": sokoban, "bandit": bandit}
+THINKERS: dict[str, Thinker] = {
+    "frozen_lake": frozen_lake,
+    "sokoban": sokoban,
+    "bandit": bandit,
+    "countdown": puzzle_thoughts.countdown,
+    "sudoku": puzzle_thoughts.sudoku,
+    "game_2048": puzzle_thoughts.game_2048,
+    "rubiks_cube": puzzle_thoughts.rubiks_cube,
+    "metamathqa": puzzle_thoughts.question,
+    "static": puzzle_thoughts.question,
+}
+
+
+def thought(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    return THINKERS.get(environment.kind, puzzle_thoughts.plain)(environment, plan, rng)
 
 
 def _say(wordings: tuple[str, ...], rng: np.random.Generator, **words: Any) -> str:

@@ -15,9 +15,12 @@ CHAT_TEMPLATE = (
 )
 
 
-def learn(texts: Iterable[str], *, vocabulary: int) -> PreTrainedTokenizerFast:
+def learn(texts: Iterable[str], *, vocabulary: int, split_digits: bool = False) -> PreTrainedTokenizerFast:
+    """`split_digits`: each digit is a token."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    bytes_of_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    digits = [pre_tokenizers.Digits(individual_digits=True)] if split_digits else []
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*digits, bytes_of_words]) if digits else bytes_of_words
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - len(TAGS),

@@ -1,0 +1,119 @@
+"""Thoughts of the scripted players of puzzles and arithmetic: true, in several wordings, some of them computations."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from engine.environments.arithmetic import evaluate
+from engine.environments.base import Environment
+from engine.environments.board_2048 import ACTIONS, move
+from engine.environments.sudoku.actions import placement_of
+
+MOST_TRIES = 2  # expressions of Countdown that a thought discards
+PLAIN_WORDINGS = ("I try {plan}", "{plan}", "so {plan}")
+TILE_WORDINGS = ("{plan} merges {gain}", "largest {largest} at {at} so {plan}", "I go {plan}")
+CUBE_WORDINGS = ("{distance} to go so {plan}", "{distance} away {plan}", "I turn {plan}")
+CELL_WORDINGS = (
+    "row {row} has {in_row} column {column} has {in_column} so {number}",
+    "row {row} column {column} row {in_row} column {in_column} so {number}",
+    "row {row} column {column} is {number}",
+)
+GUESS_WORDINGS = ("maybe {plan}", "I guess {plan}")
+SUM_WORDINGS = ("{sum} = {value} so {plan}", "{sum} = {value}", "it is {plan}")
+_SUM = re.compile(r"What is ([-+*/() \d]+)\?")
+_NUMBER = re.compile(r"\d+")
+
+
+def countdown(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    """Up to two expressions that miss, and the one to answer, each with its value."""
+    target = environment.current.target
+    if rng.random() < 0.2:
+        return _say(PLAIN_WORDINGS, rng, plan=plan[0])
+    tried = [environment.random_action(rng) for _ in range(int(rng.integers(MOST_TRIES + 1)))]
+    missed = [one for one in dict.fromkeys(tried) if _value_of(one) != target]
+    return " ".join(f"{one} = {_text(_value_of(one))} {_verdict(one, target)}" for one in [*missed, plan[0]])
+
+
+def sudoku(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    return " ".join(_cell(environment, text, rng) for text in plan)
+
+
+def game_2048(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    board = environment.board
+    row, column = max(
+        ((r, c) for r in range(len(board)) for c in range(len(board))), key=lambda cell: board[cell[0]][cell[1]]
+    )
+    _, gain = move(board, ACTIONS.index(plan[0]))
+    return _say(TILE_WORDINGS, rng, plan=plan[0], gain=gain, largest=board[row][column], at=f"{row + 1} {column + 1}")
+
+
+def rubiks_cube(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    return _say(CUBE_WORDINGS, rng, distance=environment.distance, plan=" ".join(plan))
+
+
+def question(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    """For the right answer to a question with one computation, that computation."""
+    asked = environment.question
+    if plan[0] != asked.answer:
+        return _say(GUESS_WORDINGS, rng, plan=plan[0])
+    found = _computation(asked.text, asked.answer if not asked.choices else "")
+    if found is None:
+        return _say(PLAIN_WORDINGS, rng, plan=plan[0])
+    return _say(SUM_WORDINGS, rng, sum=found, value=_text(_value_of(found)), plan=plan[0])
+
+
+def plain(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    return _say(PLAIN_WORDINGS, rng, plan=" ".join(plan))
+
+
+def _computation(text: str, answer: str) -> str | None:
+    """The sum that a question spells out, or else the one of its two numbers whose value is `answer`."""
+    if spelled := _SUM.search(text):
+        return spelled[1]
+    numbers = _NUMBER.findall(text)
+    if len(numbers) != 2 or not answer.isdecimal():
+        return None
+    orders = (numbers, numbers[::-1])
+    sums = (f"{first} {symbol} {second}" for symbol in "+-*/" for first, second in orders)
+    return next((one for one in sums if _value_of(one) == int(answer)), None)
+
+
+def _cell(environment: Any, text: str, rng: np.random.Generator) -> str:
+    board = environment.board
+    found = placement_of(text, board.size)
+    if found is None:
+        return text
+    rows = board.rows()
+    return _say(
+        CELL_WORDINGS,
+        rng,
+        row=found.row + 1,
+        column=found.column + 1,
+        in_row=" ".join(str(number) for number in rows[found.row] if number),
+        in_column=" ".join(str(row[found.column]) for row in rows if row[found.column]),
+        number=found.number,
+    )
+
+
+def _value_of(expression: str) -> Fraction | None:
+    found = evaluate(expression)
+    return found.value if found else None
+
+
+def _verdict(expression: str, target: int) -> str:
+    return "yes" if _value_of(expression) == target else "no"
+
+
+def _text(value: Fraction | None) -> str:
+    """Whole numbers; other values as whole number and remainder are of no use to the player."""
+    if value is None:
+        return "none"
+    return str(value) if value.denominator == 1 else "a fraction"
+
+
+def _say(wordings: tuple[str, ...], rng: np.random.Generator, **words: Any) -> str:
+    return wordings[int(rng.integers(len(wordings)))].format(**words)
