@@ -24,7 +24,19 @@ class ModelError(StarboardError):
 
 
 class EnvironmentFault(StarboardError):
-    """An environment that raised or broke its contract during an episode."""
+    """An environment that raised, exceeded a limit or broke its contract during an episode.
+
+    `kind` says what happened in a few words without the episode's own details, so that faults can be counted.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", kind: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.kind = kind
+
+
+class EnvironmentUnavailable(EnvironmentFault):
+    """A server or tool that an environment needs and cannot reach. It stops the run: nothing of it is the model's
+    doing."""
 
 
 class RunDirectoryError(StarboardError):

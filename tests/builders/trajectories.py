@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Mapping
 from statistics import fmean, pstdev
 from typing import Any
 
@@ -15,7 +16,7 @@ from engine.events import TrajectoriesRecorded
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
+from engine.rollout.environment_pool import local_environments
 from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
 from engine.rollout.trajectory_files import write_trajectory_file
@@ -62,10 +63,10 @@ class ScriptedSampler:
     """Responses for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
 
     def __init__(
-        self, tokenizer: WordTokenizer, active: ActiveEpisodes, *, skill: float, faults: float, seed: int
+        self, tokenizer: WordTokenizer, episodes: Mapping[int, Episode], *, skill: float, faults: float, seed: int
     ) -> None:
         self.tokenizer = tokenizer
-        self.active = active
+        self.episodes = episodes
         self.skill = skill
         self.faults = faults
         self.stream = random.Random(seed)
@@ -85,7 +86,7 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.tokenizer.encode(self._response_text(self.active.episodes[row]), add_special_tokens=False), 0]
+        ids = [*self.tokenizer.encode(self._response_text(self.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
         return Response(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
@@ -118,9 +119,11 @@ def play_step(
     tokenizer = WordTokenizer()
     proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
-    players, environments = proxy.players(manager.training_batch(step)), InlineEnvironments()
-    sampler = ScriptedSampler(tokenizer, environments.active, skill=skill, faults=faults, seed=seed * 1000 + step)
-    proxy.play(sampler, players, environments=environments)
+    players = proxy.players(manager.training_batch(step))
+    with local_environments(0) as environments:
+        episodes = environments.episodes
+        sampler = ScriptedSampler(tokenizer, episodes, skill=skill, faults=faults, seed=seed * 1000 + step)
+        proxy.play(sampler, players, environments=environments)
     played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
 
