@@ -99,7 +99,7 @@ class Trainer:
 
     def run(self) -> None:
         """Trains to the last step, unless it is stopped, a detector ends the run, or its environments fail. Always
-        writes a checkpoint."""
+        writes a checkpoint of the steps made."""
         try:
             self.verdict.report()
             self._evaluate_if_due()  # an earlier attempt may have been interrupted in it
@@ -109,8 +109,12 @@ class Trainer:
                 self._evaluate_if_due()
                 self._save_if_due()
             self._finish(self._take_ending())
-        except (Interrupted, EnvironmentFault):  # neither comes in the middle of an update
+        except Interrupted:
             self._save("final")
+            raise
+        except EnvironmentFault:  # never in the middle of an update
+            if self.progress.step:
+                self._save("final")
             raise
         except StopRequested:
             self._finish(RunFinished(step=self.progress.step, outcome="stopped", reason="Stopped on request."))
