@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from engine.environments import make_environment
+from engine.environments import environment_of
 from engine.environments.base import UNKNOWN, Action, Drawing, Environment
 from engine.environments.guard import Interrupt
 from engine.environments.problems import reset_in_split
@@ -33,7 +33,7 @@ LONGEST_CAUSE = 1000  # characters of an exception's text in a fault
 class EpisodeStart:
     """The first state of an episode; with a `fault` it has ended too. `system` is the system prompt, and
     `optimal_length` the least number of actions to success, None if unknown. `seed` is the one of its problem, which
-    differs from that of its spec where that problem belongs to the other split."""
+    differs from that of its spec where that problem belongs to the other split, and `problem` the problem's hash."""
 
     observation: str = ""
     drawing: Drawing = field(default_factory=dict)
@@ -41,6 +41,7 @@ class EpisodeStart:
     system: str = ""
     separator: str | None = "||"
     seed: int = 0
+    problem: int = 0
     fault: EnvironmentFault | None = None
     close_fault: str = ""
 
@@ -99,6 +100,7 @@ class Episode:
         self.success = False
         self.observation = ""
         self.seed = spec.seed
+        self.problem = 0
         self.info_metrics = InfoMetrics({})
         self.phase = ""  # of the environment's code that is running, or was last
         self.limit: Limit = "construct_seconds"
@@ -111,7 +113,13 @@ class Episode:
         result."""
         start = EpisodeStart()
         try:
-            start = EpisodeStart(observation=self.reset(), seed=self.seed, separator=self.environment.separator)
+            observation = self.reset()
+            start = EpisodeStart(
+                observation=observation,
+                seed=self.seed,
+                problem=self.problem,
+                separator=self.environment.separator,
+            )
             with self.guarded("drawing, solution or describe", "reset_seconds"):
                 start = replace(start, drawing=self._drawing())
                 solution = self.environment.solution()
@@ -149,13 +157,14 @@ class Episode:
     def reset(self) -> str:
         """Creates the environment and returns the first observation."""
         with self.guarded("constructor", "construct_seconds"):
-            self.environment = make_environment(self.config.kind, **self.config.parameters)
+            self.environment = environment_of(self.config)
             self.info_metrics = InfoMetrics(self.environment.info_metrics)
         with self.guarded("reset", "reset_seconds"):
-            observation, self.seed, _ = reset_in_split(
+            start = reset_in_split(
                 self.environment, seed=self.spec.seed, split=self.spec.split, chance_seed=self.spec.chance_seed_of
             )
-            self.observation = self._text(observation)
+            self.seed, self.problem = start.seed, start.problem
+            self.observation = self._text(start.observation)
         return self.observation
 
     def look(self) -> tuple[Drawing, list[str] | None]:

@@ -245,7 +245,7 @@ def test_seeds_of_chance_fit_32_bits_for_the_largest_seed(monkeypatch: pytest.Mo
             return super().reset(seed=seed, options=options)
 
     monkeypatch.setattr(
-        "engine.rollout.episode.make_environment", lambda kind, **given: Recorded(Recorded.Config(**given))
+        "engine.rollout.episode.environment_of", lambda config: Recorded(Recorded.Config(**config.parameters))
     )
     config = lake_config()
     manager = EnvStateManager(config.environments, groups=1, group_size=1, seed=1)
