@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
 from engine.environments.guard import LimitExceeded, call_guarded
+from engine.environments.measurements import measure
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -133,7 +134,8 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
 
 
 def check_env_main(argv: list[str]) -> int:
-    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass."""
+    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass; then what was
+    measured over many seeds."""
     options = _parser("check-env").parse_args(argv)
     config = _environment(options.kind, options.set)
     findings = check_environment(config.kind, config.parameters)
@@ -141,7 +143,15 @@ def check_env_main(argv: list[str]) -> int:
         sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
     if not findings:
         sys.stdout.write(f"{config.kind} satisfies the contract.\n")
+    sys.stdout.write("\n".join(["", *_measured(config), ""]))
     return 1 if findings else 0
+
+
+def _measured(config: EnvironmentConfig) -> list[str]:
+    try:
+        return measure(config).lines()
+    except Exception as error:  # an environment may raise anything
+        return [f"Not measured: {type(error).__name__}: {error}"]
 
 
 def play_main(argv: list[str]) -> int:

@@ -17,6 +17,7 @@ from engine.environments.base import Drawing, Info, Reduction
 
 INFO_KEYS = ("action_is_effective", "success")
 LONGEST_INFO_TEXT = 2000  # longer text in an info is not recorded
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def text_of(given: object, *, what: str = "observation", most: int) -> str:
@@ -47,8 +48,7 @@ def step_result(given: object) -> tuple[Any, float, bool, Info]:
 def drawing_of(given: object, *, most: int) -> Drawing:
     if not isinstance(given, dict):
         raise TypeError(f"the drawing is {type(given).__name__}; it must be a dict")
-    text = json.dumps(given, ensure_ascii=False, allow_nan=False, check_circular=False)
-    text_of(text, what="drawing", most=most)
+    text_of(_ENCODER.encode(given), what="drawing", most=most)
     return given
 
 

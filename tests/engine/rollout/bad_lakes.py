@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engine.environments.base import EnvironmentParameters, Info
+from engine.environments.base import Info
 from engine.environments.frozen_lake import FrozenLake
 from engine.errors import EnvironmentUnavailable
 
@@ -21,7 +21,7 @@ class BadLake(FrozenLake):
     closed: ClassVar[list[bool]] = []
     made: ClassVar[list[bool]] = []
 
-    def __init__(self, config: EnvironmentParameters) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.bad = False
         self.steps = 0
@@ -35,7 +35,8 @@ class BadLake(FrozenLake):
         self.steps += 1
         if not self.bad:
             return super().step(action)
-        return self.bad_step(super().step(action))
+        result: Step = self.bad_step(super().step(action))
+        return result
 
     def close(self) -> None:
         self.closed.append(self.bad)
@@ -193,7 +194,14 @@ class InformsStrangely(BadLake):
     """Sound, except that its infos hold what JSON does not."""
 
     def bad_step(self, result: Step) -> Any:
-        strange = {"self": self, "nan": float("nan"), "half": "\ud83e", "big": 10**40, "long": "x" * 10_000, 7: "seven"}
+        strange: dict[Any, Any] = {
+            "self": self,
+            "nan": float("nan"),
+            "half": "\ud83e",
+            "big": 10**40,
+            "long": "x" * 10_000,
+        }
+        strange[7] = "seven"
         return (
             *result[:4],
             {**result[4], **strange, "array": np.zeros(2), "number": np.int64(3), "flag": np.bool_(True)},
@@ -205,7 +213,7 @@ class ConstructorRaises(FrozenLake):
 
     count: ClassVar[list[int]] = []
 
-    def __init__(self, config: EnvironmentParameters) -> None:
+    def __init__(self, config: Any) -> None:
         self.count.append(1)
         if len(self.count) % 2 == 1:
             raise OSError("no ice")
@@ -217,7 +225,7 @@ class ConstructorSleeps(FrozenLake):
 
     count: ClassVar[list[int]] = []
 
-    def __init__(self, config: EnvironmentParameters) -> None:
+    def __init__(self, config: Any) -> None:
         self.count.append(1)
         if len(self.count) % 2 == 1:
             time.sleep(LONG)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from engine.environments.frozen_lake import FrozenLake
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentUnavailable
 from engine.play import EpisodeByHand
@@ -239,7 +240,7 @@ def test_an_episode_by_hand_has_the_same_limits(monkeypatch: pytest.MonkeyPatch)
 def test_seeds_of_chance_fit_32_bits_for_the_largest_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    class Recorded(bad_lakes.FrozenLake):
+    class Recorded(FrozenLake):
         def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
             seen.extend([seed or 0, (options or {}).get("chance_seed", 0)])
             return super().reset(seed=seed, options=options)
