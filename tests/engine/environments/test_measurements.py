@@ -45,7 +45,7 @@ class Mixed(FrozenLake):
         return {0: [1, 2], 1: None}.get(self.given, UNKNOWN)
 
 
-def test_unknown_and_impossible_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_and_impossible_are_counted_separately(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", f"{__name__}:Mixed")
     found = measure(config("frozen_lake", frozen_probability=1.0), seeds=8)
     assert found.lines()[1] == (
