@@ -113,7 +113,7 @@ class AgentProxy:
 
         Environments run in the given pool, or else in this process with `environment_workers` threads.
         """
-        local = local_environments(self.environment_workers)
+        local = local_environments(self.environment_workers, check_cancelled)
         with nullcontext(environments) if environments is not None else local as pool:
             self._play_in(pool, sampler, players, check_cancelled)
         faults = [player.fault for player in players if player.fault]

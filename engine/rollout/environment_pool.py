@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -102,13 +102,12 @@ class Guard(threading.Thread):
         self.pool = pool
         self.lock = threading.Lock()
         self.request: Request | None = None
-        self.since = 0.0
         self.abandoned = False
 
     def run(self) -> None:
         try:
             while (request := self.pool.requests.get()) is not None:
-                self.since, self.request = time.monotonic(), request
+                self.request = request
                 result: Result | BaseException
                 try:
                     result = request.perform()
@@ -139,11 +138,13 @@ class LocalEnvironments:
     """Several environments at a time, in `workers` threads, while the sampler continues with other trajectories. With
     no workers, one after the other in one thread while the sampler waits: fastest for environments that only compute.
 
-    The caller's thread never runs an environment, so it stays responsive. After each overrun twice as many run at a
-    time, so that many that hang cost a few time limits and not one each.
+    The caller's thread never runs an environment, so it stays responsive: `check_cancelled` is called while it waits,
+    and raises to cancel. After each overrun twice as many run at a time, so that many that hang cost a few time limits
+    and not one each.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, check_cancelled: Callable[[], None]) -> None:
+        self.check_cancelled = check_cancelled
         self.episodes: dict[int, Episode] = {}  # those in progress, by row
         self.in_turn = workers == 0
         self.size = max(1, workers)
@@ -169,18 +170,21 @@ class LocalEnvironments:
         self._add(Request(row=row, episode=self.episodes[row], closing=True))
 
     def collect(self, *, block: bool) -> list[EnvironmentResult]:
-        """With no workers, all that was requested, unless one takes longer than others should wait for it."""
+        """With no workers, all that was requested, so that what is sampled together does not depend on the time it
+        takes. Otherwise what is ready, after a quarter of a second at most."""
         self._hand_over()
-        until = self._patience(block=block)
+        until = time.monotonic() + (POLL_SECONDS if block else 0.0)
         while self.open:
             self._end_overruns()
-            left = until - time.monotonic()
-            if self._is_enough() or left <= 0:
+            if self._is_enough():
+                break
+            left = POLL_SECONDS if self.in_turn else until - time.monotonic()
+            if left <= 0:
                 break
             try:
                 self.bell.get(timeout=left)
             except Empty:
-                continue
+                self.check_cancelled()
         return self._take_finished()
 
     def shut_down(self) -> None:
@@ -212,16 +216,6 @@ class LocalEnvironments:
             guard = Guard(self)
             self.guards.append(guard)
             guard.start()
-
-    def _patience(self, *, block: bool) -> float:
-        """Until when `collect` may wait."""
-        now = time.monotonic()
-        if block:
-            return now + POLL_SECONDS
-        if not self.in_turn:
-            return now
-        began = [guard.since for guard in self.guards if guard.request is not None]
-        return min(began, default=now) + POLL_SECONDS
 
     def _is_enough(self) -> bool:
         return len(self.finished) >= len(self.open) if self.in_turn else bool(self.finished)
@@ -275,18 +269,20 @@ class LocalEnvironments:
                 interrupt(guard)
 
     def _close_all(self, episodes: list[Episode]) -> None:
+        """Many at a time, and not again cancelled."""
+        self.check_cancelled = lambda: None
         self.size = max(self.size, MOST_GUARDS)
         for row, episode in enumerate(episodes):
             self._add(Request(row=row, episode=episode, closing=True))
-        until = time.monotonic() + CLOSE_ALL_SECONDS
+        self.in_turn, until = False, time.monotonic() + CLOSE_ALL_SECONDS
         while self.open and time.monotonic() < until:
             self.collect(block=True)
 
 
 @contextmanager
-def local_environments(workers: int) -> Iterator[LocalEnvironments]:
+def local_environments(workers: int, check_cancelled: Callable[[], None] = lambda: None) -> Iterator[LocalEnvironments]:
     """An environment pool of this process; all of its environments are closed when it is left."""
-    environments = LocalEnvironments(workers)
+    environments = LocalEnvironments(workers, check_cancelled)
     try:
         yield environments
     finally:
