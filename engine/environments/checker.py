@@ -17,7 +17,8 @@ from engine.environments.registry import make_environment
 from engine.metrics import GLOSSARY
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-FORBIDDEN_IN_NAMES = ("</answer>", "\n")  # used by the response format
+# used by the response format, which removes its markers from actions
+FORBIDDEN_IN_NAMES = ("<think>", "</think>", "<answer>", "</answer>", "<|im_start|>", "<|im_end|>", "\n")
 STRANGE_TEXTS = (
     "",
     " ",

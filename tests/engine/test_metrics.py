@@ -18,6 +18,7 @@ env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lak
 rollout/success rollout/response_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
 rollout/contexts rollout/fault_rate rollout/close_fault_rate
 env/Frozen Lake/steps_left rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
+rollout/surplus_actions rollout/surplus_rate
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
 policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low
 policy/ratio_max policy/clipped_above policy/clipped_below reward/within_group_std_variation rollout/failed_groups
