@@ -12,6 +12,7 @@ from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
 from engine.config import EnvironmentConfig
+from engine.environments.base import UNKNOWN
 from engine.events import TrajectoriesRecorded
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
@@ -106,7 +107,8 @@ class ScriptedSampler:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
         environment = episode.environment
-        names, plan = environment.action_names(), environment.solution()
+        names, found = environment.action_names() or [], environment.solution()
+        plan = [] if found is None or found is UNKNOWN else found
         if plan and self.stream.random() < self.skill:
             chosen = [names[action] for action in plan[: episode.config.max_actions_per_turn]]
         else:
