@@ -29,6 +29,7 @@ ENVIRONMENTS: dict[str, str] = {
     "openenv": "engine.environments.remote.openenv:OpenEnv",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "spatial": "engine.environments.spatial:Spatial",
+    "textworld": "engine.environments.textworld.environment:TextWorld",
     "webshop": "engine.environments.webshop.environment:WebShop",
     "static": "engine.environments.static:Static",
 }

@@ -7,12 +7,14 @@ A file's grammar has Python expressions, which TextWorld evaluates: use files of
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,11 @@ from engine.environments.alfworld.catalogue import TaskType
 from engine.environments.alfworld.generation import Evaluation
 from engine.environments.base import UNKNOWN, Drawing, Solution, Split
 from engine.environments.command_game import admissible
+from engine.environments.textworld.making import EXTRA
 from engine.errors import ConfigError
 
-EXTRA = "Install the extra: pip install 'starboard[alfworld]'."
-_LOADING = threading.Lock()  # for `_translating`
+_LOADING = [threading.Lock()]  # for `_translating`
+os.register_at_fork(after_in_child=lambda: _LOADING.__setitem__(0, threading.Lock()))
 # Engines to use again. Each has a copy of the planner's library, which must stay loaded: it is called when the process
 # exits.
 _IDLE: deque[Any] = deque()
@@ -136,7 +139,7 @@ class OfficialGame:
 def _translating() -> Iterator[None]:
     """Lets one game at a time be translated for the planner, which redirects the process's standard output meanwhile,
     and leaves other arguments in `sys.argv`."""
-    with _LOADING:
+    with _LOADING[0]:
         arguments = sys.argv
         try:
             yield
@@ -149,10 +152,8 @@ def _engine() -> Any:
     with suppress(IndexError):
         return _IDLE.pop()
     try:
-        from textworld.core import EnvInfos
-        from textworld.envs.pddl import PddlEnv
-
-        return PddlEnv(EnvInfos(won=True, feedback=True, admissible_commands=True))
+        infos = import_module("textworld.core").EnvInfos(won=True, feedback=True, admissible_commands=True)
+        return import_module("textworld.envs.pddl").PddlEnv(infos)
     except ImportError as error:
         raise ConfigError(f"ALFWorld's games need textworld and its planner: {error}.", remedy=EXTRA) from error
 
