@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from engine.environments.base import UNKNOWN, Drawing, Solution, Split
 from engine.environments.command_game import CommandEnvironment, CommandGame, CommandParameters
-from engine.environments.textworld.making import game_file, textworld
+from engine.environments.textworld.making import alone, game_file, textworld
 
 MOST_ROOMS = 100  # of a game, since TextWorld 1.7
 HELD_OUT_SEEDS = 1_000_000  # the first seed of games in evaluation
@@ -132,8 +132,9 @@ class CompiledGame:
         module = textworld()
         wanted = ("admissible_commands", "policy_commands", "won", "lost", "score", "max_score", "objective")
         infos = module.EnvInfos(**dict.fromkeys((*wanted, "description", "feedback", "facts"), True))
-        self._engine = module.start(path, infos)
-        self._state = self._engine.reset()
+        with alone():
+            self._engine = module.start(path, infos)
+            self._state = self._engine.reset()
         self._score = 0
         self.goal = " ".join(str(self._state.objective).split()).rstrip(".")
         self._said = f"{self._state.description.strip()}\n\n{str(self._state.objective).strip()}"
@@ -148,7 +149,8 @@ class CompiledGame:
         return list(self._state.admissible_commands)
 
     def play(self, command: str) -> float:
-        self._state, _, _ = self._engine.step(command)
+        with alone():
+            self._state, _, _ = self._engine.step(command)
         self._said = str(self._state.feedback).partition("*** The End ***")[0]
         before, self._score = self._score, int(self._state.score)
         return (self._score - before) / max(1, int(self._state.max_score))

@@ -10,8 +10,11 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -26,8 +29,20 @@ CHALLENGES: Final = {
     "treasure_hunter": "tw-treasure_hunter",
     "cooking": "tw-cooking",
 }
-_MAKING = [threading.Lock()]  # TextWorld's generator keeps state in its modules
-os.register_at_fork(after_in_child=lambda: _MAKING.__setitem__(0, threading.Lock()))
+_ALONE = [threading.RLock()]
+os.register_at_fork(after_in_child=lambda: _ALONE.__setitem__(0, threading.RLock()))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Lets one thread at a time into TextWorld, whose parsers keep their state in modules. Its translator for planners
+    redirects the process's standard output meanwhile, and leaves other arguments in `sys.argv`."""
+    with _ALONE[0]:
+        arguments = sys.argv
+        try:
+            yield
+        finally:
+            sys.argv = arguments
 
 
 def cache_folder() -> Path:
@@ -41,7 +56,7 @@ def game_file(game: str, settings: dict[str, Any], seed: int) -> Path:
     folder = cache_folder() / hashlib.sha256(key.encode()).hexdigest()[:24]
     path = folder / "game.z8"
     if not path.is_file():
-        with _MAKING[0]:
+        with alone():
             if not path.is_file():
                 _make(module, game, settings, seed, folder)
                 _remove_oldest(cache_folder(), keep=MOST_GAMES)
