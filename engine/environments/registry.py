@@ -33,6 +33,7 @@ ENVIRONMENTS: dict[str, str] = {
     "sokoban": "engine.environments.sokoban:Sokoban",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
     "spatial": "engine.environments.spatial:Spatial",
+    "textworld": "engine.environments.textworld.environment:TextWorld",
     "webshop": "engine.environments.webshop.environment:WebShop",
     "static": "engine.environments.static:Static",
 }
