@@ -1,0 +1,20 @@
+"""Runs untrusted Python code with no network, no files of the machine, and limits on time, memory, processes and output.
+
+What a test expects stays with the caller: the code gets one input and returns one output.
+"""
+
+from engine.sandbox.levels import LEVELS, available_levels, problem_with, sandbox
+from engine.sandbox.outcomes import Call, Case, CaseResult, Limits, Outcome, Program
+
+__all__ = [
+    "LEVELS",
+    "Call",
+    "Case",
+    "CaseResult",
+    "Limits",
+    "Outcome",
+    "Program",
+    "available_levels",
+    "problem_with",
+    "sandbox",
+]
