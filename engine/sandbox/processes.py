@@ -115,10 +115,10 @@ class _Reader:
     """Lines of JSON from stdout, within time and size; the end of stderr is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None and process.stderr is not None
         self.selector = selectors.DefaultSelector()
-        self.selector.register(process.stdout, selectors.EVENT_READ, "stdout")
-        self.selector.register(process.stderr, selectors.EVENT_READ, "stderr")
+        for name, stream in (("stdout", process.stdout), ("stderr", process.stderr)):
+            if stream is not None:
+                self.selector.register(stream, selectors.EVENT_READ, name)
         self.text = bytearray()
         self.error = bytearray()
 

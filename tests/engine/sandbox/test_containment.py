@@ -58,7 +58,13 @@ def test_a_program_reads_its_input_and_its_output_comes_back(level: str) -> None
 
 
 def test_functions_and_methods_return_json(level: str) -> None:
-    code = "def add(a, b):\n    return (a, b, a + b)\nclass Solution:\n    def double(self, x: List[int]):\n        return x * 2"
+    code = """
+def add(a, b):
+    return (a, b, a + b)
+class Solution:
+    def double(self, x: List[int]):
+        return x * 2
+"""
     results = LEVELS[level].run(code, [Call("add", (1, 2)), Call("double", ([1],)), Call("missing")], LIMITS)
     assert [one.value for one in results] == ["[1, 2, 3]", "[1, 1]", None]
     assert [one.outcome for one in results] == [Outcome.FINISHED, Outcome.FINISHED, Outcome.RAISED]
@@ -66,8 +72,7 @@ def test_functions_and_methods_return_json(level: str) -> None:
 
 
 def test_one_case_does_not_see_what_another_has_left(level: str) -> None:
-    code = "seen = []\ndef f(x):\n    seen.append(x)\n    open('left', 'a').write('x')\n    return len(seen)"
-    code = code.replace("    open('left', 'a').write('x')\n", "")
+    code = "seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)"
     results = LEVELS[level].run(code, [Call("f", (1,)), Call("f", (2,))], LIMITS)
     assert [one.value for one in results] == ["1", "1"]
 
@@ -131,7 +136,7 @@ def test_endless_errors_and_values_are_stopped_too(level: str) -> None:
 def test_deep_recursion_ends_only_the_case(level: str) -> None:
     assert run(level, "def f(): f()\nf()").outcome is Outcome.RAISED
     code = "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())"
-    assert run(level, code).outcome in (Outcome.KILLED, Outcome.OUT_OF_MEMORY)
+    assert run(level, code).outcome in (Outcome.KILLED, Outcome.OUT_OF_MEMORY, Outcome.RAISED)
 
 
 def test_no_file_of_the_machine_can_be_read(level: str, tmp_path: Path) -> None:
@@ -150,9 +155,16 @@ def test_the_environment_has_no_secrets(level: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_outside_the_scratch_folder_can_be_written(level: str, tmp_path: Path) -> None:
-    folders = [str(tmp_path), "", "/usr/lib", "/etc", "/dev", "/tmp", os.path.dirname(os.__file__)]
+    folders = [str(tmp_path), "", "/usr/lib", "/etc", "/dev", "/tmp", str(Path(os.__file__).parent)]
     paths = [f"{folder}/{tmp_path.name}" for folder in folders]
-    code = f"for path in {paths}:\n    try:\n        open(path, 'w')\n        print(path)\n    except OSError:\n        pass"
+    code = f"""
+for path in {paths}:
+    try:
+        open(path, 'w')
+        print(path)
+    except OSError:
+        pass
+"""
     assert run(level, code).stdout == ""
     assert not any(Path(path).exists() for path in paths)
 
@@ -180,7 +192,14 @@ tried(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("19
 def test_no_file_descriptor_of_ours_is_inherited(level: str, tmp_path: Path) -> None:
     with (tmp_path / "ours").open("w") as ours:
         os.set_inheritable(ours.fileno(), True)
-        code = "import os\nfor fd in range(4, 300):\n    try:\n        os.write(fd, b'forged')\n    except OSError:\n        pass"
+        code = """
+import os
+for fd in range(4, 300):
+    try:
+        os.write(fd, b'forged')
+    except OSError:
+        pass
+"""
         assert run(level, code).outcome is Outcome.FINISHED
     assert (tmp_path / "ours").read_text() == ""
 
@@ -205,7 +224,16 @@ def test_a_fork_bomb_is_contained(level: str) -> None:
 
 @pytest.mark.parametrize("level", FORKING)
 def test_the_number_of_processes_and_threads_is_limited(level: str) -> None:
-    forks = "import os, time\nn = 0\ntry:\n    while os.fork():\n        n += 1\n    time.sleep(9)\nexcept OSError:\n    print(n)"
+    forks = """
+import os, time
+n = 0
+try:
+    while os.fork():
+        n += 1
+    time.sleep(9)
+except OSError:
+    print(n)
+"""
     assert 1 <= int(run(level, forks).stdout) <= LIMITS.processes
     threads = """
 import threading, time
@@ -246,7 +274,13 @@ else:
 
 @pytest.mark.parametrize("level", FORKING)
 def test_code_cannot_stop_who_watches_it(level: str) -> None:
-    code = "import os, signal\nfor one in (os.getppid(), -1):\n    os.kill(one, signal.SIGKILL)\n    os.kill(one, signal.SIGSTOP)\nprint(1)"
+    code = """
+import os, signal
+for one in (os.getppid(), -1):
+    os.kill(one, signal.SIGKILL)
+    os.kill(one, signal.SIGSTOP)
+print(1)
+"""
     stopped, after = LEVELS[level].run(code, [Program(), Program()], LIMITS)
     assert stopped.outcome is after.outcome
     assert after.outcome in (Outcome.FINISHED, Outcome.RAISED)
@@ -254,17 +288,33 @@ def test_code_cannot_stop_who_watches_it(level: str) -> None:
 
 @pytest.mark.parametrize("level", FORKING)
 def test_memory_by_many_processes_and_files_is_limited(level: str) -> None:
-    full = "n = 0\ntry:\n    for i in range(99):\n        n += open(str(i), 'wb', 0).write(bytes(100_000))\nexcept OSError:\n    print(n)"
+    full = """
+n = 0
+try:
+    for i in range(99):
+        n += open(str(i), 'wb', 0).write(bytes(100_000))
+except OSError:
+    print(n)
+"""
     assert int(run(level, full).stdout) <= LIMITS.scratch_bytes
-    swarm = "import os\nfor _ in range(9):\n    try: os.fork()\n    except OSError: pass\nx = []\nwhile True: x.append(bytearray(10**6))"
+    swarm = """
+import os
+for _ in range(9):
+    try:
+        os.fork()
+    except OSError:
+        pass
+x = []
+while True:
+    x.append(bytearray(10**6))
+"""
     assert run(level, swarm).outcome in (Outcome.OUT_OF_MEMORY, Outcome.TIMED_OUT)
 
 
-def test_a_signal_to_itself_is_told_apart_from_a_wrong_answer(level: str) -> None:
-    code = (
-        "import ctypes\nctypes.string_at(0)" if level != "webassembly" else "def f(x):\n    return f(x)\nimport ctypes"
-    )
-    assert run(level, code).outcome in (Outcome.KILLED, Outcome.RAISED)
+@pytest.mark.parametrize("level", FORKING)
+def test_a_crash_is_reported_as_one(level: str) -> None:
+    result = run(level, "import ctypes\nctypes.string_at(0)")
+    assert (result.outcome, result.error) == (Outcome.KILLED, "signal SIGSEGV")
 
 
 def test_threads_of_ours_run_sandboxes_side_by_side(level: str) -> None:
