@@ -38,6 +38,8 @@ export interface EvaluationCompleted extends EventBase {
   success: number;
   low: number;
   high: number;
+  episodes: number;
+  trained_on?: number;
 }
 
 export interface PhaseChanged extends EventBase {
@@ -684,12 +686,31 @@ export type Cell = [row: number, column: number];
 
 export interface Drawing {
   type: string;
-  rows?: number;
-  columns?: number;
+  rows?: number | string[][];
+  columns?: number | string[];
   cells?: string[][];
   agent?: Cell;
   agent_state?: string;
   arms?: { name: string; pulled?: boolean; reward?: number }[];
+  text?: string;
+  caption?: string;
+  marks?: [row: number, column: number, mark: string][];
+  boxes?: number[];
+  cards?: Card[];
+  title?: string;
+  blocks?: Block[];
+}
+
+export interface Card {
+  title: string;
+  text: string;
+  state: string;
+}
+
+export interface Block {
+  kind: string;
+  text: string | string[];
+  state?: string;
 }
 
 // Environments' previews and episodes played by hand

@@ -1,19 +1,22 @@
-// Draws an environment's state, as `Environment.drawing()` returns it, as SVG: the types `grid` and `arms`; of others it
-// says that there is no drawing. Colours are in board.css.
+// Draws an environment's state, as `Environment.drawing()` returns it: grids and arms as SVG; text, tables, cards and pages
+// as HTML. Of others it says that there is no drawing. Styles are in board.css and board_sheets.css.
 
 import { findAll } from "../core/dom.js";
 import { changeOfArms, drawArms, describeArms } from "./board_arms.js";
+import { changeOfCards, describeCards, drawCards } from "./board_cards.js";
 import { changeOfGrid } from "./board_diff.js";
 import { drawGrid, describeGrid } from "./board_grid.js";
+import { changeOfPage, describePage, drawPage } from "./board_page.js";
+import { changeOfTable, describeTable, drawTable } from "./board_table.js";
+import { changeOfText, describeText, drawText } from "./board_text.js";
 import { html } from "../core/html.js";
 
 /** @import { Drawing } from "../types.js" */
-
-/** @typedef {{ previous: Drawing | null, labels: boolean }} BoardLook */
+/** @import { BoardLook } from "./board_sheet.js" */
 
 /**
  * @typedef {object} Kind
- * @property {(drawing: Drawing, look: BoardLook) => SVGElement | null} draw
+ * @property {(drawing: Drawing, look: BoardLook) => Element | null} draw
  * @property {(drawing: Drawing) => string} describe
  * @property {(previous: Drawing, drawing: Drawing) => string} change
  */
@@ -22,17 +25,22 @@ import { html } from "../core/html.js";
 const KINDS = {
   grid: { draw: drawGrid, describe: describeGrid, change: changeOfGrid },
   arms: { draw: drawArms, describe: describeArms, change: changeOfArms },
+  text: { draw: drawText, describe: describeText, change: changeOfText },
+  table: { draw: drawTable, describe: describeTable, change: changeOfTable },
+  cards: { draw: drawCards, describe: describeCards, change: changeOfCards },
+  page: { draw: drawPage, describe: describePage, change: changeOfPage },
 };
 
 /**
  * An element that shows `drawing`. With `previous`, what changed since then is marked, and the last move drawn.
- * `labels` writes row and column numbers at the edge of a grid.
+ * `labels` writes row and column numbers at the edge of a grid. A `still` one takes no focus, as on a card that is a
+ * link.
  * @param {Drawing | null | undefined} drawing
- * @param {{ previous?: Drawing | null, labels?: boolean }} [options]
+ * @param {{ previous?: Drawing | null, labels?: boolean, still?: boolean }} [options]
  * @returns {Element}
  */
-export function drawBoard(drawing, { previous = null, labels = false } = {}) {
-  const picture = drawing && kindOf(drawing)?.draw(drawing, { previous: comparable(previous, drawing), labels });
+export function drawBoard(drawing, { previous = null, labels = false, still = false } = {}) {
+  const picture = drawing && kindOf(drawing)?.draw(drawing, { previous: comparable(previous, drawing), labels, still });
   if (!picture) return html("p", "board-missing muted", { textContent: "This state has no drawing." });
   return picture;
 }
@@ -62,7 +70,8 @@ export function describeChange(previous, drawing) {
 export function drawAll(root = document) {
   for (const host of findAll(root, "[data-board]")) {
     const source = document.getElementById(host.dataset.board ?? "");
-    if (source) host.replaceChildren(drawBoard(JSON.parse(source.textContent ?? "null")));
+    const still = host.closest("[aria-hidden]") !== null;
+    if (source) host.replaceChildren(drawBoard(JSON.parse(source.textContent ?? "null"), { still }));
   }
 }
 
@@ -75,6 +84,7 @@ const kindOf = ({ type }) => (Object.hasOwn(KINDS, type) ? KINDS[type] : null);
  */
 function comparable(previous, drawing) {
   if (!previous || previous.type !== drawing.type) return null;
+  if (drawing.type !== "grid") return previous;
   return previous.rows === drawing.rows && previous.columns === drawing.columns ? previous : null;
 }
 

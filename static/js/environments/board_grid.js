@@ -71,7 +71,7 @@ function isGrid(drawing) {
   return isSize(rows) && isSize(columns) && Array.isArray(cells) && cells.every(Array.isArray);
 }
 
-/** @param {number | undefined} size */
+/** @param {unknown} size */
 const isSize = (size) => Number.isInteger(size) && Number(size) > 0 && Number(size) <= LARGEST;
 
 /**
