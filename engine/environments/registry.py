@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
+    "deepcoder": "engine.environments.deepcoder:DeepCoder",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "sokoban": "engine.environments.sokoban:Sokoban",

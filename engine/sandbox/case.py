@@ -27,15 +27,19 @@ from math import ceil, comb, floor, gcd, inf, isqrt, lcm, log, log2, prod, sqrt
 
 
 def execute(code: str, case: dict[str, Any]) -> dict[str, Any]:
-    """Runs the code for one case; `ended` is finished, raised or out_of_memory."""
+    """Runs the code for one case; `ended` is finished, not_python, raised or out_of_memory."""
     function = case.get("function")
     # a program runs what it guards with `__name__ == "__main__"`; functions are tested without it
     module = types.ModuleType("answer" if function else "__main__")
     sys.modules[module.__name__] = module
     report: dict[str, Any] = {"ended": "finished", "error": "", "value": None}
     try:
+        compiled = compile(code, "answer.py", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # zero bytes, or too deep
+        return {"ended": "not_python", "error": _described(error), "value": None}
+    try:
         exec(PRELUDE, module.__dict__)  # noqa: S102 - code of this file
-        exec(compile(code, "answer.py", "exec"), module.__dict__)  # noqa: S102 - we are in a sandbox
+        exec(compiled, module.__dict__)  # noqa: S102 - we are in a sandbox
         if function:
             report["value"] = json.dumps(_function(module, function)(*case["arguments"]))
         _leave()

@@ -35,8 +35,11 @@ def serve() -> None:
     frames = os.dup(1)
     exec(PRELUDE, {})  # noqa: S102 - loads the modules once, for all forks
     _write(frames, {"ready": True})
+    frame: dict[str, Any] = {"ended": ""}
     for case in request["cases"]:
-        _write(frames, _run_forked(request["code"], case, request["limits"]))
+        if frame["ended"] != "not_python":  # as it is for all cases
+            frame = _run_forked(request["code"], case, request["limits"])
+        _write(frames, frame)
 
 
 def _give_up_privileges(user: int | None) -> None:
@@ -132,6 +135,7 @@ def _collect(
             left = deadline - time.monotonic()
             if left <= 0:
                 return texts, status, {"ended": "timed_out", "error": "", "value": None}
+            exited = status is not None  # before the last look at the pipes
             ready = selector.select(min(left, 0.02))
             for key, _ in ready:
                 data = os.read(key.fd, 65536)
@@ -142,7 +146,7 @@ def _collect(
                     del texts[key.data][most:]
                     return texts, status, {"ended": "output_overflow", "error": "", "value": None}
             status = _reap(child, status)
-            if status is not None and not ready:  # processes it left behind still hold the pipes
+            if exited and not ready:  # processes it left behind still hold the pipes
                 return texts, status, None
     while status is None:
         if time.monotonic() > deadline:

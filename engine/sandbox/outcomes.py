@@ -40,6 +40,7 @@ Case = Program | Call
 
 class Outcome(StrEnum):
     FINISHED = "finished"
+    NOT_PYTHON = "not_python"  # the code cannot be compiled, whatever the case
     RAISED = "raised"  # an exception, an exit status other than 0, or no returned value
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"

@@ -82,10 +82,14 @@ def test_an_exception_is_reported_with_its_line(level: str) -> None:
     assert (result.outcome, result.error) == (Outcome.RAISED, "ZeroDivisionError: division by zero (line 2)")
 
 
-@pytest.mark.parametrize(
-    "code", ["def (", "\ud800", "\x00", "raise SystemExit(3)", "class E(BaseException): pass\nraise E"]
-)
-def test_code_that_is_no_program_is_reported_as_raised(level: str, code: str) -> None:
+@pytest.mark.parametrize("code", ["def (", "\ud800", "\x00", "(" * 10_000])
+def test_what_cannot_be_compiled_is_reported_as_no_python(level: str, code: str) -> None:
+    results = LEVELS[level].run(code, [Program(), Call("f")], LIMITS)
+    assert [one.outcome for one in results] == [Outcome.NOT_PYTHON] * 2
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(3)", "class E(BaseException): pass\nraise E", "eval('(')"])
+def test_whatever_is_raised_is_reported(level: str, code: str) -> None:
     assert run(level, code).outcome is Outcome.RAISED
 
 
