@@ -59,6 +59,18 @@ def check_main(argv: list[str]) -> int:
     return check_env_main(argv)
 
 
+def new_environment_main(argv: list[str]) -> int:
+    from engine.environments.scaffold.command import new_environment_main as create
+
+    return create(argv)
+
+
+def serve_environment_main(argv: list[str]) -> int:
+    from engine.environments.remote.server import serve_main
+
+    return serve_main(argv)
+
+
 def play_main(argv: list[str]) -> int:
     from engine.play import play_main as play
 
@@ -126,6 +138,8 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": evaluate_main,
     "play": play_main,
     "check-env": check_main,
+    "new-environment": new_environment_main,
+    "serve-environment": serve_environment_main,
     "bench": bench_main,
     "probe": probe_main,
     "assess": assess_main,
