@@ -24,6 +24,7 @@ ENVIRONMENTS: dict[str, str] = {
     "deepcoder": "engine.environments.deepcoder:DeepCoder",
     "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "lean": "engine.environments.lean:Lean",
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "search": "engine.environments.search.environment:Search",
     "game_2048": "engine.environments.game_2048:Game2048",

@@ -21,6 +21,7 @@ from engine.environments.base import (
     split_of,
     step_info,
 )
+from engine.environments.bounded_cache import size_in_bytes
 from engine.environments.deepcoder.judge import Judged, Report, Verdict, case_of, judged
 from engine.environments.deepcoder.task_files import SHIPPED, rows_of, task_at
 from engine.environments.deepcoder.tasks import ProgramTest, Task, Test, longest
@@ -32,7 +33,8 @@ FENCE = "```"
 PYTHON = ("python", "python3", "py")  # languages of fenced blocks
 SHOWN = 400  # characters of an input or output in feedback
 HELD_OUT_EVERY = 5  # rows of a file without a second file for evaluation
-KEPT_RESULTS = 256
+KEPT_BYTES = 8 << 20
+BY_LOAD = {Outcome.TIMED_OUT, Outcome.NOT_RUN, Outcome.KILLED}
 RANDOM_CODE = ("print(input())", "import sys\nprint(len(sys.stdin.read().split()))")
 METRICS = {
     Verdict.WRONG: "wrong_answers",
@@ -290,22 +292,26 @@ class _Results:
     """Results of answers that were judged before, as members of a group often write the same; without time-outs, which
     the load of the machine may have caused. Keys are tasks with answers, or answers that are no Python."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Any, list[CaseResult]] = OrderedDict()
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.bytes = 0
+        self._kept: OrderedDict[Any, tuple[list[CaseResult], int]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Any) -> list[CaseResult] | None:
         with self._lock:
-            return self._kept.get(key)
+            return self._kept[key][0] if key in self._kept else None
 
     def put(self, key: Any, results: list[CaseResult]) -> None:
-        by_load = {Outcome.TIMED_OUT, Outcome.NOT_RUN, Outcome.KILLED}
-        if any(one.outcome in by_load for one in results) or sum(len(one.stdout) for one in results) > 100_000:
+        if any(one.outcome in BY_LOAD for one in results):
             return
+        size = size_in_bytes(key) + size_in_bytes(results)
         with self._lock:
-            self._kept[key] = results
-            while len(self._kept) > KEPT_RESULTS:
-                self._kept.popitem(last=False)
+            if key not in self._kept and size <= self.most_bytes:
+                self._kept[key] = results, size
+                self.bytes += size
+                while self.bytes > self.most_bytes:
+                    self.bytes -= self._kept.popitem(last=False)[1][1]
 
 
-_RESULTS = _Results()
+_RESULTS = _Results(KEPT_BYTES)

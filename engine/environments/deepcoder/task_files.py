@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from engine.environments.bounded_cache import cached_in_bytes
 from engine.environments.deepcoder.tasks import Task, task_of
+from engine.environments.loading import loaded_once
 from engine.errors import ConfigError
 
 SHIPPED = Path(__file__).with_name("tasks.jsonl")
-KEPT_TASKS = 64
+KEPT_BYTES = 64 << 20
 
 
 class Rows(Protocol):
@@ -61,7 +62,7 @@ class Parquet:
 READERS = {".jsonl": JsonLines, ".parquet": Parquet}
 
 
-@lru_cache(maxsize=8)
+@loaded_once(8)
 def rows_of(path: str) -> Rows:
     """The rows of a file; `ConfigError` where it cannot be read or has none."""
     file = Path(path).expanduser()
@@ -77,7 +78,7 @@ def rows_of(path: str) -> Rows:
     return rows
 
 
-@lru_cache(maxsize=KEPT_TASKS)
+@cached_in_bytes(KEPT_BYTES)
 def task_at(path: str, index: int) -> Task:
     try:
         row = rows_of(path).row(index)

@@ -255,7 +255,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_path(tmp_path: Path, nam
 
 def test_without_a_sandbox_it_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.sandbox.levels.problem_with", lambda name: f"{name} is missing here")
-    with pytest.raises(ConfigError, match="bubblewrap is missing here.*namespaces is missing here"):
+    with pytest.raises(ConfigError, match=r"bubblewrap is missing here.*namespaces is missing here"):
         make_environment("deepcoder")
 
 
