@@ -17,7 +17,14 @@ from webapp.forms.texts import text_of
 from webapp.forms.values import at_fields, fill, parse
 
 PARAMETERS = "parameters."
-BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_response_tokens", "format_penalty"]
+BUDGETS = [
+    "max_turns",
+    "max_actions_per_turn",
+    "max_actions",
+    "max_response_tokens",
+    "format_penalty",
+    "surplus_actions",
+]
 LONGEST_NAME = 60
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -38,6 +39,7 @@ class FormField:
     high: float | None = None
     max_length: int | None = None
     scope: str = ""
+    optional: bool = False  # empty stands for None
     value: str = ""
     preset_value: str = ""
     error: str = ""
@@ -131,7 +133,8 @@ def union_node(name: str, union: Any) -> Variants:
 
 def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
     """One input for one value."""
-    kind, choices = _kind(info)
+    annotation, optional = _without_none(info.annotation)
+    kind, choices = _kind(info, annotation)
     return FormField(
         name=name,
         label=label_of(name),
@@ -143,6 +146,7 @@ def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
         high=_bound(info, "le", "lt"),
         max_length=_bound(info, "max_length"),
         scope=scope,
+        optional=optional,
     )
 
 
@@ -183,8 +187,15 @@ def _variants(
     return Variants(name=name, choice=choice, variants=variants)
 
 
-def _kind(info: FieldInfo) -> tuple[Kind, list[Any]]:
-    annotation = info.annotation
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """The type of an optional number or text, and whether it is optional."""
+    members = get_args(annotation)
+    if NoneType in members and len(members) == 2:
+        return next(one for one in members if one is not NoneType), True
+    return annotation, False
+
+
+def _kind(info: FieldInfo, annotation: Any) -> tuple[Kind, list[Any]]:
     if get_origin(annotation) is Literal:
         return "choice", list(get_args(annotation))
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -207,4 +218,4 @@ def _bound(info: FieldInfo, *names: str) -> Any:
 
 def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
-    return "" if value is PydanticUndefined else text_of(value.value if isinstance(value, Enum) else value)
+    return "" if value is PydanticUndefined or value is None else text_of(value.value if isinstance(value, Enum) else value)

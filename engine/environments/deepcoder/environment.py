@@ -109,7 +109,7 @@ class DeepCoder(Environment):
     }
     separator: ClassVar[str | None] = None
     answer_form: ClassVar[str] = "Python code"
-    split_by: ClassVar[Literal["hash", "own", "none"]] = "own"
+    split_by: Literal["hash", "own", "none"] = "own"
     info_metrics: ClassVar[Mapping[str, Reduction]] = {"passed_share": "max", **dict.fromkeys(METRICS.values(), "last")}
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "DeepCoder": {},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,7 +60,7 @@ class Parquet:
         return found
 
 
-READERS = {".jsonl": JsonLines, ".parquet": Parquet}
+READERS: dict[str, Callable[[Path], Rows]] = {".jsonl": JsonLines, ".parquet": Parquet}
 
 
 @loaded_once(8)
@@ -70,7 +71,7 @@ def rows_of(path: str) -> Rows:
     if file.suffix not in READERS:
         raise ConfigError(f"{path} is not a file of tasks that can be read.", remedy=remedy)
     try:
-        rows: Rows = READERS[file.suffix](file)
+        rows = READERS[file.suffix](file)
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise ConfigError(f"{path} cannot be read: {error}", remedy=remedy) from None
     if not rows.count:

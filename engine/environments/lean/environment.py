@@ -110,7 +110,7 @@ class Lean(Environment):
     separator: ClassVar[str | None] = None
     answer_form: ClassVar[str] = "tactic"
     needs: ClassVar[str] = "a Lean server"
-    split_by: ClassVar[Literal["hash", "own", "none"]] = "own"
+    split_by: Literal["hash", "own", "none"] = "own"
     info_metrics: ClassVar[Mapping[str, Reduction]] = {
         "accepted": "sum",
         "rejected": "sum",

@@ -35,7 +35,7 @@ class Theorem:
     held_out: bool = False
 
 
-def theorem_of(row: dict[str, Any], place: str) -> Theorem:
+def theorem_of(row: dict[str, Any], source: str) -> Theorem:
     """The theorem of a row; `ConfigError` where it has no statement that can be completed by a proof."""
     statement = str(row.get("formal_statement") or "").strip().removesuffix("sorry").rstrip()
     if statement.endswith(":="):
@@ -43,7 +43,7 @@ def theorem_of(row: dict[str, Any], place: str) -> Theorem:
     names = DECLARATION.findall(statement)
     if not names or not statement.endswith("by"):
         raise ConfigError(
-            f"{place} has no theorem to prove: {statement[:80]!r}",
+            f"{source} has no theorem to prove: {statement[:80]!r}",
             remedy="Give a formal_statement that names its theorem and ends in := by or sorry.",
         )
     informal = next((str(row[key]) for key in INFORMAL if row.get(key)), "")

@@ -92,7 +92,8 @@ def test_the_last_step_without_a_proof_costs_two_more(server: Behaviour, one_the
     environment = started(path=one_theorem, max_steps=2)
     environment.step("intro h")
     _, reward, terminated, truncated, _ = environment.step("omega")
-    assert (reward, terminated, truncated) == (pytest.approx(-3.1), False, True)
+    assert reward == pytest.approx(-0.1 - 1 - 2)
+    assert (terminated, truncated) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +320,14 @@ def test_the_known_proof_is_followed_while_it_can_be(server: Behaviour) -> None:
     assert not isinstance(environment.solution(), list)
 
 
+def test_a_local_toolchain_is_an_administrators_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STARBOARD_LOCAL_LEAN", raising=False)
+    with pytest.raises(ConfigError, match="not allowed here"):
+        make_environment("lean", checker="local")
+
+
 def test_a_local_toolchain_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARBOARD_LOCAL_LEAN", "1")
     monkeypatch.setattr("engine.environments.lean.local.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="needs lean-interact"):
         make_environment("lean", checker="local")
