@@ -21,8 +21,10 @@ ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "alfworld": "engine.environments.alfworld:Alfworld",
     "bandit": "engine.environments.bandit:Bandit",
+    "deepcoder": "engine.environments.deepcoder:DeepCoder",
     "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "lean": "engine.environments.lean:Lean",
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "search": "engine.environments.search.environment:Search",
     "game_2048": "engine.environments.game_2048:Game2048",
