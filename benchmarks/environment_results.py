@@ -32,7 +32,7 @@ from engine.policies.loading import load_tokenizer
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
-from engine.rollout.environment_pool import InlineEnvironments
+from engine.rollout.environment_pool import local_environments
 from engine.rollout.types import Trajectory
 
 DOCS = Path(__file__).parent.parent / "docs" / "environments"
@@ -108,10 +108,10 @@ def play(config: EnvironmentConfig, player: str) -> list[Trajectory]:
     ]
     context = ContextManager(load_tokenizer("tiny"), think=True)
     proxy = AgentProxy(context, think=True, max_context_tokens=UNLIMITED)
-    environments, rng = InlineEnvironments(), np.random.default_rng(1)
     episodes = proxy.players(specs)
-    sampler = ScriptedSampler(environments.active, context, rng, player=PLAYERS[player])
-    proxy.play(sampler, episodes, environments=environments)
+    with local_environments(0) as environments:
+        sampler = ScriptedSampler(environments.episodes, context, np.random.default_rng(1), player=PLAYERS[player])
+        proxy.play(sampler, episodes, environments=environments)
     return [episode.trajectory for episode in episodes]
 
 

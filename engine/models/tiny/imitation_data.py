@@ -6,6 +6,8 @@ StarPO starts. A share of their moves is random: they describe the state correct
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from engine.config import EnvironmentConfig
@@ -16,7 +18,7 @@ from engine.models.tiny.thoughts import thought
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
+from engine.rollout.environment_pool import local_environments
 from engine.rollout.episode import Episode
 from engine.rollout.types import Response, Trajectory
 
@@ -27,9 +29,9 @@ class ScriptedSampler:
     """A `ResponseSampler` whose responses a scripted `player` writes instead of a model."""
 
     def __init__(
-        self, active: ActiveEpisodes, context: ContextManager, rng: np.random.Generator, *, player: Player
+        self, episodes: Mapping[int, Episode], context: ContextManager, rng: np.random.Generator, *, player: Player
     ) -> None:
-        self.active = active
+        self.episodes = episodes
         self.context = context
         self.rng = rng
         self.player = player
@@ -49,7 +51,7 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.context.encode(self._write(self.active.episodes[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(self.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
@@ -92,7 +94,9 @@ def play(context: ContextManager, recipe: Recipe, *, episodes: int, seed: int) -
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=recipe.max_context_tokens)
-    players, environments = proxy.players(specs), InlineEnvironments()
-    sampler = ScriptedSampler(environments.active, context, rng, player=imperfect(recipe.random_share))
-    proxy.play(sampler, players, environments=environments)
+    players, player = proxy.players(specs), imperfect(recipe.random_share)
+    with local_environments(0) as environments:
+        proxy.play(
+            ScriptedSampler(environments.episodes, context, rng, player=player), players, environments=environments
+        )
     return [player.trajectory for player in players]
