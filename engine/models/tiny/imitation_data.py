@@ -94,9 +94,8 @@ def play(context: ContextManager, recipe: Recipe, *, episodes: int, seed: int) -
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=recipe.max_context_tokens)
-    players, player = proxy.players(specs), imperfect(recipe.random_share)
+    players = proxy.players(specs)
     with local_environments(0) as environments:
-        proxy.play(
-            ScriptedSampler(environments.episodes, context, rng, player=player), players, environments=environments
-        )
+        sampler = ScriptedSampler(environments.episodes, context, rng, player=imperfect(recipe.random_share))
+        proxy.play(sampler, players, environments=environments)
     return [player.trajectory for player in players]
