@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ EPISODES, EPISODES_IF_LONG, LONG = 200, 40, 100  # episodes of more than so many
 FIRST_SEED = 1_000_000_000  # held-out problems
 SECONDS = 0.5  # of processor time, for the speed
 UNLIMITED = 10**9
+FEW_STEPS = 5  # at either end of a run, for success in training
 
 Record = dict[str, Any]
 
@@ -152,9 +154,11 @@ def trained(preset: str, seed: int, overrides: list[str], known: Record | None) 
     config = read_config(CONFIGS / f"{preset}.toml")
     runs = known["seeds"] if known and known["overrides"] == overrides else {}
     before, after = run.evaluations[0], run.evaluations[-1]
+    shares = [step.metrics["rollout/success"] for step in run.steps]
     runs[str(seed)] = {
         "before": {"successes": before.successes, "episodes": before.episodes},
         "after": {"successes": after.successes, "episodes": after.episodes},
+        "in_training": [round(mean(part), 3) for part in (shares[:FEW_STEPS], shares[-FEW_STEPS:])],
         "minutes": round(run.minutes, 1),
     }
     return {
