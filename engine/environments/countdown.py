@@ -108,7 +108,7 @@ class Countdown(Environment):
             "max_response_tokens": 40,
         },
         "Countdown three numbers": {
-            "parameters": {"most_numbers": 3, "largest_number": 20, "largest_target": 40},
+            "parameters": {"most_numbers": 3, "largest_number": 9, "largest_target": 27},
             "max_response_tokens": 60,
         },
         "Countdown three attempts": {

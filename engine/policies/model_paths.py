@@ -7,11 +7,15 @@ from pathlib import Path
 from engine.errors import ModelError
 
 _MODELS = Path(__file__).parent.parent / "models" / "tiny"
-BUNDLED: dict[str, Path] = {"tiny": _MODELS / "weights", "tiny-puzzles": _MODELS / "puzzle_weights"}
+BUNDLED: dict[str, Path] = {
+    "tiny": _MODELS / "weights",
+    "tiny-arithmetic": _MODELS / "arithmetic_weights",
+    "tiny-puzzles": _MODELS / "puzzle_weights",
+}
 
 
 def model_source(path: str) -> str:
-    """A directory or hub id. `tiny` and `tiny-puzzles` are the bundled models."""
+    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-puzzles`."""
     return str(BUNDLED.get(path, path))
 
 

@@ -19,10 +19,13 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from engine.config import EnvironmentConfig
+from engine.environments import environment_of
 from engine.models.tiny import card, imitation_data, tokenizer
 from engine.models.tiny.recipes import RECIPES, TINY, Recipe
 from engine.rollout.batching import Batch, collate, micro_batches
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.prompts import system_prompt
 from engine.rollout.types import Trajectory
 from engine.training.token_values import logprobs_and_entropies
 
@@ -56,7 +59,16 @@ def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
     texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
-    return tokenizer.learn(texts, vocabulary=VOCABULARY, split_digits=recipe.split_digits)
+    if not recipe.own_tokens:
+        return tokenizer.learn(texts, vocabulary=VOCABULARY)
+    return tokenizer.learn(texts, vocabulary=VOCABULARY, split_digits=True, phrases=_prompt_lines(recipe))
+
+
+def _prompt_lines(recipe: Recipe) -> list[str]:
+    """Lines of the system prompts, which a model of this size reads much faster as one token each."""
+    configs = [EnvironmentConfig.model_validate(component.config) for component in recipe.mix]
+    prompts = [system_prompt(config, environment_of(config), think=True) for config in configs]
+    return list(dict.fromkeys(line for prompt in prompts for line in prompt.splitlines()))
 
 
 def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:

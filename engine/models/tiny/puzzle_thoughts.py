@@ -13,15 +13,11 @@ from engine.environments.base import Environment
 from engine.environments.board_2048 import ACTIONS, move
 from engine.environments.sudoku.actions import placement_of
 
-MOST_TRIES = 2  # expressions of Countdown that a thought discards
+TRIES = 0.3  # share of the thoughts about Countdown that discard an expression first
 PLAIN_WORDINGS = ("I try {plan}", "{plan}", "so {plan}")
-TILE_WORDINGS = ("{plan} merges {gain}", "largest {largest} at {at} so {plan}", "I go {plan}")
-CUBE_WORDINGS = ("{distance} to go so {plan}", "{distance} away {plan}", "I turn {plan}")
-CELL_WORDINGS = (
-    "row {row} has {in_row} column {column} has {in_column} so {number}",
-    "row {row} column {column} row {in_row} column {in_column} so {number}",
-    "row {row} column {column} is {number}",
-)
+TILE_WORDINGS = ("{plan} merges {gain}", "I go {plan}")
+CUBE_WORDINGS = ("{distance} away {plan}", "I turn {plan}")
+CELL_WORDINGS = ("row {row} column {column} has {in_row} so {number}", "row {row} column {column} is {number}")
 GUESS_WORDINGS = ("maybe {plan}", "I guess {plan}")
 SUM_WORDINGS = ("{sum} = {value} so {plan}", "{sum} = {value}", "it is {plan}")
 _SUM = re.compile(r"What is ([-+*/() \d]+)\?")
@@ -29,12 +25,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def countdown(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
-    """Up to two expressions that miss, and the one to answer, each with its value."""
+    """At most one expression that misses, and the one to answer, each with its value."""
     target = environment.current.target
-    if rng.random() < 0.2:
-        return _say(PLAIN_WORDINGS, rng, plan=plan[0])
-    tried = [environment.random_action(rng) for _ in range(int(rng.integers(MOST_TRIES + 1)))]
-    missed = [one for one in dict.fromkeys(tried) if _value_of(one) != target]
+    tried = [environment.random_action(rng)] if rng.random() < TRIES else []
+    missed = [one for one in tried if _value_of(one) != target]
     return " ".join(f"{one} = {_text(_value_of(one))} {_verdict(one, target)}" for one in [*missed, plan[0]])
 
 
@@ -43,12 +37,8 @@ def sudoku(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
 
 
 def game_2048(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
-    board = environment.board
-    row, column = max(
-        ((r, c) for r in range(len(board)) for c in range(len(board))), key=lambda cell: board[cell[0]][cell[1]]
-    )
-    _, gain = move(board, ACTIONS.index(plan[0]))
-    return _say(TILE_WORDINGS, rng, plan=plan[0], gain=gain, largest=board[row][column], at=f"{row + 1} {column + 1}")
+    _, gain = move(environment.board, ACTIONS.index(plan[0]))
+    return _say(TILE_WORDINGS, rng, plan=plan[0], gain=gain)
 
 
 def rubiks_cube(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
@@ -94,7 +84,6 @@ def _cell(environment: Any, text: str, rng: np.random.Generator) -> str:
         row=found.row + 1,
         column=found.column + 1,
         in_row=" ".join(str(number) for number in rows[found.row] if number),
-        in_column=" ".join(str(row[found.column]) for row in rows if row[found.column]),
         number=found.number,
     )
 

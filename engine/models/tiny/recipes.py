@@ -27,7 +27,7 @@ class Recipe:
     episodes: int = 49152  # to imitate
     max_context_tokens: int = 1024
     rows_per_update: int = 64
-    split_digits: bool = False  # each digit is a token, as arithmetic needs
+    own_tokens: bool = False  # each digit and each line of the system prompts is a token
     half_precision: bool = False  # weights are stored in bfloat16
 
 
@@ -91,36 +91,44 @@ def _part(share: float, kind: str, name: str, **changed: Any) -> MixComponent:
 
 
 COUNTDOWN = ("countdown", "Countdown three numbers")
+QUESTIONS = ("static", "StaticQA arithmetic")
 SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
-GAME_2048 = ("game_2048", "2048 2x2 to 16")
 CUBE = ("rubiks_cube", "Rubik's cube two turns")
-WORD_PROBLEMS = ("metamathqa", "MetamathQA one step")
-WORD_PROBLEMS_ONCE = ("metamathqa", "MetamathQA one step, one try")
-QUESTIONS = ("static", "StaticQA arithmetic one try")
+GAME_2048 = ("game_2048", "2048 2x2 to 16")
+
+ARITHMETIC = Recipe(
+    name="tiny-arithmetic",
+    title="Starboard tiny arithmetic",
+    imitated="Countdown and arithmetic questions",
+    mix=(
+        _part(0.7, *COUNTDOWN),
+        _part(0.1, "countdown", "Countdown two numbers"),
+        _part(0.2, *QUESTIONS),
+    ),
+    measured=(_example(*COUNTDOWN), _example(*QUESTIONS)),
+    random_share=0.25,
+    episodes=28672,
+    rows_per_update=32,
+    own_tokens=True,
+    half_precision=True,
+)
 
 PUZZLES = Recipe(
     name="tiny-puzzles",
     title="Starboard tiny puzzles",
-    imitated="Countdown, Sudoku, 2048, Rubik's cube, word problems and arithmetic questions",
+    imitated="Sudoku, Rubik's cube and 2048",
     mix=(
-        _part(0.24, *COUNTDOWN),
-        _part(0.08, "countdown", "Countdown two numbers", largest_number=60, largest_target=120),
-        _part(0.04, "countdown", "Countdown two numbers", operations="+-*/", largest_number=20, largest_target=400),
-        _part(0.12, *SUDOKU),
-        _part(0.02, *SUDOKU, empty_cells=2),
-        _part(0.05, *GAME_2048),
-        _part(0.10, *CUBE),
-        _part(0.03, *CUBE, depth=1),
-        _part(0.06, *WORD_PROBLEMS),
-        _part(0.10, *WORD_PROBLEMS_ONCE),
-        _part(0.16, *QUESTIONS),
+        _part(0.40, *SUDOKU),
+        _part(0.32, *CUBE),
+        _part(0.10, *CUBE, depth=1),
+        _part(0.18, *GAME_2048),
     ),
-    measured=tuple(_example(*one) for one in (COUNTDOWN, SUDOKU, GAME_2048, CUBE, WORD_PROBLEMS_ONCE, QUESTIONS)),
-    episodes=20480,
-    rows_per_update=32,
-    max_context_tokens=2048,
-    split_digits=True,
+    measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
+    random_share=0.2,
+    episodes=16384,
+    rows_per_update=16,
+    own_tokens=True,
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, PUZZLES)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, PUZZLES)}
