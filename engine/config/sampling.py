@@ -150,9 +150,9 @@ class ModelConfig(Section):
         "tiny",
         min_length=1,
         max_length=500,
-        description="A model that ships: tiny knows FrozenLake, Sokoban and Bandit, tiny-puzzles knows Countdown, "
-        "Sudoku, 2048, Rubik's cube and arithmetic. Else a directory with a Hugging Face causal language model, or a "
-        "model id of the Hub.",
+        description="A model that ships: tiny knows FrozenLake, Sokoban and Bandit, tiny-arithmetic Countdown and "
+        "arithmetic questions, tiny-puzzles Sudoku, Rubik's cube and 2048. Else a directory with a Hugging Face causal "
+        "language model, or a model id of the Hub.",
     )
     lora: LoraSection = LoraSection()
     start_from: StartFromSection = StartFromSection()

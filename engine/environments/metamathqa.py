@@ -61,11 +61,6 @@ class MetaMathQA(QuestionEnvironment):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "MetamathQA": {},
         "MetamathQA one step": {"parameters": {"most_steps": 1}},
-        "MetamathQA one step, one try": {
-            "parameters": {"most_steps": 1, "retry_factor": 0},
-            "max_turns": 1,
-            "max_actions": 1,
-        },
         "MetamathQA one try": {"parameters": {"retry_factor": 0}, "max_turns": 1, "max_actions": 1},
     }
     form: ClassVar[str] = "Answer with the number alone."

@@ -57,11 +57,6 @@ class Static(QuestionEnvironment):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "StaticQA": {},
         "StaticQA arithmetic": {"parameters": {"topic": "arithmetic"}},
-        "StaticQA arithmetic one try": {
-            "parameters": {"topic": "arithmetic", "retry_factor": 0},
-            "max_turns": 1,
-            "max_actions": 1,
-        },
         "StaticQA one try": {"parameters": {"retry_factor": 0}, "max_turns": 1, "max_actions": 1},
     }
     form: ClassVar[str] = "Answer with the letter of a choice."

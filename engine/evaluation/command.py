@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add(
         "--model",
-        help="a checkpoint, a Hugging Face directory, `tiny` or `tiny-puzzles`; with --endpoint the model's name there",
+        help="a checkpoint, a Hugging Face directory, or a bundled model; with --endpoint the model's name there",
     )
     add("--endpoint", metavar="URL", help="an OpenAI-compatible server, such as http://127.0.0.1:8000/v1")
     add("--key-env", metavar="NAME", help="environment variable with the endpoint's API key")

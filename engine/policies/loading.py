@@ -45,7 +45,7 @@ def _loading(path: str) -> Iterator[None]:
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",
-            remedy="Give `tiny`, `tiny-puzzles`, a directory with config.json, safetensors weights and a "
+            remedy="Give the name of a bundled model, a directory with config.json, safetensors weights and a "
             "tokenizer, or a hub id that is in the local Hugging Face cache or can be downloaded.",
         ) from error
 

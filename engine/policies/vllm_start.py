@@ -39,7 +39,7 @@ def read_config(path: str) -> Any:
     except Exception as error:
         raise ModelError(
             f"{path!r} has no readable configuration: {first_line(error)}",
-            remedy="Give `tiny`, `tiny-puzzles`, a directory with config.json and safetensors weights, or a "
+            remedy="Give the name of a bundled model, a directory with config.json and safetensors weights, or a "
             "hub id that is in the local Hugging Face cache or can be downloaded.",
         ) from error
 

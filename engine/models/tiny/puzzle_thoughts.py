@@ -21,7 +21,6 @@ CELL_WORDINGS = ("row {row} column {column} has {in_row} so {number}", "row {row
 GUESS_WORDINGS = ("maybe {plan}", "I guess {plan}")
 SUM_WORDINGS = ("{sum} = {value} so {plan}", "{sum} = {value}", "it is {plan}")
 _SUM = re.compile(r"What is ([-+*/() \d]+)\?")
-_NUMBER = re.compile(r"\d+")
 
 
 def countdown(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
@@ -46,30 +45,18 @@ def rubiks_cube(environment: Any, plan: list[str], rng: np.random.Generator) -> 
 
 
 def question(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
-    """For the right answer to a question with one computation, that computation."""
+    """For the right answer to a question that spells out a sum, that sum."""
     asked = environment.question
     if plan[0] != asked.answer:
         return _say(GUESS_WORDINGS, rng, plan=plan[0])
-    found = _computation(asked.text, asked.answer if not asked.choices else "")
-    if found is None:
+    spelled = _SUM.search(asked.text)
+    if spelled is None:
         return _say(PLAIN_WORDINGS, rng, plan=plan[0])
-    return _say(SUM_WORDINGS, rng, sum=found, value=_text(_value_of(found)), plan=plan[0])
+    return _say(SUM_WORDINGS, rng, sum=spelled[1], value=_text(_value_of(spelled[1])), plan=plan[0])
 
 
 def plain(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
     return _say(PLAIN_WORDINGS, rng, plan=" ".join(plan))
-
-
-def _computation(text: str, answer: str) -> str | None:
-    """The sum that a question spells out, or else the one of its two numbers whose value is `answer`."""
-    if spelled := _SUM.search(text):
-        return spelled[1]
-    numbers = _NUMBER.findall(text)
-    if len(numbers) != 2 or not answer.isdecimal():
-        return None
-    orders = (numbers, numbers[::-1])
-    sums = (f"{first} {symbol} {second}" for symbol in "+-*/" for first, second in orders)
-    return next((one for one in sums if _value_of(one) == int(answer)), None)
 
 
 def _cell(environment: Any, text: str, rng: np.random.Generator) -> str:

@@ -65,7 +65,6 @@ THINKERS: dict[str, Thinker] = {
     "sudoku": puzzle_thoughts.sudoku,
     "game_2048": puzzle_thoughts.game_2048,
     "rubiks_cube": puzzle_thoughts.rubiks_cube,
-    "metamathqa": puzzle_thoughts.question,
     "static": puzzle_thoughts.question,
 }
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import pytest
 from safetensors import safe_open
 
-from engine.environments.registry import make_environment
+from engine.config import EnvironmentConfig
+from engine.environments.registry import environment_of, make_environment
 from engine.errors import ModelError
 from engine.models.tiny import imitation_data, tokenizer
-from engine.models.tiny.recipes import PUZZLES, RECIPES
+from engine.models.tiny.recipes import ARITHMETIC, RECIPES, Recipe
 from engine.models.tiny.thoughts import thought
 from engine.policies.loading import load_model, load_tokenizer
 from engine.policies.model_paths import BUNDLED, check_model_path
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.prompts import system_prompt
 from engine.rollout.types import Trajectory
 
 MOST_BYTES = 3_000_000
+OWN_TOKENS = [recipe for recipe in RECIPES.values() if recipe.own_tokens]
+SUM = re.compile(r"(\d+) ([+-]) (\d+) ([+-]) (\d+) = (-?\d+) (yes|no)")
 
 
-@lru_cache(maxsize=1)
-def played() -> list[Trajectory]:
+@lru_cache(maxsize=2)
+def played(recipe: Recipe) -> list[Trajectory]:
     context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
-    return imitation_data.play(context, PUZZLES, episodes=150, seed=2)
+    return imitation_data.play(context, recipe, episodes=100, seed=2)
 
 
 def said(kind: str, plan: list[str], seed: int = 1, **parameters: object) -> list[str]:
@@ -59,7 +64,7 @@ def test_its_card_states_its_size_its_data_and_its_success_on_each_environment(n
     assert f"{recipe.episodes:,} scripted episodes" in card
     for environment in recipe.measured:
         row = next(line for line in card.splitlines() if line.startswith(f"| {environment['tag']} |"))
-        assert re.search(r"\| 0\.\d{3} \| 0\.\d{3} to 0\.\d{3} \|", row)
+        assert re.search(r"\| [01]\.\d{3} \| [01]\.\d{3} to [01]\.\d{3} \|", row)
 
 
 def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
@@ -67,57 +72,64 @@ def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
         check_model_path("./tiny-puzzles")
 
 
-def test_the_tokenizer_of_puzzles_gives_each_digit_a_token() -> None:
-    words = load_tokenizer("tiny-puzzles")
-    for number in ("7", "24", "305"):
-        pieces = [words.decode([one]) for one in words.encode(f"{number}\n", add_special_tokens=False)]
-        assert pieces[: len(number)] == list(number)
+@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+def test_a_digit_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
+    words = load_tokenizer(recipe.name)
+    assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [" 3", "0", "5", "\n"]
+    for component in recipe.mix:
+        config = EnvironmentConfig.model_validate(component.config)
+        prompt = system_prompt(config, environment_of(config), think=True)
+        line_ends = prompt.count("\n")
+        assert len(words.encode(prompt, add_special_tokens=False)) == 2 * line_ends + 1
 
 
-def test_scripted_players_of_puzzles_write_well_formed_responses_on_every_environment_of_the_mix() -> None:
-    assert {one.kind for one in played()} == {component.config["kind"] for component in PUZZLES.mix}
-    assert {turn.parsed.case for one in played() for turn in one.turns} == {"ok"}
-    assert not any(one.stop in ("fault", "context_full") for one in played())
+@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+def test_scripted_players_write_well_formed_responses_and_often_succeed(recipe: Recipe) -> None:
+    episodes = played(recipe)
+    assert {one.kind for one in episodes} == {component.config["kind"] for component in recipe.mix}
+    assert {turn.parsed.case for one in episodes for turn in one.turns} == {"ok"}
+    assert not any(one.stop in ("fault", "context_full") for one in episodes)
+    assert np.mean([one.success for one in episodes]) > 0.5
 
 
-def test_they_succeed_often_but_not_always() -> None:
-    share = np.mean([one.success for one in played()])
-    assert 0.5 < share < 0.95
+def test_some_of_their_moves_are_random() -> None:
+    assert not all(one.success for one in played(ARITHMETIC))
 
 
 def test_the_same_seed_gives_the_same_play() -> None:
     context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
-    again = imitation_data.play(context, PUZZLES, episodes=150, seed=2)
-    assert [one.ids for one in again] == [one.ids for one in played()]
+    again = imitation_data.play(context, ARITHMETIC, episodes=100, seed=2)
+    assert [one.ids for one in again] == [one.ids for one in played(ARITHMETIC)]
 
 
 def test_a_thought_about_countdown_has_true_sums_and_a_verdict_for_each() -> None:
-    """Seed 0 of these parameters: 18 8 20, to make 30. 18 + 20 - 8 = 30."""
-    problem = {"fewest_numbers": 3, "most_numbers": 4, "largest_number": 20}
-    thoughts = said("countdown", ["18 + 20 - 8"], seed=0, **problem)
-    assert any(one.endswith("18 + 20 - 8 = 30 yes") for one in thoughts)
-    sums = [
-        found for one in thoughts for found in re.findall(r"(\d+) ([+-]) (\d+) ([+-]) (\d+) = (-?\d+) (yes|no)", one)
-    ]
-    assert len(sums) > 20
-    for a, first, b, second, c, value, verdict in sums:
+    """Seed 0 of these parameters: 6 7 2, to make 11. 6 - 2 + 7 = 11."""
+    problem = {"fewest_numbers": 3, "most_numbers": 3, "largest_number": 9, "largest_target": 27}
+    thoughts = said("countdown", ["6 - 2 + 7"], seed=0, **problem)
+    assert all(one.endswith("6 - 2 + 7 = 11 yes") for one in thoughts)
+    sums = [SUM.findall(one) for one in thoughts]
+    assert {len(found) for found in sums} == {1, 2}
+    for a, first, b, second, c, value, verdict in chain.from_iterable(sums):
         total = int(a) + (int(b) if first == "+" else -int(b)) + (int(c) if second == "+" else -int(c))
-        assert (total, verdict) == (int(value), "yes" if total == 30 else "no")
+        assert (total, verdict) == (int(value), "yes" if total == 11 else "no")
 
 
-def test_a_thought_about_sudoku_lists_the_row_and_the_column_of_its_cell() -> None:
-    """Seed 1: rows 4.3., 1324, 314., 2413. Row 1 has 4 and 3, column 2 has 3, 1 and 4."""
-    thoughts = said("sudoku", ["(1,2,2)"], empty_cells=3)
-    assert "row 1 has 4 3 column 2 has 3 1 4 so 2" in thoughts
+def test_a_thought_about_sudoku_lists_the_row_of_its_cell() -> None:
+    """Seed 1: the first row is 4 . 3 . before it is filled."""
+    assert set(said("sudoku", ["(1,2,2)"], empty_cells=3)) == {
+        "row 1 column 2 has 4 3 so 2",
+        "row 1 column 2 is 2",
+    }
 
 
-def test_a_right_answer_to_a_word_problem_is_computed_and_a_wrong_one_is_a_guess() -> None:
-    environment = make_environment("metamathqa", most_steps=1)
-    environment.reset(seed=3)
-    answer = str(environment.solution()[0])  # type: ignore[index]
-    thoughts = said("metamathqa", [answer], seed=3, most_steps=1)
-    assert any(re.search(rf"\d+ [-+*/] \d+ = {answer}\b", one) for one in thoughts)
-    assert all(one in ("maybe 1", "I guess 1") for one in said("metamathqa", ["1"], seed=3, most_steps=1))
+def test_a_right_answer_to_a_question_is_computed_and_a_wrong_one_is_a_guess() -> None:
+    """Seed 0: 93 + 33, and A is 126."""
+    assert set(said("static", ["A"], seed=0, topic="arithmetic")) == {
+        "93 + 33 = 126 so A",
+        "93 + 33 = 126",
+        "it is A",
+    }
+    assert set(said("static", ["B"], seed=0, topic="arithmetic")) == {"maybe B", "I guess B"}
 
 
 def test_an_environment_without_thoughts_of_its_own_gets_plain_ones() -> None:
