@@ -1,7 +1,7 @@
 """What scripted and random players, and the models that ship, reach in every environment.
 
     python -m benchmarks.environment_results players [KIND …]
-    python -m benchmarks.environment_results train PRESET … [--seeds 1 2 3] [--set SECTION.KEY=VALUE]
+    python -m benchmarks.environment_results train PRESET … [--seeds 1 2 3] [--keep DIR]
     python -m benchmarks.environment_results table
 
 Each writes its part of `docs/environments/results.json`, and the tables `docs/environments/results.md` from all of it,
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.environment_tables import tables
-from benchmarks.seeds import CONFIGS, train
+from benchmarks.seeds import CONFIGS, Outcome, recorded, train
 from engine.config import EnvironmentConfig, read_config
 from engine.environments.players import PLAYERS
 from engine.environments.registry import ENVIRONMENTS, environment_class, environment_of
@@ -55,7 +55,7 @@ def main() -> int:
     training = commands.add_parser("train", help="presets with several seeds")
     training.add_argument("presets", nargs="+", choices=sorted(path.stem for path in CONFIGS.glob("*.toml")))
     training.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    training.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    training.add_argument("--keep", type=Path, help="keep the run directories here, and train none again that is here")
     commands.add_parser("table", help="the tables from what is recorded")
     options = parser.parse_args()
     if options.command == "players":
@@ -64,7 +64,9 @@ def main() -> int:
     elif options.command == "train":
         for preset in options.presets:
             for seed in options.seeds:
-                record("training", preset, trained(preset, seed, options.set, read()["training"].get(preset)))
+                with tempfile.TemporaryDirectory() as scratch:
+                    run = trained(preset, seed, (options.keep or Path(scratch)) / f"{preset}-{seed}")
+                record("training", preset, with_run(read()["training"].get(preset), preset, run))
     TABLES.write_text(tables(read()))
     return 0
 
@@ -147,28 +149,30 @@ def steps_per_second(config: EnvironmentConfig) -> int:
     return round(steps / (time.process_time() - started))
 
 
-def trained(preset: str, seed: int, overrides: list[str], known: Record | None) -> Record:
-    """`known` with the run of one more seed; runs with other overrides are left out."""
-    with tempfile.TemporaryDirectory() as scratch:
-        run = train(preset, seed, Path(scratch) / "run", overrides)
+def trained(preset: str, seed: int, directory: Path) -> Outcome:
+    return recorded(seed, directory) if directory.exists() else train(preset, seed, directory, [])
+
+
+def with_run(known: Record | None, preset: str, run: Outcome) -> Record:
+    """`known`, or a new entry, with one more run; the runs of other versions of the preset are left out."""
     config = read_config(CONFIGS / f"{preset}.toml")
-    runs = known["seeds"] if known and known["overrides"] == overrides else {}
+    head = {
+        "title": config.preset,
+        "kind": config.environments[0].kind,
+        "example": config.environments[0].tag,
+        "model": config.model.path,
+        "steps": run.steps[-1].step,
+    }
+    runs = known["seeds"] if known and head.items() <= known.items() else {}
     before, after = run.evaluations[0], run.evaluations[-1]
     shares = [step.metrics["rollout/success"] for step in run.steps]
-    runs[str(seed)] = {
+    runs[str(run.seed)] = {
         "before": {"successes": before.successes, "episodes": before.episodes},
         "after": {"successes": after.successes, "episodes": after.episodes},
         "in_training": [round(mean(part), 3) for part in (shares[:FEW_STEPS], shares[-FEW_STEPS:])],
         "minutes": round(run.minutes, 1),
     }
-    return {
-        "title": config.preset,
-        "kind": config.environments[0].kind,
-        "model": config.model.path,
-        "steps": run.steps[-1].step,
-        "overrides": overrides,
-        "seeds": dict(sorted(runs.items(), key=lambda one: int(one[0]))),
-    }
+    return {**head, "seeds": dict(sorted(runs.items(), key=lambda one: int(one[0])))}
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ episodes to the initial ones with Newcombe's; success in training is the mean of
 all seeds. Each seed is a run of its own on two cores of a machine that was also busy
 with other work, so the minutes are upper bounds.
 
-| preset | model | steps | before | seed: after | difference | in training | minutes |
-|---|---|---|---|---|---|---|---|
+| preset | environment | model | steps | before | seed: after | difference | in training | minutes |
+|---|---|---|---|---|---|---|---|---|
 """
 PLAYERS = """
 ## Scripted and random players
@@ -69,7 +69,7 @@ def _training_row(entry: Record) -> str:
     first, last = (fmean(run["in_training"][end] for run in runs.values()) for end in (0, -1))
     minutes = ", ".join(f"{run['minutes']:g}" for run in runs.values())
     return (
-        f"| {entry['title']} | {entry['model']} | {entry['steps']} | {_rate(before)} | {seeds} "
+        f"| {entry['title']} | {entry['example']} | {entry['model']} | {entry['steps']} | {_rate(before)} | {seeds} "
         f"| {change.low:+.3f} to {change.high:+.3f} | {first:.3f} to {last:.3f} | {minutes} |"
     )
 
