@@ -118,10 +118,10 @@ PUZZLES = Recipe(
     title="Starboard tiny puzzles",
     imitated="Sudoku, Rubik's cube and 2048",
     mix=(
-        _part(0.40, *SUDOKU),
-        _part(0.32, *CUBE),
+        _part(0.46, *SUDOKU),
+        _part(0.34, *CUBE),
         _part(0.10, *CUBE, depth=1),
-        _part(0.18, *GAME_2048),
+        _part(0.10, *GAME_2048),
     ),
     measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
     random_share=0.2,
