@@ -30,11 +30,14 @@ ENVIRONMENTS: dict[str, str] = {
     "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "openenv": "engine.environments.remote.openenv:OpenEnv",
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
+    "reasoning_gym": "engine.environments.suites.reasoning_gym:ReasoningGym",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
     "spatial": "engine.environments.spatial:Spatial",
     "webshop": "engine.environments.webshop.environment:WebShop",
     "static": "engine.environments.static:Static",
+    "textarena": "engine.environments.suites.textarena:TextArena",
+    "verifiers": "engine.environments.suites.verifiers:Verifiers",
 }
 
 
