@@ -12,12 +12,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from typing import TypeGuard
 
 LONGEST = 4000  # characters of an answer; nothing longer is scored
 LONGEST_FORMULA = 300
 LARGEST_EXPONENT = 64
 LARGEST_NUMBER = 10**12
 MOST_VARIABLES = 4
+DEEPEST_GROWTH = 2  # as in exp(x**2)
 FUNCTIONS = frozenset(("exp", "log", "ln", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"))
 EXPONENTIALS = frozenset(("exp", "sinh", "cosh"))
 FUNCTIONS_AND_CONSTANTS = FUNCTIONS | {"pi", "E"}
@@ -49,7 +51,7 @@ def is_arithmetic(text: str) -> bool:
 def is_formula(text: str) -> bool:
     """Sums, products, small constant powers and elementary functions of few one-letter variables and numbers.
 
-    Towers of powers or of exponentials are none, as SymPy would be busy with them for ever.
+    Towers of powers and exponentials are none, as SymPy would be busy with them for ever.
     """
     if len(text) > LONGEST_FORMULA:
         return False
@@ -59,7 +61,12 @@ def is_formula(text: str) -> bool:
         return False
     nodes = list(ast.walk(tree))
     variables = {node.id for node in nodes if isinstance(node, ast.Name)} - FUNCTIONS_AND_CONSTANTS
-    return len(variables) <= MOST_VARIABLES and all(map(_is_of_a_formula, nodes)) and not any(map(_is_tower, nodes))
+    return (
+        len(variables) <= MOST_VARIABLES
+        and all(map(_is_of_a_formula, nodes))
+        and all(map(_has_small_exponent, nodes))
+        and _growth(tree) <= DEEPEST_GROWTH
+    )
 
 
 def _is_of_a_formula(node: ast.AST) -> bool:
@@ -75,23 +82,28 @@ def _is_of_a_formula(node: ast.AST) -> bool:
     )
 
 
-def _is_tower(node: ast.AST) -> bool:
-    """A power or an exponential in what is raised or in an exponent, or an exponent that is no small number."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        exponent = [part for part in ast.walk(node.right) if isinstance(part, ast.Constant | ast.Name)]
-        small = all(isinstance(part, ast.Constant) and abs(part.value) <= LARGEST_EXPONENT for part in exponent)
-        return not small or len(exponent) > 2 or _grows(node.left) or _grows(node.right)
-    return isinstance(node, ast.Call) and any(map(_grows_fast, ast.walk(node.args[0])))
+def _growth(node: ast.AST) -> int:
+    """How many powers and exponentials are within each other."""
+    inside = max(map(_growth, ast.iter_child_nodes(node)), default=0)
+    return inside + (_is_power(node) or _is_exponential(node))
 
 
-def _grows(node: ast.AST) -> bool:
-    return any(map(_grows_fast, ast.walk(node)))
+def _is_power(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
 
 
-def _grows_fast(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id in EXPONENTIALS
-    return isinstance(node, ast.Pow)
+def _is_exponential(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EXPONENTIALS
+
+
+def _has_small_exponent(node: ast.AST) -> bool:
+    """A number, or a fraction of two, if the node is a power."""
+    if not _is_power(node):
+        return True
+    parts = list(ast.walk(node.right))
+    numbers = [part.value for part in parts if isinstance(part, ast.Constant)]
+    only_numbers = not any(isinstance(part, ast.Name | ast.Pow | ast.Mult) for part in parts)
+    return only_numbers and len(numbers) <= 2 and all(abs(number) <= LARGEST_EXPONENT for number in numbers)
 
 
 # Read in reasoning-gym 0.1.25.

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from importlib import import_module
 from typing import Any
 
+from engine.environments.loading import loaded_once
 from engine.errors import ConfigError
 
-_IMPORTING = threading.Lock()  # a package that two threads import at a time may be seen half done
 
-
-def imported(module: str, *, requirement: str) -> Any:
+@loaded_once(16)  # importing one of them takes seconds
+def imported(module: str, *, extra: str) -> Any:
     """The module; `ConfigError` with the remedy if it cannot be imported."""
     try:
-        with _IMPORTING:
-            return import_module(module)
+        return import_module(module)
     except ImportError as error:
         raise ConfigError(
-            f"The package {requirement} cannot be imported: {error}",
-            remedy=f"Install it in the environment of the workers: uv pip install '{requirement}'. Where its "
-            "requirements conflict with ours, install it in another one and run `python -m engine serve-environment` "
-            "there.",
+            f"The package {module.partition('.')[0]} cannot be imported: {error}.",
+            remedy=f"Install the extra: pip install 'starboard[{extra}]'. Where that conflicts with what is installed, "
+            "do so in an environment of its own, and run `python -m engine serve-environment` there.",
         ) from error

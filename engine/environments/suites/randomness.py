@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Iterator
@@ -10,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-_GLOBAL_GENERATORS = threading.RLock()
+PATIENCE = 45.0  # seconds to wait for another environment, less than the usual limit of a reset
+_in_use = threading.RLock()
 
 
 class Randomness:
     """The state of the global generators as one environment sees it.
 
-    `with randomness.installed():` puts it in place and restores what was there before. One environment runs at a time,
-    so that neither episodes in other threads nor the engine's own draws mix with it.
+    `with randomness.installed():` puts it in place, and restores what was there before. In a process one environment
+    runs at a time, as other episodes' draws would mix with it; if one hangs, the others raise `TimeoutError`.
     """
 
     def __init__(self) -> None:
@@ -29,7 +31,9 @@ class Randomness:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        with _GLOBAL_GENERATORS:
+        if not _in_use.acquire(timeout=PATIENCE):
+            raise TimeoutError(f"another environment has had the global random generators for {PATIENCE:g} seconds")
+        try:
             before = random.getstate(), np.random.get_state()
             if self._states is not None:
                 _set(self._states)
@@ -38,8 +42,18 @@ class Randomness:
             finally:
                 self._states = random.getstate(), np.random.get_state()
                 _set(before)
+        finally:
+            _in_use.release()
 
 
 def _set(states: tuple[Any, Any]) -> None:
     random.setstate(states[0])
     np.random.set_state(states[1])
+
+
+def _after_fork() -> None:
+    global _in_use
+    _in_use = threading.RLock()  # a thread that held the other one does not exist in the new process
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -6,19 +6,19 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from engine.environments.base import UNKNOWN, EnvironmentParameters, Solution
+from engine.environments.loading import loaded_once
 from engine.environments.suites.answer_guards import Guard, guard_of
 from engine.environments.suites.installed import imported
 from engine.environments.suites.randomness import Randomness
 from engine.environments.suites.single_turn import SingleTurn
 from engine.errors import ConfigError
 
-REQUIREMENT = "reasoning-gym>=0.1.25,<0.2"
+EXTRA = "suites"
 # what scorers raise for text that they cannot read, as the one of prime_factorization does for words
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError, ValueError)
 
@@ -66,7 +66,7 @@ class ReasoningGym(SingleTurn):
     title: ClassVar[str] = "Reasoning Gym"
     summary: ClassVar[str] = "One of more than a hundred data sets of reasoning-gym: a question, scored by its rules."
     Config = ReasoningGymParameters
-    needs: ClassVar[str] = f"the package {REQUIREMENT}"
+    needs: ClassVar[str] = f"the extra {EXTRA}"
     default_instruction: ClassVar[str] = "Answer the question. Give only what it asks for."
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     config: ReasoningGymParameters
@@ -115,9 +115,9 @@ class _Source:
     guard: Guard
 
 
-@lru_cache(maxsize=8)  # some read files or prepare all items when they are made
+@loaded_once(8)  # some read files or prepare all items when they are made
 def _source(name: str, options: str, items: int) -> _Source:
-    library = imported("reasoning_gym", requirement=REQUIREMENT)
+    library = imported("reasoning_gym", extra=EXTRA)
     known = library.factory.DATASETS
     if name not in known:
         raise ConfigError(

@@ -17,7 +17,7 @@ from engine.environments.suites.plain_state import plain_state
 from engine.environments.suites.randomness import Randomness
 from engine.errors import ConfigError
 
-REQUIREMENT = "textarena>=0.7.4,<0.8"
+EXTRA = "suites"
 PLAYER = 0
 NUMBERS = 20  # a random player's, where the text has no example of an action
 _BRACKETED = re.compile(r"\[[^\[\]\n]{1,30}\]")
@@ -64,7 +64,7 @@ class TextArena(Environment):
     title: ClassVar[str] = "TextArena"
     summary: ClassVar[str] = "A single-player game of TextArena, such as Mastermind or the Towers of Hanoi."
     Config = TextArenaParameters
-    needs: ClassVar[str] = f"the package {REQUIREMENT}"
+    needs: ClassVar[str] = f"the extra {EXTRA}"
     separator: ClassVar[str | None] = None
     answer_form: ClassVar[str] = "[action]"
     default_instruction: ClassVar[str] = "Play the game. Write each action in square brackets."
@@ -103,13 +103,14 @@ class TextArena(Environment):
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
         text = self.checked_text(action, over=self.over)
-        invalid_before = self._invalid_actions()
+        errors_before = self.game.state.error_count
         with self.randomness.installed():
             done, _ = self.game.step(text if "[" in text or "]" in text else f"[{text}]")
-        self.over = bool(done)
-        reward = float((self.game.state.rewards or {}).get(PLAYER, 0.0)) if self.over else 0.0
+        self.over, state = bool(done), self.game.state
+        reward = float((state.rewards or {}).get(PLAYER, 0.0)) if self.over else 0.0
         self.text = self._news() or self._ending() or "(nothing new)"
-        valid = self._invalid_actions() <= invalid_before
+        # the invalid action that ends a game is not counted with the others
+        valid = state.error_count <= errors_before and not state.game_info[PLAYER]["invalid_move"]
         success = self.over and reward >= self.config.success_reward
         return self.text, reward, self.over, False, step_info(valid=valid, effective=valid, success=success)
 
@@ -143,15 +144,10 @@ class TextArena(Environment):
     def _ending(self) -> str:
         return str(self.game.state.game_info[PLAYER].get("reason") or "") if self.over else ""
 
-    def _invalid_actions(self) -> int:
-        """Invalid actions in a row, of which the last may have ended the game."""
-        state = self.game.state
-        return int(state.error_count) + bool(state.game_info[PLAYER]["invalid_move"])
-
 
 def _make(config: TextArenaParameters) -> Any:
     """The game without the package's wrappers, which format its text and actions as is done here."""
-    library = imported("textarena", requirement=REQUIREMENT)
+    library = imported("textarena", extra=EXTRA)
     try:
         game = library.make(config.env_id, **config.options)
         while isinstance(game, library.Wrapper):
@@ -162,7 +158,7 @@ def _make(config: TextArenaParameters) -> Any:
 
 
 def _start(game: Any, config: TextArenaParameters, seed: int) -> None:
-    library = imported("textarena", requirement=REQUIREMENT)
+    library = imported("textarena", extra=EXTRA)
     try:
         game.reset(num_players=1, seed=seed)
     except (AssertionError, ValueError, LookupError, OSError) as error:

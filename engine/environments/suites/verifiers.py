@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -14,12 +13,13 @@ import numpy as np
 from pydantic import Field
 
 from engine.environments.base import EnvironmentParameters
+from engine.environments.loading import loaded_once
 from engine.environments.suites.installed import imported
 from engine.environments.suites.randomness import Randomness
 from engine.environments.suites.single_turn import SingleTurn
 from engine.errors import ConfigError
 
-REQUIREMENT = "verifiers>=0.4,<0.5"
+EXTRA = "verifiers"
 
 
 class VerifiersParameters(EnvironmentParameters):
@@ -62,7 +62,7 @@ class Verifiers(SingleTurn):
     title: ClassVar[str] = "verifiers"
     summary: ClassVar[str] = "A task set of verifiers, scored by its own rewards."
     Config = VerifiersParameters
-    needs: ClassVar[str] = f"the package {REQUIREMENT} and a package with a task set"
+    needs: ClassVar[str] = f"the extra {EXTRA}, and a package with a task set"
     restricted: ClassVar[str] = "The package that it names is imported, so its code runs on the workers."
     default_instruction: ClassVar[str] = "Do the task."
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -90,44 +90,35 @@ class Verifiers(SingleTurn):
 
 
 def _library() -> Any:
-    return imported("verifiers.v1", requirement=REQUIREMENT)
+    return imported("verifiers.v1", extra=EXTRA)
 
 
-@lru_cache(maxsize=4)  # loading may read a data set
+@loaded_once(4)  # loading may read a data set
 def _tasks(taskset: str, options: str, most: int) -> tuple[Any, ...]:
     library = _library()
     randomness = Randomness()
     randomness.seed(0)
     try:
+        if library.environment_class(taskset) is not library.SingleAgentEnv:
+            raise ValueError("it has an Env of its own")
         with randomness.installed():
             config = library.taskset_config_type(taskset).model_validate({**json.loads(options), "id": taskset})
             loaded = library.load_taskset(config)
+            if loaded.toolsets(config):
+                raise ValueError("it has tools")
             tasks = tuple(islice(loaded, most))
-        reasons = [*_of_the_set(taskset, loaded), *(_of_a_task(tasks[0]) if tasks else ["it has no tasks"])]
+        if reasons := list(_obstacles(tasks[0])) if tasks else ["it has no tasks"]:
+            raise ValueError(" and ".join(reasons))
+        return tasks
     except Exception as error:  # a package may raise anything when it is imported or loads its data
-        raise _unusable(taskset, options, f"{type(error).__name__}: {error}") from error
-    if reasons:
-        raise _unusable(taskset, options, " and ".join(reasons))
-    return tasks
+        raise ConfigError(
+            f"The task set {taskset!r} of verifiers cannot be used with {options}: {error}",
+            remedy="Name an installed package that exports a Taskset whose tasks have one response and need no tools.",
+        ) from error
 
 
-def _unusable(taskset: str, options: str, reason: str) -> ConfigError:
-    return ConfigError(
-        f"The task set {taskset!r} of verifiers cannot be used with {options}: {reason}",
-        remedy="Name an installed package that exports a Taskset whose tasks have one response and need no tools.",
-    )
-
-
-def _of_the_set(taskset: str, loaded: Any) -> Iterator[str]:
-    """What the adapter lacks for it."""
-    library = _library()
-    if library.environment_class(taskset) is not library.SingleAgentEnv:
-        yield "it has an Env of its own"
-    if loaded.toolsets(loaded.config):
-        yield "it has tools"
-
-
-def _of_a_task(task: Any) -> Iterator[str]:
+def _obstacles(task: Any) -> Iterator[str]:
+    """What it would need and does not have here."""
     kind, base = type(task), _library().Task
     if kind.NEEDS_CONTAINER or task.data.image:
         yield "its tasks need a container"
@@ -162,7 +153,7 @@ def _trace(task: Any, answer: str) -> Any:
     last = len(messages) - 1
     return library.Trace(
         task=library.TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash),
-        state=imported("verifiers.v1.state", requirement=REQUIREMENT).state_cls(type(task))(),
+        state=imported("verifiers.v1.state", extra=EXTRA).state_cls(type(task))(),
         agent=library.AgentInfo(config=library.AgentConfig()),
         nodes=[
             library.MessageNode(message=message, parent=index - 1 if index else None, sampled=index == last)
