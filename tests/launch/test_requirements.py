@@ -160,7 +160,7 @@ def licence_of(found: metadata.Distribution) -> str:
     ("folders", "extras"),
     [
         (("engine", "webapp", "workers"), ["cluster"]),
-        (("tests", "benchmarks"), ["cluster", "dev", "trl"]),
+        (("tests", "benchmarks"), ["cluster", "dev", "trl", "verifiers"]),
     ],
 )
 def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[str]) -> None:

@@ -71,7 +71,7 @@ def is_formula(text: str) -> bool:
 
 def _is_of_a_formula(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
-        return type(node.value) in (int, float) and abs(node.value) < LARGEST_NUMBER
+        return _is_number(node.value) and abs(node.value) < LARGEST_NUMBER
     if isinstance(node, ast.Name):
         return len(node.id) == 1 or node.id in FUNCTIONS_AND_CONSTANTS
     if isinstance(node, ast.Call):
@@ -80,6 +80,10 @@ def _is_of_a_formula(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp | ast.UnaryOp | ast.expr_context | ast.operator | ast.unaryop) and not isinstance(
         node, FORBIDDEN_OPERATORS
     )
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return type(value) in (int, float)
 
 
 def _growth(node: ast.AST) -> int:
@@ -101,7 +105,7 @@ def _has_small_exponent(node: ast.AST) -> bool:
     if not _is_power(node):
         return True
     parts = list(ast.walk(node.right))
-    numbers = [part.value for part in parts if isinstance(part, ast.Constant)]
+    numbers = [part.value for part in parts if isinstance(part, ast.Constant) and _is_number(part.value)]
     only_numbers = not any(isinstance(part, ast.Name | ast.Pow | ast.Mult) for part in parts)
     return only_numbers and len(numbers) <= 2 and all(abs(number) <= LARGEST_EXPONENT for number in numbers)
 

@@ -18,7 +18,7 @@ from engine.environments.suites.randomness import Randomness
 from engine.environments.suites.single_turn import SingleTurn
 from engine.errors import ConfigError
 
-EXTRA = "suites"
+EXTRA = "reasoning-gym"
 # what scorers raise for text that they cannot read, as the one of prime_factorization does for words
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError, ValueError)
 

@@ -17,7 +17,7 @@ from engine.environments.suites.plain_state import plain_state
 from engine.environments.suites.randomness import Randomness
 from engine.errors import ConfigError
 
-EXTRA = "suites"
+EXTRA = "textarena"
 PLAYER = 0
 NUMBERS = 20  # a random player's, where the text has no example of an action
 _BRACKETED = re.compile(r"\[[^\[\]\n]{1,30}\]")
@@ -39,9 +39,10 @@ class TextArenaParameters(EnvironmentParameters):
 class TextArena(Environment):
     """A single-player game of TextArena.
 
-    Description: About forty games in a hundred variants, such as Mastermind, Minesweeper, TowerOfHanoi, LightsOut,
-    Secretary and Sokoban. The package is an extra. Wordle, Hangman, WordLadder and WordSearch also need word lists of
-    NLTK, which they try to download; games with a judge need a key of a model service.
+    Description: One of 22 games that need nothing else, such as Mastermind, Minesweeper, TowerOfHanoi, LightsOut,
+    Secretary and Sokoban, in several variants each. The package is an extra; it requires python-chess, which is under
+    the GPL. Hangman, Wordle, WordLadder and WordSearch need word lists of NLTK, which they try to download, and games
+    with a judge a key of a model service.
 
     Actions: Any text. Games read what is in square brackets, as in `[5]`; brackets are added to text without any.
 

@@ -14,7 +14,7 @@ from engine.environments.suites.installed import imported
 from engine.errors import ConfigError
 
 PACKAGES = {"reasoning_gym": "reasoning_gym", "textarena": "textarena", "verifiers": "verifiers.v1"}
-EXTRAS = {"reasoning_gym": "suites", "textarena": "suites", "verifiers": "verifiers"}
+EXTRAS = {"reasoning_gym": "reasoning-gym", "textarena": "textarena", "verifiers": "verifiers"}
 
 
 @pytest.mark.parametrize("kind", PACKAGES)

@@ -13,7 +13,7 @@ from engine.environments.checker import check_environment
 from engine.environments.problems import problem_id, reset_in_split, split_of_problem
 from engine.errors import ConfigError
 
-library = pytest.importorskip("reasoning_gym", reason="needs the extra suites")
+library = pytest.importorskip("reasoning_gym", reason="needs the extra reasoning-gym")
 
 CHECKED = ["chain_sum", "leg_counting", "pool_matrix", "simple_integration", "prime_factorization", "countdown"]
 

@@ -14,7 +14,7 @@ from engine.environments.checker import check_environment
 from engine.environments.problems import problem_id
 from engine.errors import ConfigError
 
-pytest.importorskip("textarena", reason="needs the extra suites")
+pytest.importorskip("textarena", reason="needs the extra textarena")
 
 CHECKED = [
     "GuessTheNumber-v0",
