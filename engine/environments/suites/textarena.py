@@ -140,7 +140,7 @@ class TextArena(Environment):
     def _news(self) -> str:
         """What the game wrote to the player since this was last read, without the player's own actions."""
         _, messages = self.game.get_observation()
-        return "\n".join(text.strip() for _, text, kind in messages if kind.name != "PLAYER_ACTION").strip()
+        return "\n".join(text.strip() for _, text, kind in messages if getattr(kind, "name", "") != "PLAYER_ACTION").strip()
 
     def _ending(self) -> str:
         return str(self.game.state.game_info[PLAYER].get("reason") or "") if self.over else ""
