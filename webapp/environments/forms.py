@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments import environment_class
-from webapp.environments.limits import why_infeasible
+from webapp.environments.budgets import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
 from webapp.forms.fields import FormField, Node, all_fields, fields_of
 from webapp.forms.texts import text_of
@@ -32,6 +32,8 @@ def tag_for(name: str) -> str:
 class EnvironmentForm:
     """One environment as a form. When valid, `config` is the engine's; the preview uses the same form.
 
+    `solves` also has a worker measure whether any problem can be solved within the budgets.
+
     `errors` has one reason by the name of an input; "" for what belongs to none.
     """
 
@@ -45,11 +47,13 @@ class EnvironmentForm:
         current: EnvironmentConfig | None = None,
         definition: EnvironmentDefinition | None = None,
         needs_name: bool = True,
+        solves: bool = True,
     ) -> None:
         self.kind = environment_class(kind)
         self.definition = definition
         self.current = current
         self.needs_name = needs_name
+        self.solves = solves
         self.data = data
         self.errors: dict[str, str] = {}
         self.name_field = FormField(
@@ -132,7 +136,7 @@ class EnvironmentForm:
             self.config = EnvironmentConfig.model_validate({**values, **self._identity()})
         except ValidationError as error:
             return dict(problems_by_field(error, EnvironmentConfig))
-        if problem := why_infeasible(self.config):
+        if self.solves and (problem := why_infeasible(self.config)):
             return {"max_actions": problem}
         return {}
 

@@ -35,7 +35,7 @@ class EnvironmentVersion(models.Model):
     definition = models.ForeignKey(EnvironmentDefinition, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(default=1)
     config = models.JSONField()
-    facts = models.JSONField(default=dict, blank=True)  # `facts.Facts`, computed when it was saved
+    facts = models.JSONField(default=dict, blank=True)  # `measuring.Facts`; empty until a worker has measured it
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("new/", views.new_environment, name="new"),
     path("preview/", live_views.preview, name="preview"),
     path("play/", live_views.play, name="play"),
+    path("facts/", live_views.facts, name="facts"),
     path("<int:pk>/", views.environment_detail, name="detail"),
     path("<int:pk>/edit/", views.edit_environment, name="edit"),
     path("<int:pk>/archive/", views.archive_environment, name="archive"),

@@ -73,7 +73,7 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
         {
             "definition": definition,
             "versions": versions,
-            "shown": services.ensure_facts(shown),
+            "shown": shown,
             "config": shown.parsed(),
             "kind": kind_texts(shown.kind),
             "parameters": _parameters(shown.parsed()),
@@ -97,7 +97,7 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
-    newest = services.ensure_facts(definition.versions.all()[0])
+    newest = definition.versions.all()[0]
     return {
         "definition": definition,
         "version": newest,

@@ -98,7 +98,7 @@ def test_a_budget_too_small_for_any_problem_is_refused_with_the_reason(browser: 
     answer = browser.post("/environments/new/?kind=sokoban", sent)
     assert answer.status_code == 400
     reason = answer.context["form"].errors["max_actions"]
-    assert "No problem can be solved with this budget: 0% of 12 problems can be solved in 1 action;" in reason
+    assert "No problem can be solved with this budget: 0% of 20 problems can be solved in 1 action;" in reason
     assert reason.endswith("Raise max turns or max actions per turn.")
 
 

@@ -1,6 +1,5 @@
-"""Facts about an environment before any model plays it: first states, and results of scripted players.
-
-Everything here runs the real environment. A slow kind gets fewer episodes; the number of episodes is recorded.
+"""Facts about an environment before any model plays it: first states, results of scripted players, and the lengths of
+solutions. A slow kind gets fewer episodes; the number of episodes is recorded.
 """
 
 from __future__ import annotations
@@ -20,9 +19,12 @@ SECONDS = 1.0
 
 
 class FirstState(TypedDict):
+    """`solution` is known, unknown, or impossible; `optimal_length` is None unless it is known."""
+
     seed: int
     observation: str
     drawing: dict[str, Any]
+    solution: str
     optimal_length: int | None
 
 
@@ -35,12 +37,6 @@ class Baseline(TypedDict):
     mean_return: float
 
 
-class Facts(TypedDict):
-    drawing: dict[str, Any] | None
-    baselines: list[Baseline]
-    problem: str  # why the environment cannot be played, if it cannot
-
-
 def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState]:
     """The first state of each seed."""
     environment = make_environment(config.kind, **config.parameters)
@@ -48,12 +44,15 @@ def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState
     for seed in seeds:
         observation, _ = environment.reset(seed=seed)
         solution = environment.solution()
+        length = len(solution) if solution is not None and solution is not UNKNOWN else None
+        known = "unknown" if solution is UNKNOWN else "impossible" if solution is None else "known"
         states.append(
             FirstState(
                 seed=seed,
                 observation=observation,
                 drawing=environment.drawing(),
-                optimal_length=len(solution) if solution is not None and solution is not UNKNOWN else None,
+                solution=known,
+                optimal_length=length,
             )
         )
     return states
@@ -64,23 +63,23 @@ def baselines(config: EnvironmentConfig, *, episodes: int = EPISODES, seconds: f
     return [_baseline(config, player, episodes, seconds) for player in PLAYERS]
 
 
-def facts_of(config: EnvironmentConfig) -> Facts:
-    """Facts for a card; of an environment that raises, the error."""
-    try:
-        drawing = first_states(config, [FIRST_SEED])[0]["drawing"]
-        return Facts(drawing=drawing, baselines=baselines(config), problem="")
-    except Exception as error:  # user code may raise anything
-        return Facts(drawing=None, baselines=[], problem=f"{type(error).__name__}: {error}")
-
-
 def _baseline(config: EnvironmentConfig, player: str, episodes: int, seconds: float) -> Baseline:
+    """Single episodes after the time is up make no batch: a slow kind gets as many episodes as fit."""
     deadline = time.monotonic() + seconds
-    batches = [baseline(config, player, episodes=BATCH, first_seed=FIRST_SEED)]
-    while len(batches) * BATCH < episodes and time.monotonic() < deadline:
-        batches.append(baseline(config, player, episodes=BATCH, first_seed=FIRST_SEED + len(batches) * BATCH))
+    size = 1 if _is_slow(config, player, seconds) else BATCH
+    batches = [baseline(config, player, episodes=size, first_seed=FIRST_SEED)]
+    while len(batches) * size < episodes and time.monotonic() < deadline:
+        batches.append(baseline(config, player, episodes=size, first_seed=FIRST_SEED + len(batches) * size))
     return Baseline(
         player=player,
-        episodes=len(batches) * BATCH,
+        episodes=len(batches) * size,
         success=sum(batch.success for batch in batches) / len(batches),
         mean_return=sum(batch.mean_return for batch in batches) / len(batches),
     )
+
+
+def _is_slow(config: EnvironmentConfig, player: str, seconds: float) -> bool:
+    """Whether a whole batch would take longer than `seconds`, as the first episode shows."""
+    started = time.monotonic()
+    baseline(config, player, episodes=1, first_seed=FIRST_SEED)
+    return (time.monotonic() - started) * BATCH > seconds
