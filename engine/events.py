@@ -129,6 +129,8 @@ class EvaluationCompleted(EventBase):
     temperature: float
     seconds: float
     faults: int = 0  # episodes without an outcome (environment failure, no room); not in `episodes`
+    problems: int = 0  # distinct ones among the episodes; 0 if it is not known
+    trained_on: int = 0  # episodes whose problem the run has trained on
     final: bool = False
 
 

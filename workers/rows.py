@@ -40,7 +40,8 @@ GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
 GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "stds", "filter")
 EVALUATION_KEYS = ("step", "environment", "final")
 EVALUATION_VALUES = (
-    "time", "episodes", "successes", "success", "low", "high", "mean_return", "faults", "first_seed", "temperature",
+    "time", "episodes", "successes", "success", "low", "high", "mean_return", "faults", "problems", "trained_on",
+    "first_seed", "temperature",
 )  # fmt: skip
 EVALUATION_FIELDS = (*EVALUATION_KEYS, *EVALUATION_VALUES)
 CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time")

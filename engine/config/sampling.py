@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from engine.config.problems import problems_by_field
 from engine.environments import environment_class
+from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
 from engine.rollout.context_windows import ContextWindow, FullContext
 from engine.section import Section
@@ -26,6 +27,12 @@ class EnvironmentConfig(Section):
         "leave.",
     )
     parameters: dict[str, Any] = Field(default_factory=dict, description="Parameters of the kind.")
+    wrappers: list[Layer] = Field(
+        default_factory=list,
+        max_length=6,
+        description="Layers around the environment, the innermost first: history, reward_shaping, step_penalty, "
+        "action_noise, time_limit, action_mask.",
+    )
     instruction: str = Field(
         "", max_length=4000, description="Task description in the system prompt. Blank: the kind's own."
     )

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from engine.environments.registry import ENVIRONMENTS, environment_class, make_environment
+from engine.environments.registry import (
+    ENVIRONMENTS,
+    environment_class,
+    environment_kinds,
+    environment_of,
+    make_environment,
+)
 
-__all__ = ["ENVIRONMENTS", "environment_class", "make_environment"]
+__all__ = ["ENVIRONMENTS", "environment_class", "environment_kinds", "environment_of", "make_environment"]

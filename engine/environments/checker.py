@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,14 @@ def check_environment(
     kind: str, parameters: dict[str, Any] | None = None, seeds: Iterable[int] = range(10)
 ) -> list[Finding]:
     """The first violation of each rule over `seeds`; an empty list is a pass."""
+    return check(lambda: make_environment(kind, **(parameters or {})), seeds)
+
+
+def check(make: Callable[[], Environment], seeds: Iterable[int] = range(10)) -> list[Finding]:
+    """`check_environment` for what `make` returns, such as a wrapped environment."""
     found: dict[str, Finding] = {}
     for seed in seeds:
-        first, second = (make_environment(kind, **(parameters or {})) for _ in range(2))
+        first, second = make(), make()
         for rule, detail in _check_seed(first, second, seed):
             found.setdefault(rule, Finding(rule, f"seed {seed}: {detail}"))
     return list(found.values())

@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.config import EnvironmentConfig
 from engine.environments.base import UNKNOWN, Drawing, Environment
-from engine.environments.registry import make_environment
+from engine.environments.registry import environment_of
 
 # parameters that make a kind deterministic
 DETERMINISTIC: dict[str, dict[str, Any]] = {"frozen_lake": {"success_rate": 1.0}}
@@ -67,7 +67,7 @@ def actions_to_go(
 
 
 def _deterministic(config: EnvironmentConfig) -> Environment:
-    return make_environment(config.kind, **{**config.parameters, **DETERMINISTIC.get(config.kind, {})})
+    return environment_of(config, **DETERMINISTIC.get(config.kind, {}))
 
 
 def _to_go(environment: Environment) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.config import EnvironmentConfig
 from engine.environments.base import UNKNOWN, Environment
-from engine.environments.registry import make_environment
+from engine.environments.registry import environment_of
 from engine.errors import ConfigError
 
 # returns the names of the next actions, at most as many as the turn allows
@@ -73,7 +73,7 @@ def baseline(config: EnvironmentConfig, player: str, *, episodes: int = 100, fir
     """Success and mean return of a scripted player within the configuration's budgets of turns and actions."""
     play = player_named(player)
     rng = np.random.default_rng([first_seed, episodes])
-    environment = make_environment(config.kind, **config.parameters)
+    environment = environment_of(config)
     results = [_episode(environment, config, play, first_seed + index, rng) for index in range(episodes)]
     return Baseline(
         player=player,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -30,29 +31,41 @@ def split_of_problem(identity: int) -> Split:
     return "held_out" if identity % HELD_OUT_EVERY == 0 else "train"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemStart:
+    """An environment after its reset. `seed` is its problem's, `in_split` whether it is of the requested split."""
+
+    observation: str
+    seed: int
+    problem: int
+    in_split: bool
+
+
 def reset_in_split(
     environment: Environment, *, seed: int, split: Split, chance_seed: Callable[[int], int] = lambda seed: seed
-) -> tuple[str, int, bool]:
-    """Resets to a problem of `split`; returns the observation, the problem's seed, and whether it is of the split.
+) -> ProblemStart:
+    """Resets to a problem of `split`: the one of `seed`, or of the first of its successors that is of the split.
 
-    The first of `seed` and its successors whose problem is of the split is used. If none of 400 is, as where all seeds
-    have the same problem, it is `seed` itself and False. `chance_seed` gives the seed of chance for a problem's seed.
+    If none of 400 is, as where all seeds have the same problem, it is that of `seed` itself. `chance_seed` gives the
+    seed of chance for a problem's seed.
     """
 
-    def reset(candidate: int) -> str:
+    def start(candidate: int, *, in_split: bool) -> ProblemStart:
         options: dict[str, Any] = {"chance_seed": chance_seed(candidate), "split": split}
-        return environment.reset(seed=candidate, options=options)[0]
+        observation, _ = environment.reset(seed=candidate, options=options)
+        problem = problem_id(environment)
+        in_split = in_split or (environment.split_by == "hash" and split_of_problem(problem) == split)
+        return ProblemStart(observation=observation, seed=candidate, problem=problem, in_split=in_split)
 
     searched = (environment.kind, environment.config.model_dump_json(), split)
     if environment.split_by != "hash" or searched in _UNSPLIT:
-        return reset(seed), seed, environment.split_by == "own"
+        return start(seed, in_split=environment.split_by == "own")
     for attempt in range(TRIES):
-        candidate = successor(seed, attempt)
-        observation = reset(candidate)
-        if split_of_problem(problem_id(environment)) == split:
-            return observation, candidate, True
+        found = start(successor(seed, attempt), in_split=False)
+        if found.in_split:
+            return found
     _UNSPLIT.add(searched)
-    return reset(seed), seed, False
+    return start(seed, in_split=False)
 
 
 @lru_cache(maxsize=65536)

@@ -1,15 +1,23 @@
-"""The registry of environments: kind to class."""
+"""The registry of environments: kind to class.
+
+A kind is one of ours, the name of an entry point `starboard.environments` of an installed package, or a dotted path
+`package.module:Class` of a class that can be imported.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import ConfigError
 
 if TYPE_CHECKING:
+    from engine.config import EnvironmentConfig
     from engine.environments.base import Environment
 
+ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
@@ -17,15 +25,27 @@ ENVIRONMENTS: dict[str, str] = {
 }
 
 
+@lru_cache(maxsize=1)
+def installed_kinds() -> dict[str, str]:
+    """Kinds of installed packages, by their entry points; one with the name of ours is left out."""
+    return {found.name: found.value for found in entry_points(group=ENTRY_POINTS) if found.name not in ENVIRONMENTS}
+
+
+def environment_kinds() -> dict[str, str]:
+    """All kinds with a name, ours first."""
+    return {**ENVIRONMENTS, **installed_kinds()}
+
+
 def environment_class(kind: str) -> type[Environment]:
-    """The class registered for `kind`; `ConfigError` with the available kinds if there is none."""
-    try:
-        module_name, class_name = ENVIRONMENTS[kind].split(":")
-    except KeyError:
+    """The class of `kind`; `ConfigError` if there is none, or if it cannot be imported."""
+    from engine.environments.base import Environment
+
+    found = _load(kind, _path_of(kind))
+    if not (isinstance(found, type) and issubclass(found, Environment)):
         raise ConfigError(
-            f"There is no environment kind {kind!r}.", remedy=f"Choose one of: {', '.join(sorted(ENVIRONMENTS))}."
-        ) from None
-    found: type[Environment] = getattr(import_module(module_name), class_name)
+            f"{kind!r} is {found!r}, not an environment.",
+            remedy="Name a subclass of engine.environments.base.Environment.",
+        )
     return found
 
 
@@ -33,3 +53,31 @@ def make_environment(kind: str, **config: Any) -> Environment:
     """An environment of `kind`; `config` is validated by the kind's own pydantic class."""
     cls = environment_class(kind)
     return cls(cls.Config(**config))
+
+
+def environment_of(config: EnvironmentConfig, **changed: Any) -> Environment:
+    """The configured environment within its wrappers; `changed` replaces parameters."""
+    from engine.environments.wrappers import wrapped
+
+    return wrapped(make_environment(config.kind, **{**config.parameters, **changed}), config.wrappers)
+
+
+def _path_of(kind: str) -> str:
+    path = environment_kinds().get(kind, kind if ":" in kind else "")
+    if not path:
+        raise ConfigError(
+            f"There is no environment kind {kind!r}.",
+            remedy=f"Choose one of: {', '.join(sorted(environment_kinds()))}; or give package.module:Class.",
+        )
+    return path
+
+
+def _load(kind: str, path: str) -> Any:
+    module_name, _, class_name = path.partition(":")
+    try:
+        return getattr(import_module(module_name), class_name)
+    except Exception as error:  # a module may raise anything when it is imported
+        raise ConfigError(
+            f"The environment kind {kind!r} cannot be imported from {path}: {type(error).__name__}: {error}",
+            remedy="Install its package in this environment, or correct the path.",
+        ) from error

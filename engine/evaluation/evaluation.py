@@ -8,7 +8,6 @@ from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import StarboardError
 from engine.evaluation.models import EvaluatedModel
 from engine.evaluation.results import Result, not_played
-from engine.evaluation.seeds import trained_on
 from engine.evaluation.summary import Summary, summarise
 from engine.rollout.env_state_manager import EnvStateManager
 
@@ -79,8 +78,8 @@ def evaluate(config: RunConfig, model_under_test: EvaluatedModel, plan: Plan) ->
 
 def _notes(plan: Plan, results: list[Result]) -> list[str]:
     notes = []
-    if seen := trained_on(plan.seeds):
-        notes.append(f"{seen} of {len(plan.seeds)} seeds are below 1,000,000,000: runs may have trained on them.")
+    if seen := sum(result.trained_on or False for result in results):
+        notes.append(f"{seen} of {len(results)} episodes are of problems that the model was trained on in this run.")
     if plan.samples > 1 and 0 in plan.temperatures:
         notes.append("At temperature 0 the samples of a prompt differ only by the environment's luck.")
     if full := sum(result.stop == "context_full" for result in results):

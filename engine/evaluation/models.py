@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from engine.config import RunConfig
@@ -15,6 +16,7 @@ from engine.policies.openai_policy import ChatContext, ChatSampler
 from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Response, Trajectory
+from engine.training.seen_problems import SeenProblems
 
 UNLIMITED = 10**12  # the endpoint has its own limit
 
@@ -51,6 +53,7 @@ class LocalModel:
 
         torch.set_num_threads(threads_for(config.threads))
         self.name, self.address = path, ""
+        self.seen = SeenProblems.read(Path(path).parent)  # of a checkpoint, whose part it is
         self.model, tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
         compute_in(self.model, config.optimizer.precision)
         self.configured_context = config.rollout.max_context_tokens
@@ -79,6 +82,7 @@ class LocalModel:
                 prompt_tokens=len(trajectory.ids) - trajectory.response_tokens,
                 seconds=timed.seconds(row),
                 error=trajectory.fault or ("" if timed.is_over(row, trajectory) else str(failure)),
+                seen=self.seen,
             )
             for row, (trajectory, spec) in enumerate(zip(trajectories, specs, strict=True))
         ]

@@ -82,6 +82,9 @@ def write_parquet(results: list[Result], path: Path) -> None:
         "model": pyarrow.string(),
         "temperature": pyarrow.float64(),
         "error": pyarrow.string(),
+        "problem_seed": pyarrow.int64(),
+        "problem": pyarrow.string(),
+        "trained_on": pyarrow.bool_(),
     }
     table = pyarrow.Table.from_pylist([result.row() for result in results], schema=pyarrow.schema(list(kinds.items())))
     parquet.write_table(table, path, compression="zstd")
@@ -92,6 +95,7 @@ COLUMNS: dict[str, Callable[[Summary], str]] = {
     "temperature": lambda summary: f"{summary.temperature:g}",
     "success": lambda summary: _number(summary.success),
     "95% interval": lambda summary: f"{_number(summary.low)} to {_number(summary.high)}",
+    "seen in training": lambda summary: _of(summary.trained_on, summary.scored),
     "prompts": lambda summary: str(summary.prompts),
     "episodes": lambda summary: str(summary.episodes),
     "not scored": lambda summary: str(summary.unscored),
@@ -116,6 +120,10 @@ def table(outcome: Outcome) -> str:
     lines.insert(1, "  ".join("-" * width for width in widths))
     methods = dict.fromkeys(summary.interval for summary in outcome.summaries if summary.interval)
     return "\n".join([f"model: {outcome.model}", *lines, *(f"Interval: {m}." for m in methods), *outcome.notes])
+
+
+def _of(part: int | None, whole: int) -> str:
+    return "unknown" if part is None else f"{part} of {whole}"
 
 
 def _number(value: float | None, *, digits: int = 3) -> str:

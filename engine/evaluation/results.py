@@ -3,6 +3,7 @@ rate."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -36,6 +37,9 @@ class Result:
     model: str
     temperature: float
     error: str = ""
+    problem_seed: int = 0  # seed of the problem that was played: `seed`, unless its problem belongs to training
+    problem: str = ""  # hash of the problem, 16 hexadecimal digits; empty if the episode did not start
+    trained_on: bool | None = None  # whether the run trained on it; None if that is not known
 
     @property
     def scored(self) -> bool:
@@ -58,9 +62,10 @@ def result_of(
     prompt_tokens: int | None,
     seconds: float,
     error: str = "",
+    seen: Container[int] | None = None,
 ) -> Result:
     """A fault, an error, or a first prompt that exceeds the context gives no score, since it is not the model's
-    failure."""
+    failure. `seen` has the problems that the model was trained on, if they are known."""
     unscored = stop in ("fault", "error", "not_played") or (stop == "context_full" and not trajectory.turns)
     return Result(
         environment=spec.environment.tag,
@@ -78,6 +83,9 @@ def result_of(
         model=model,
         temperature=temperature,
         error=error,
+        problem_seed=trajectory.seed,
+        problem=f"{trajectory.problem:016x}" if trajectory.problem else "",
+        trained_on=trajectory.problem in seen if seen is not None and trajectory.problem else None,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.config import TRAINING_SEED_LIMIT
 from engine.errors import ConfigError
 
 LARGEST_SEED = 2**53  # the integers that every JSON reader represents exactly
@@ -48,11 +47,6 @@ def seed_range(first: int, count: int) -> list[int]:
             f"{where} is too large.", remedy=f"Give at most {MOST_SEEDS:,} seeds, all below {LARGEST_SEED}."
         )
     return _counted(list(range(first, first + count)), where=where)
-
-
-def trained_on(seeds: list[int]) -> int:
-    """How many of `seeds` are in the range that training draws its problems from."""
-    return sum(seed < TRAINING_SEED_LIMIT for seed in seeds)
 
 
 def _seed(words: str, *, where: str) -> int:

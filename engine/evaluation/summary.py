@@ -20,6 +20,8 @@ class Summary:
     environment: str
     temperature: float
     prompts: int
+    problems: int  # distinct ones of them
+    trained_on: int | None  # scored episodes whose problem the run trained on
     samples: int
     episodes: int
     scored: int
@@ -65,6 +67,8 @@ def summarise(results: list[Result], *, samples: int) -> Summary:
         environment=results[0].environment,
         temperature=results[0].temperature,
         prompts=len({result.seed for result in results}),
+        problems=len({result.problem for result in results if result.problem}),
+        trained_on=_sum([None if result.trained_on is None else int(result.trained_on) for result in scored]),
         samples=samples,
         episodes=len(results),
         scored=len(scored),

@@ -205,7 +205,7 @@ class Player:
         if start.fault is not None:
             self._end_with_fault(start.fault, sampler)
             return
-        trajectory.seed = start.seed
+        trajectory.seed, trajectory.problem = start.seed, start.problem
         self.system, self.separator = start.system, start.separator
         self.state = State(observation=start.observation, actions_left=self.config.max_actions)
         self._request_response(sampler)

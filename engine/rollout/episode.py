@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.environments import make_environment
+from engine.environments import environment_of
 from engine.environments.base import UNKNOWN, Action, Drawing, Environment
 from engine.environments.problems import reset_in_split
 from engine.errors import EnvironmentFault
@@ -26,7 +26,7 @@ from engine.rollout.types import Frame, StopReason
 class EpisodeStart:
     """The first state of an episode; with a `fault` it has ended too. `system` is the system prompt, and
     `optimal_length` the least number of actions to success, None if unknown. `seed` is the one of its problem, which
-    differs from that of its spec where that problem belongs to the other split."""
+    differs from that of its spec where that problem belongs to the other split, and `problem` the problem's hash."""
 
     observation: str = ""
     drawing: Drawing = field(default_factory=dict)
@@ -34,6 +34,7 @@ class EpisodeStart:
     system: str = ""
     separator: str | None = "||"
     seed: int = 0
+    problem: int = 0
     fault: EnvironmentFault | None = None
 
 
@@ -69,15 +70,22 @@ class Episode:
         self.turns = 0
         self.actions = 0
         self.success = False
-        self.environment: Environment = make_environment(self.config.kind, **self.config.parameters)
+        self.environment: Environment = environment_of(self.config)
         self.observation = ""
         self.seed = spec.seed
+        self.problem = 0
 
     def start(self, *, think: bool) -> EpisodeStart:
         """Resets the environment; `think` selects the system prompt. An `EnvironmentFault` is part of the result."""
         start = EpisodeStart()
         try:
-            start = EpisodeStart(observation=self.reset(), seed=self.seed, separator=self.environment.separator)
+            observation = self.reset()
+            start = EpisodeStart(
+                observation=observation,
+                seed=self.seed,
+                problem=self.problem,
+                separator=self.environment.separator,
+            )
             with self.guarded("drawing, solution or describe"):
                 start = replace(start, drawing=self.environment.drawing())
                 solution = self.environment.solution()
@@ -97,10 +105,11 @@ class Episode:
     def reset(self) -> str:
         """The first observation. If the environment raises, `EnvironmentFault` names it and the seed."""
         with self.guarded("reset"):
-            observation, self.seed, _ = reset_in_split(
+            start = reset_in_split(
                 self.environment, seed=self.spec.seed, split=self.spec.split, chance_seed=self.spec.chance_seed_of
             )
-            self.observation = _text(observation)
+            self.seed, self.problem = start.seed, start.problem
+            self.observation = _text(start.observation)
         return self.observation
 
     @contextmanager

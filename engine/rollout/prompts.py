@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environments import make_environment
+from engine.environments import environment_of
 
 if TYPE_CHECKING:
     from engine.config import EnvironmentConfig
@@ -58,7 +58,7 @@ def summary_line(observation: str, *, executed: list[str], reward: float, valid:
 
 def first_prompt(config: EnvironmentConfig, *, think: bool, seed: int) -> list[Message]:
     """The messages of the first turn, exactly as a run with this configuration sends them."""
-    environment = make_environment(config.kind, **config.parameters)
+    environment = environment_of(config)
     observation, _ = environment.reset(seed=seed)
     return [
         {"role": "system", "content": system_prompt(config, environment, think=think)},

@@ -59,6 +59,7 @@ class Trajectory:
     group: int
     member: int
     seed: int
+    problem: int = 0  # hash of the problem (`engine.environments.problems`)
     ids: list[int] = field(default_factory=list)
     sampled: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)

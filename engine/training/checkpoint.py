@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from engine.policies.weight_files import write_tensors
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.learner import Learner
 from engine.training.learner_state import read_learner_state, write_sharded_state
+from engine.training.seen_problems import SeenProblems
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,11 @@ class Progress:
     detectors: dict[str, Any] = field(default_factory=dict)
     stds: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
     settings: dict[str, Any] = field(default_factory=dict)  # the revision and the accepted changes from `control.json`
+    problems: SeenProblems = field(default_factory=SeenProblems)  # that it has trained on; in a file of its own
+
+    def counters(self) -> dict[str, Any]:
+        """All fields but `problems`, as JSON."""
+        return {name.name: getattr(self, name.name) for name in fields(self) if name.name != "problems"}
 
 
 def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
@@ -101,7 +107,8 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     yield part
     tokenizer.save_pretrained(part / "model")
     (part / FILE).write_text(json.dumps(checkpoint_settings(config)))
-    (part / "progress.json").write_text(json.dumps(asdict(progress)))
+    progress.problems.write(part)
+    (part / "progress.json").write_text(json.dumps(progress.counters()))
     digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
     for file in part.rglob("*"):
@@ -207,7 +214,8 @@ def restore(path: Path, learner: Learner) -> Progress:
     """Loads the learner's state in place. Its model has been loaded before (`load_learner`)."""
     try:
         learner.load_state_dict(read_learner_state(path, learner))
-        return Progress(**json.loads((path / "progress.json").read_text()))
+        problems = SeenProblems.read(path) or SeenProblems()
+        return Progress(**json.loads((path / "progress.json").read_text()), problems=problems)
     except (KeyError, ValueError, RuntimeError, TypeError) as error:
         raise CheckpointError(
             f"The checkpoint {path.name} does not fit this configuration: {error}",

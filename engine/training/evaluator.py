@@ -13,6 +13,7 @@ from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
 from engine.training.backend import Backend, never_cancelled
+from engine.training.seen_problems import SeenProblems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Evaluation:
     first_seed: int
     temperature: float
     seconds: float
+    seen: SeenProblems  # in training, so far
 
     def event(self, step: int, *, final: bool) -> EvaluationCompleted:
         """The event to record. An episode whose environment failed, or whose first prompt left no room for a response,
@@ -48,6 +50,8 @@ class Evaluation:
             temperature=self.temperature,
             seconds=self.seconds,
             faults=len(self.trajectories) - episodes,
+            problems=len({trajectory.problem for trajectory in played}),
+            trained_on=sum(trajectory.problem in self.seen for trajectory in played),
             final=final,
         )
 
@@ -68,6 +72,7 @@ def evaluate(
     config: RunConfig,
     *,
     episodes: int,
+    seen: SeenProblems,
     check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
     """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
@@ -83,4 +88,5 @@ def evaluate(
         first_seed=settings.first_seed,
         temperature=settings.temperature,
         seconds=time.monotonic() - started,
+        seen=seen,
     )

@@ -25,6 +25,7 @@ from engine.training.checkpoint_settings import checkpoint_settings, require_sam
 from engine.training.control import Control, Interrupted, StopRequested
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
+from engine.training.seen_problems import SeenProblems
 from engine.training.trainer import Trainer
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
@@ -87,8 +88,10 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
     adopted = start is not None and takes_optimizer(config, start)
-    if start is not None and found is None and adopted:
-        backend.warm_start(start)
+    if start is not None and found is None:
+        progress.problems = SeenProblems.read(start) or progress.problems
+        if adopted:
+            backend.warm_start(start)
     started = RunStarted(
         step=progress.step,
         total_steps=config.steps,

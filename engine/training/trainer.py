@@ -137,6 +137,7 @@ class Trainer:
         with self._phase("rollout", times, step):
             rollout = self.rollouts.take(step)
         trajectories, sampled = rollout.trajectories, rollout.sampled
+        self.progress.problems.add(trajectory.problem for trajectory in trajectories)
         self.backend.score(trajectories)
         metrics = rollout_metrics(trajectories, max_turns=self.max_turns) | rollout.metrics
 
@@ -243,6 +244,7 @@ class Trainer:
                     environment,
                     self.config,
                     episodes=episodes,
+                    seen=self.progress.problems,
                     check_cancelled=self.control.check_cancelled,
                 )
                 for environment in self.config.environments

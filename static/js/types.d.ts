@@ -38,6 +38,8 @@ export interface EvaluationCompleted extends EventBase {
   success: number;
   low: number;
   high: number;
+  episodes: number;
+  trained_on?: number;
 }
 
 export interface PhaseChanged extends EventBase {

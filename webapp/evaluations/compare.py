@@ -65,6 +65,7 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
         "high": percent(cell.high),
         "solved": f"{cell.successes}/{cell.episodes}",
         "faults": cell.faults,
+        "trained_on": cell.trained_on,
         "step": cell.step,
         "final": cell.final,
     }

@@ -33,6 +33,7 @@ class Entry:
     high: float
     mean_return: float
     faults: int
+    trained_on: int  # episodes whose problem the run had trained on
     step: int
     version: str  # name and number of the environment's version, empty for a run that has none
     tag: str
@@ -133,6 +134,7 @@ def _final_rows() -> list[Mapping[str, Any]]:
         "high",
         "mean_return",
         "faults",
+        "trained_on",
         "first_seed",
         "temperature",
         "step",
@@ -162,6 +164,7 @@ def _entry(row: Mapping[str, Any], facts: RunFacts) -> Entry:
         high=row["high"],
         mean_return=row["mean_return"],
         faults=row["faults"],
+        trained_on=row["trained_on"],
         step=row["step"],
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],

@@ -21,6 +21,8 @@ class Evaluation(models.Model):
     high = models.FloatField()
     mean_return = models.FloatField()
     faults = models.PositiveIntegerField(default=0)  # episodes that their environment broke off; none of `episodes`
+    problems = models.PositiveIntegerField(default=0)  # distinct ones among the episodes; 0 if it is not known
+    trained_on = models.PositiveIntegerField(default=0)  # episodes whose problem the run had trained on
     first_seed = models.BigIntegerField()
     temperature = models.FloatField()
     final = models.BooleanField(default=False)

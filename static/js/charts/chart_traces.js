@@ -116,6 +116,12 @@ export function describePoint(point) {
 }
 
 /**
+ * Says how many of an evaluation's problems are not held out; empty where all are.
+ * @param {Pick<EvaluationCompleted, "episodes" | "trained_on">} evaluation
+ */
+const seenBefore = ({ episodes, trained_on: seen }) => (seen ? `, ${seen} of ${episodes} seen in training` : "");
+
+/**
  * @param {EvaluationCompleted[]} evaluations
  * @param {{ curves: Pick<ChartCurves, "position">, view: Pick<View, "axis">, colour: string }} options
  * @returns {DrawnTrace}
@@ -129,7 +135,7 @@ export function heldOutTrace(evaluations, { curves, view, colour }) {
     x: points.map((point) => point.x),
     y: points.map((point) => point.y),
     customdata: points.map((point) => point.step),
-    text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]`),
+    text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]${seenBefore(point)}`),
     error_y: {
       type: "data",
       symmetric: false,

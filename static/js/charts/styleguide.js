@@ -36,6 +36,7 @@ store.add(
     success: 0.2 + 0.005 * step,
     low: 0.15 + 0.005 * step,
     high: 0.26 + 0.005 * step,
+    episodes: 128,
   })),
 );
 store.add([

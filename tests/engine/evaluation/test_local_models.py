@@ -83,7 +83,8 @@ def test_a_run_directory_is_evaluated_exactly_as_its_trainer_did_at_the_end(trai
     records = [record for _, _, record in read_records(trained / "trajectories/validation/step_2.jsonl.zst")]
     assert len(records) == 12
     for record, row in zip(records, rows_in(tmp_path / "out"), strict=True):
-        for name in ("environment", "seed", "success", "return", "stop"):
+        assert record["seed"] == row["problem_seed"]
+        for name in ("environment", "success", "return", "stop"):
             assert record[name] == row[name], name
         assert row["turns"] == len(record["turns"])
         assert row["tokens"] == sum(record["tokens"]["sampled"])

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ConfigError
-from engine.evaluation.evaluation import Plan, _notes
-from engine.evaluation.seeds import read_seeds, trained_on
+from engine.evaluation.seeds import read_seeds
 
 
 def test_a_range_counts_from_its_first() -> None:
@@ -52,10 +51,3 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 def test_ranges_of_nothing_or_too_much_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         read_seeds(text)
-
-
-def test_seeds_that_training_may_have_used_are_counted() -> None:
-    seeds = [999_999_999, 1_000_000_000]
-    assert trained_on(seeds) == 1
-    plan = Plan(environments=[], seeds=seeds, samples=1, temperatures=[1.0])
-    assert _notes(plan, []) == ["1 of 2 seeds are below 1,000,000,000: runs may have trained on them."]

@@ -59,15 +59,11 @@ class WaitingLake(FrozenLake):
             self.inside[where] -= 1
 
 
-def make_waiting(kind: str, **given: Any) -> WaitingLake:
-    return WaitingLake(WaitingLake.Config(**given))
-
-
 @pytest.mark.parametrize(("workers", "most"), [(0, 1), (3, 3)])
 def test_as_many_environments_reset_and_step_at_once_as_there_are_workers(
     monkeypatch: pytest.MonkeyPatch, workers: int, most: int
 ) -> None:
-    monkeypatch.setattr("engine.rollout.episode.make_environment", make_waiting)
+    monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", f"{__name__}:WaitingLake")
     monkeypatch.setattr(WaitingLake, "together", {"reset": 0, "step": 0})
     played = trajectories(workers)
     assert WaitingLake.together == {"reset": most, "step": most}

@@ -17,6 +17,7 @@ from engine.events import parse_event
 from engine.rollout.trajectory_files import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation
+from engine.training.seen_problems import SeenProblems
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.rollout.builders import lake_config, say, window
 from tests.engine.talker import save_talking_model
@@ -172,7 +173,12 @@ def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
     played[3].fault = "the ice broke"
     unasked = Trajectory(environment="", kind="", group=4, member=0, seed=4)  # its first prompt left no room
     found = Evaluation(
-        environment="lake", trajectories=[*played, unasked], first_seed=1, temperature=1.0, seconds=1.0
+        environment="lake",
+        trajectories=[*played, unasked],
+        first_seed=1,
+        temperature=1.0,
+        seconds=1.0,
+        seen=SeenProblems(),
     ).event(0, final=False)
     assert (found.episodes, found.successes, found.faults) == (3, 2, 2)
     assert found.success == pytest.approx(2 / 3)
@@ -181,6 +187,13 @@ def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
 def test_an_evaluation_without_an_outcome_reports_how_many_episodes_failed_and_how_many_had_no_room() -> None:
     broken = [Trajectory(environment="lake", kind="", group=0, member=0, seed=1, fault="the ice broke")] * 2
     unasked = [Trajectory(environment="lake", kind="", group=0, member=0, seed=3)] * 3
-    found = Evaluation(environment="lake", trajectories=[*broken, *unasked], first_seed=1, temperature=1.0, seconds=1.0)
+    found = Evaluation(
+        environment="lake",
+        trajectories=[*broken, *unasked],
+        first_seed=1,
+        temperature=1.0,
+        seconds=1.0,
+        seen=SeenProblems(),
+    )
     with pytest.raises(EnvironmentFault, match=r"None of 5 held-out .* in 2 the environment failed, and 3 had no room"):
         found.event(0, final=False)

@@ -25,6 +25,8 @@ class Migration(migrations.Migration):
                 ('high', models.FloatField()),
                 ('mean_return', models.FloatField()),
                 ('faults', models.PositiveIntegerField(default=0)),
+                ('problems', models.PositiveIntegerField(default=0)),
+                ('trained_on', models.PositiveIntegerField(default=0)),
                 ('first_seed', models.BigIntegerField()),
                 ('temperature', models.FloatField()),
                 ('final', models.BooleanField(default=False)),
