@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.config import EnvironmentConfig
 from engine.environment_calls import facts
+from engine.environments import environment_of
 from engine.environments.feasibility import action_budget, feasibility_of, solution_lengths
 from engine.environments.optimal import actions_to_go, optimal_play
 from engine.play import EpisodeByHand
@@ -21,7 +22,7 @@ LONGEST_EPISODE = 1000  # responses; more than any budget of turns allows
 
 def states(config: EnvironmentConfig, *, first_seed: int) -> Answer:
     """First states of some seeds, the first prompt as a run would send it, and what the budget allows."""
-    found = feasibility_of(solution_lengths(config.kind, config.parameters, SEEDS), action_budget(config))
+    found = feasibility_of(solution_lengths(environment_of(config), SEEDS), action_budget(config))
     return {
         "states": facts.first_states(config, [first_seed + index for index in range(STATES)]),
         "prompt": first_prompt(config, think=True, seed=first_seed),
@@ -37,7 +38,7 @@ def baselines(config: EnvironmentConfig) -> Answer:
 
 def lengths(config: EnvironmentConfig) -> Answer:
     """The lengths of shortest solutions: null where there is none; and of how many problems nothing is known."""
-    return asdict(solution_lengths(config.kind, config.parameters, SEEDS))
+    return asdict(solution_lengths(environment_of(config), SEEDS))
 
 
 def first_look(config: EnvironmentConfig) -> Answer:
@@ -72,9 +73,7 @@ def play(config: EnvironmentConfig, *, seed: int, responses: list[str]) -> Answe
 
 def actions(config: EnvironmentConfig, *, seed: int, chance_seed: int, executed: list[str]) -> Answer:
     """The actions of the state after `executed`: their names, or null where they are free text."""
-    from engine.environments import make_environment
-
-    environment = make_environment(config.kind, **config.parameters)
+    environment = environment_of(config)
     environment.reset(seed=seed, options={"chance_seed": chance_seed})
     for name in executed:
         action = environment.resolve(name)

@@ -8,7 +8,7 @@ import time
 from typing import Any, TypedDict
 
 from engine.config import EnvironmentConfig
-from engine.environments import make_environment
+from engine.environments import environment_of
 from engine.environments.base import UNKNOWN
 from engine.environments.players import PLAYERS, baseline
 
@@ -39,7 +39,7 @@ class Baseline(TypedDict):
 
 def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState]:
     """The first state of each seed."""
-    environment = make_environment(config.kind, **config.parameters)
+    environment = environment_of(config)
     states: list[FirstState] = []
     for seed in seeds:
         observation, _ = environment.reset(seed=seed)

@@ -62,9 +62,8 @@ class SolutionLengths:
     unknown: int
 
 
-def solution_lengths(kind: str, parameters: dict[str, Any], seeds: Iterable[int]) -> SolutionLengths:
+def solution_lengths(environment: Environment, seeds: Iterable[int]) -> SolutionLengths:
     """Measures solutions of the problems of `seeds`, without slips."""
-    environment = make_environment(kind, **parameters)
     found = [_solution(environment, seed) for seed in seeds]
     known = [None if solution is None else len(solution) for solution in found if solution is not UNKNOWN]
     return SolutionLengths(lengths=known, unknown=len(found) - len(known))
@@ -86,7 +85,7 @@ def feasibility(
     kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
 ) -> Feasibility:
     """Whether the problems of `seeds` (at least one) can be solved in `max_actions`, without slips."""
-    return feasibility_of(solution_lengths(kind, parameters, seeds), max_actions)
+    return feasibility_of(solution_lengths(make_environment(kind, **parameters), seeds), max_actions)
 
 
 def _solution(environment: Environment, seed: int) -> Solution:

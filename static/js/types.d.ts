@@ -717,8 +717,16 @@ export interface Block {
 
 export interface PreviewState {
   seed: number;
+  solution: "known" | "unknown" | "impossible";
   optimal_length: number | null;
   drawing: Drawing;
+}
+
+/** What a worker has measured of an environment so far. */
+export interface Facts {
+  drawing?: Drawing | null;
+  baselines?: Baseline[];
+  problem?: string;
 }
 
 export interface Baseline {

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine.config import EnvironmentConfig
 from engine.environment_calls.helper import CallFailed
-from engine.environments import ENVIRONMENTS
+from engine.environments import environment_kinds
 from webapp.environments.calls import ask
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentVersion
@@ -73,8 +73,8 @@ def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, l
         version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
         return (version.parsed(), {}) if version else (None, {"version": ["This environment no longer exists."]})
     kind = request.POST.get("kind", "")
-    if kind not in ENVIRONMENTS:
-        return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(ENVIRONMENTS))}."]}
+    if kind not in environment_kinds():
+        return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(environment_kinds()))}."]}
     form = EnvironmentForm(request.POST, kind=kind, needs_name=False, solves=False)
     return (form.config, {}) if form.is_valid() else (None, {name: [reason] for name, reason in form.errors.items()})
 

@@ -71,7 +71,10 @@ def measured_feasibility(config: EnvironmentConfig) -> Feasibility | None:
     """Whether the budget of `config` suffices for the problems of a version with its parameters, which a worker has
     measured; None if none has been."""
     for stored, facts in EnvironmentVersion.objects.filter(config__kind=config.kind).values_list("config", "facts"):
-        if "solutions" in facts and EnvironmentConfig.model_validate(stored).parameters == config.parameters:
+        if "solutions" not in facts:
+            continue
+        measured = EnvironmentConfig.model_validate(stored)
+        if (measured.parameters, measured.wrappers) == (config.parameters, config.wrappers):
             return feasibility_of(SolutionLengths(**facts["solutions"]), action_budget(config))
     return None
 

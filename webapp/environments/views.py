@@ -13,7 +13,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.config import EnvironmentConfig
-from engine.environments import ENVIRONMENTS, environment_class
+from engine.environments import environment_class, environment_kinds
+from engine.errors import ConfigError
 from webapp.environments import services
 from webapp.environments.differences import differences
 from webapp.environments.forms import EnvironmentForm
@@ -31,11 +32,8 @@ def environment_list(request: HttpRequest) -> HttpResponse:
     definitions = EnvironmentDefinition.objects.filter(archived_at__isnull=not archived).prefetch_related(
         Prefetch("versions", queryset=versions)
     )
-    return render(
-        request,
-        "environments/list.html",
-        {"cards": [_card(definition) for definition in definitions], "archived": archived, "kinds": _kinds("")},
-    )
+    groups = _by_kind([_card(definition) for definition in definitions])
+    return render(request, "environments/list.html", {"groups": groups, "archived": archived, "kinds": _kinds("")})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -74,6 +72,7 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
             "definition": definition,
             "versions": versions,
             "shown": shown,
+            "measuring": "baselines" not in shown.facts,
             "config": shown.parsed(),
             "kind": kind_texts(shown.kind),
             "parameters": _parameters(shown.parsed()),
@@ -96,14 +95,25 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("environments:list")
 
 
+def _by_kind(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cards under their kinds, in the order of the kinds' titles; within a kind by name."""
+    groups: dict[str, dict[str, Any]] = {}
+    for card in sorted(cards, key=lambda card: (card["kind"]["title"].lower(), card["definition"].name.lower())):
+        groups.setdefault(card["kind"]["kind"], {"kind": card["kind"], "cards": []})["cards"].append(card)
+    return list(groups.values())
+
+
 def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
     newest = definition.versions.all()[0]
+    kind = kind_texts(newest.kind)
     return {
         "definition": definition,
         "version": newest,
         "script_id": f"drawing-{newest.pk}",
-        "kind": kind_texts(newest.kind),
+        "kind": kind,
         "facts": newest.facts,
+        "measuring": "baselines" not in newest.facts,
+        "search": f"{definition.name} {kind['kind']} {kind['title']} {kind['summary']}".lower(),
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
     }
 
@@ -116,6 +126,7 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
             "form": form,
             "kind": kind_texts(form.kind.kind),
             "kinds": _kinds(form.kind.kind),
+            "kind_chosen": "kind" in request.GET,
             "version": version,
             "used": version is not None and version.runs.exists(),
         },
@@ -123,19 +134,24 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
     )
 
 
-def kind_texts(kind: str) -> dict[str, str]:
-    """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts."""
-    found = environment_class(kind)
-    return {"kind": found.kind, "title": found.title, "summary": found.summary}
+def kind_texts(kind: str) -> dict[str, Any]:
+    """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts. One that
+    cannot be imported, as when its package was removed, is shown by its name."""
+    try:
+        found = environment_class(kind)
+    except ConfigError as error:
+        return {"kind": kind, "title": kind, "summary": error.message, "needs": []}
+    return {"kind": kind, "title": found.title, "summary": found.summary, "needs": list(found.needs)}
 
 
 def _kinds(current: str) -> list[dict[str, Any]]:
-    return [{"kind": kind_texts(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
+    kinds = [{"kind": kind_texts(kind), "current": kind == current} for kind in environment_kinds()]
+    return sorted(kinds, key=lambda item: str(item["kind"]["title"]).lower())
 
 
 def _kind_asked(request: HttpRequest) -> str:
     kind = request.GET.get("kind", DEFAULT_KIND)
-    return kind if kind in ENVIRONMENTS else DEFAULT_KIND
+    return kind if kind in environment_kinds() else DEFAULT_KIND
 
 
 def _version_asked(

@@ -36,7 +36,7 @@ HTTP: dict[str, Row] = {
     "environments/new/": Row(get=200, post=200),
     "environments/preview/": Row(get=405, post=422),
     "environments/play/": Row(get=405, post=422),
-    "environments/facts/": Row(),
+    "environments/facts/": Row(get=200),
     "environments/<int:pk>/": Row(get=200),
     "environments/<int:pk>/edit/": Row(get=200, post=200),
     "environments/<int:pk>/archive/": Row(get=405, post=302),
