@@ -59,6 +59,12 @@ def check_main(argv: list[str]) -> int:
     return check_env_main(argv)
 
 
+def new_environment_main(argv: list[str]) -> int:
+    from engine.environments.scaffold.command import new_environment_main as create
+
+    return create(argv)
+
+
 def play_main(argv: list[str]) -> int:
     from engine.play import play_main as play
 
@@ -132,6 +138,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": evaluate_main,
     "play": play_main,
     "check-env": check_main,
+    "new-environment": new_environment_main,
     "bench": bench_main,
     "probe": probe_main,
     "assess": assess_main,

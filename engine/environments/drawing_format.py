@@ -69,7 +69,7 @@ def _table_problem(drawing: dict[str, Any]) -> str:
     """`columns` may be empty: a table without a header. `boxes`, optional, is how many rows and columns lie between
     thicker lines, as in a Sudoku."""
     columns, rows = drawing.get("columns"), drawing.get("rows")
-    if not _is_texts(columns):
+    if not isinstance(columns, list) or not _is_texts(columns):
         return "the table needs columns: a list of texts, empty for a table without a header"
     if not isinstance(rows, list) or not all(_is_texts(row) for row in rows):
         return "the table needs rows: a list of lists of texts"

@@ -21,6 +21,7 @@ ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "sokoban": "engine.environments.sokoban:Sokoban",
 }
 

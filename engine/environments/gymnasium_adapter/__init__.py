@@ -1,0 +1,1 @@
+"""The adapter for environments of the gymnasium registry."""

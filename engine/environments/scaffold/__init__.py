@@ -1,0 +1,1 @@
+"""The package that `python -m engine new-environment` writes, and the command."""
