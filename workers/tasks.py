@@ -10,8 +10,8 @@ from celery.signals import worker_ready, worker_shutting_down
 
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
-from workers import environment_calls, housekeeping, lease, turns, what_if
-from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, SUPERVISE, WHAT_IF, app
+from workers import environment_calls, housekeeping, lease, preflights, turns, what_if
+from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
 from workers.indexing import index
 from workers.supervisor import supervise
 
@@ -43,6 +43,8 @@ def adopt_unsupervised_runs() -> None:
         enqueue_index(run_id)
     what_if.fail_abandoned()
     what_if.dispatch_next()
+    preflights.fail_abandoned()
+    preflights.dispatch_next()
 
 
 @app.task(name=WHAT_IF)
@@ -50,6 +52,13 @@ def play_what_if(pk: int) -> None:
     """Plays a queued what-if unless another one is running."""
     if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
         what_if.dispatch_next()
+
+
+@app.task(name=PREFLIGHT)
+def play_preflight(pk: int) -> None:
+    """Plays a queued pre-flight unless another one is running."""
+    if not SHUTDOWN.is_set() and preflights.play(pk, SHUTDOWN):
+        preflights.dispatch_next()
 
 
 @app.task(name=CALL)
