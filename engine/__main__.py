@@ -65,6 +65,12 @@ def new_environment_main(argv: list[str]) -> int:
     return create(argv)
 
 
+def serve_environment_main(argv: list[str]) -> int:
+    from engine.environments.remote.server import serve_main
+
+    return serve_main(argv)
+
+
 def play_main(argv: list[str]) -> int:
     from engine.play import play_main as play
 
@@ -145,6 +151,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "play": play_main,
     "check-env": check_main,
     "new-environment": new_environment_main,
+    "serve-environment": serve_environment_main,
     "bench": bench_main,
     "probe": probe_main,
     "assess": assess_main,

@@ -27,6 +27,11 @@ class EnvironmentFault(StarboardError):
     """An environment that raised or broke its contract during an episode."""
 
 
+class EnvironmentUnavailable(EnvironmentFault):
+    """A server or tool that an environment needs and cannot reach. It stops the run: nothing of it is the model's
+    doing."""
+
+
 class RunDirectoryError(StarboardError):
     """A run directory that is locked, damaged or invalid."""
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import gymnasium
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 Action = int | str  # the id of a named action, or free text
 Drawing = dict[str, Any]
@@ -32,10 +32,19 @@ UNKNOWN: Final = Unknown.UNKNOWN
 Solution = list[Any] | Literal[Unknown.UNKNOWN] | None  # actions; not known; proved impossible
 
 
+SERVER_FILE = "It names files of the server, whose content everyone with access to the run would read."
+
+
 class EnvironmentParameters(BaseModel):
     """Base of each kind's parameters: no extra fields, immutable, every field with a `description`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def server_file(description: str) -> Any:
+    """A parameter that names a file or directory of the server: only an administrator may set it, as its content ends
+    up in prompts."""
+    return Field("", max_length=1000, description=description, json_schema_extra={"restricted": SERVER_FILE})
 
 
 class Environment(gymnasium.Env[str, Any]):
@@ -61,6 +70,8 @@ class Environment(gymnasium.Env[str, Any]):
     needs: ClassVar[tuple[str, ...]] = ()
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
     default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
+    needs: ClassVar[str] = ""  # what does not ship with it, such as "a server"
+    restricted: ClassVar[str] = ""  # why only an administrator may configure it; empty: everyone may
     separator: ClassVar[str | None] = "||"  # between the actions of an answer; None: the answer is one action
     answer_form: ClassVar[str] = "action"  # what the prompt shows inside <answer>, such as "expression"
     # How problems are kept for evaluation. hash: by the hash of `problem()`. own: `reset` reads `options["split"]`,

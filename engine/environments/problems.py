@@ -23,8 +23,8 @@ _UNSPLIT: set[tuple[str, str, Split]] = set()  # kinds, parameters and splits of
 
 def problem_id(environment: Environment) -> int:
     """A 63-bit hash of the problem that the environment has just been reset to."""
-    text = f"{environment.kind}\n{environment.problem()}"
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]) >> 1
+    text = environment.problem().encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1
 
 
 def split_of_problem(identity: int) -> Split:

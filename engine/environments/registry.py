@@ -22,7 +22,10 @@ ENVIRONMENTS: dict[str, str] = {
     "bandit": "engine.environments.bandit:Bandit",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
+    "http": "engine.environments.remote.http_environment:HttpEnvironment",
+    "openenv": "engine.environments.remote.openenv:OpenEnv",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "webshop": "engine.environments.webshop.environment:WebShop",
 }
 
 
