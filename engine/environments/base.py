@@ -66,8 +66,6 @@ class Environment(gymnasium.Env[str, Any]):
     title: ClassVar[str]
     summary: ClassVar[str]  # one sentence for the list of environments
     Config: ClassVar[type[EnvironmentParameters]]
-    # What it does not bring, a few words each, such as "a Lean server" or "the extra textworld"; empty: nothing.
-    needs: ClassVar[tuple[str, ...]] = ()
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
     default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
     needs: ClassVar[str] = ""  # what does not ship with it, such as "a server"

@@ -116,7 +116,7 @@ def verdict(problems: Sequence[Problem], *, budget: int) -> Verdict:
     if not varied:
         return Verdict(level="bad", text=f"Nothing to learn from with GRPO: {_why_constant(scored)}")
     share = varied / len(scored)
-    text = f"In {varied} of {len(scored)} problems ({share:.0%}) the rewards of the rollouts differ"
+    text = f"In {varied} of {len(scored)} problems the rewards of the rollouts differ"
     if share < FEW_MIXED:
         return Verdict(
             level="warn",

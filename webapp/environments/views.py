@@ -113,7 +113,7 @@ def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
         "kind": kind,
         "facts": newest.facts,
         "measuring": "baselines" not in newest.facts,
-        "search": f"{definition.name} {kind['kind']} {kind['title']} {kind['summary']}".lower(),
+        "search": visible(f"{definition.name} {kind['kind']} {kind['title']} {kind['summary']}".lower()),
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
     }
 
@@ -134,14 +134,15 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
     )
 
 
-def kind_texts(kind: str) -> dict[str, Any]:
+def kind_texts(kind: str) -> dict[str, str]:
     """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts. One that
     cannot be imported, as when its package was removed, is shown by its name."""
     try:
         found = environment_class(kind)
     except ConfigError as error:
-        return {"kind": kind, "title": kind, "summary": error.message, "needs": []}
-    return {"kind": kind, "title": found.title, "summary": found.summary, "needs": list(found.needs)}
+        return {"kind": kind, "title": kind, "summary": error.message, "needs": "", "restricted": ""}
+    texts = {"title": found.title, "summary": found.summary, "needs": found.needs, "restricted": found.restricted}
+    return {"kind": kind, **texts}
 
 
 def _kinds(current: str) -> list[dict[str, Any]]:

@@ -141,10 +141,11 @@ function showAnswering(now) {
 function showField(over) {
   const asked = episode?.answer_form ?? "answer";
   const whole = episode?.separator === null;
+  const most = allowance();
   part("form-name").textContent = `Answer: ${visibleString(asked)}`;
-  part("how").textContent = whole
-    ? "All of it is one action. Ctrl+Enter sends it."
-    : `Up to ${plural(allowance(), "action")}, with ${episode?.separator} between them. Enter sends it.`;
+  const several = `Up to ${plural(most, "action")}, with ${episode?.separator} between them. Enter sends it.`;
+  if (whole) part("how").textContent = "All of it is one action. Ctrl+Enter sends it.";
+  else part("how").textContent = most === 1 ? "One action. Enter sends it." : several;
   answerField.rows = whole ? 6 : 1;
   answerField.disabled = button("answer").disabled = over;
 }

@@ -82,7 +82,9 @@ function tilesOf(report) {
     [
       "Distinct problems",
       `${report.distinct} of ${report.problems.length}`,
-      report.shared ? `${report.shared} of as many held-out ones are among them` : "none is held out",
+      report.shared
+        ? `${report.shared} of as many held-out ones are among them`
+        : "none of as many held-out ones is among them",
     ],
   ];
   return element(
