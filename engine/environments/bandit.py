@@ -52,6 +52,22 @@ class BanditParameters(EnvironmentParameters):
 
 
 class Bandit(Environment):
+    """Choose one of two arms by its name.
+
+    Description: one arm pays a small reward for sure, the other a larger one sometimes. The names hint at which is
+        which: a librarian is safe, an investor is not.
+    Actions: the names of the two arms.
+    Observations: `Arms: Teacher, Trader`; after the choice, what it paid.
+    Starting state: a pair of names and their order, drawn uniformly. Evaluation draws from eight other pairs than
+        training.
+    Rewards: `safe_reward` for the safe arm; for the other `risky_reward` with `risky_probability`, else 0.
+    Episode end: after one choice. Success is having chosen the arm that pays more on average.
+    Arguments: `BanditParameters`.
+    Differences from RAGEN: all members of a group see the same names in the same order, where RAGEN draws them anew
+        for each. The system prompt states what the safe arm pays. Success follows the expected rewards; RAGEN's is
+        always the risky arm.
+    """
+
     kind: ClassVar[str] = "bandit"
     title: ClassVar[str] = "Bandit"
     summary: ClassVar[str] = "Choose one of two arms by its name: a small sure reward or a larger uncertain one."

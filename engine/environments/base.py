@@ -32,6 +32,7 @@ UNKNOWN: Final = Unknown.UNKNOWN
 Solution = list[Any] | Literal[Unknown.UNKNOWN] | None  # actions; not known; proved impossible
 
 
+SERVER_ADDRESS = "The workers send requests to it, and it may be inside your network."
 SERVER_FILE = "It names files of the server, whose content everyone with access to the run would read."
 
 
@@ -39,6 +40,11 @@ class EnvironmentParameters(BaseModel):
     """Base of each kind's parameters: no extra fields, immutable, every field with a `description`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def server_address(description: str) -> Any:
+    """A parameter with an address that workers send requests to: only an administrator may set it."""
+    return Field("", max_length=500, description=description, json_schema_extra={"restricted": SERVER_ADDRESS})
 
 
 def server_file(description: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from copy import copy
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import gymnasium
@@ -14,6 +13,7 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from pydantic import Field, model_validator
 
 from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
+from engine.environments.bounded_cache import cached_in_bytes, size_in_bytes
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -61,6 +61,22 @@ class FrozenLakeParameters(EnvironmentParameters):
 
 
 class FrozenLake(Environment):
+    """Cross a frozen lake to the goal.
+
+    Description: a square lake of ice and holes. The dynamics are those of gymnasium's FrozenLake.
+    Actions: Left, Down, Right, Up. A move into the border changes nothing. With `success_rate` below 1 a move goes as
+        intended with that chance, and else, equally likely, to one of its two sides.
+    Observations: the lake as symbols, as coordinates, or both. Coordinates are (row, column) from (0, 0).
+    Starting state: each tile is ice with `frozen_probability`, start and goal are two different tiles drawn uniformly;
+        drawn again until a path connects them. Slips are chance.
+    Rewards: 1 on reaching the goal, else 0.
+    Episode end: terminated on the goal or in a hole.
+    Arguments: `FrozenLakeParameters`.
+    Differences from RAGEN: members of a group slip differently, where RAGEN's slip in the same way; by default the ice
+        does not slip and 80% of tiles are ice instead of 90%. RAGEN's note on coordinates states a 6x6 range for its
+        4x4 lake; here it follows the size.
+    """
+
     kind: ClassVar[str] = "frozen_lake"
     title: ClassVar[str] = "FrozenLake"
     summary: ClassVar[str] = "Cross a frozen lake to the goal without falling into a hole; the ice may be slippery."
@@ -76,6 +92,9 @@ class FrozenLake(Environment):
         "FrozenLake": {},
         "FrozenLake slippery": {"parameters": {"success_rate": 0.8}},
         "FrozenLake coordinates": {"parameters": {"format": "coordinates"}},
+        "CoordFrozenLake": {
+            "parameters": {"format": "coordinates", "frozen_probability": 0.9, "success_rate": 0.8},
+        },
         "FrozenLake 6x6": {"parameters": {"size": 6}, "max_turns": 8, "max_actions": 16},
     }
     config: FrozenLakeParameters
@@ -189,13 +208,13 @@ class FrozenLake(Environment):
         return [(r, c) for r, row in enumerate(self.lake) for c, found in enumerate(row) if found == tile]
 
 
-@lru_cache(maxsize=512)
+@cached_in_bytes(16_000_000, size_of=lambda game: size_in_bytes(game.P))
 def _game(lake: tuple[str, ...], success_rate: float) -> FrozenLakeEnv:
     """A game to copy. Its transition table is expensive to build and never changes, so copies share it."""
     return FrozenLakeEnv(desc=list(lake), is_slippery=success_rate < 1, success_rate=success_rate)
 
 
-@lru_cache(maxsize=4096)
+@cached_in_bytes(4_000_000)
 def make_lake(seed: int, size: int, frozen_probability: float) -> tuple[str, ...]:
     """Rows of S, F, H and G: start and goal uniform and distinct, drawn until a path connects them."""
     rng = np.random.default_rng([seed, size])

@@ -19,13 +19,22 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "starboard.environments"
 ENVIRONMENTS: dict[str, str] = {
+    "alfworld": "engine.environments.alfworld:Alfworld",
     "bandit": "engine.environments.bandit:Bandit",
+    "countdown": "engine.environments.countdown:Countdown",
     "frozen_lake": "engine.environments.frozen_lake:FrozenLake",
+    "metamathqa": "engine.environments.metamathqa:MetaMathQA",
+    "search": "engine.environments.search.environment:Search",
+    "game_2048": "engine.environments.game_2048:Game2048",
     "gymnasium": "engine.environments.gymnasium_adapter.environment:GymnasiumEnvironment",
     "http": "engine.environments.remote.http_environment:HttpEnvironment",
     "openenv": "engine.environments.remote.openenv:OpenEnv",
+    "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "sokoban": "engine.environments.sokoban:Sokoban",
+    "sudoku": "engine.environments.sudoku.environment:Sudoku",
+    "spatial": "engine.environments.spatial:Spatial",
     "webshop": "engine.environments.webshop.environment:WebShop",
+    "static": "engine.environments.static:Static",
 }
 
 

@@ -69,6 +69,23 @@ class SokobanParameters(EnvironmentParameters):
 
 
 class Sokoban(Environment):
+    """Push every box onto a target.
+
+    Description: a room with walls, boxes and as many targets. Boxes are pushed one at a time and cannot be pulled.
+    Actions: Up, Down, Left, Right. A move into a wall, or into a box that cannot move, changes nothing.
+    Observations: the room as symbols, as coordinates, or both. Coordinates are (row, column) from (0, 0), with those of
+        walls inside the room.
+    Starting state: a room carved by a random walk, and a position up to `depth` backward moves from solved in which no
+        box is on a target, at least half as far as the farthest found.
+    Rewards: -0.1 per move, +1 for a box that enters a target, -1 for one that leaves it, +10 when solved. One box
+        solved in n moves returns 11 - 0.1 n.
+    Episode end: terminated when solved, truncated after `max_steps`.
+    Arguments: `SokobanParameters`.
+    Differences from RAGEN: levels are searched backwards breadth first, so that the length of the shortest solution is
+        known and at most `depth`; RAGEN searches depth first and bounds no length. Coordinates include inner walls,
+        without which a room cannot be solved by its text. There are no images.
+    """
+
     kind: ClassVar[str] = "sokoban"
     title: ClassVar[str] = "Sokoban"
     summary: ClassVar[str] = "Push every box onto a target; boxes cannot be pulled, and corners are traps."
@@ -82,10 +99,32 @@ class Sokoban(Environment):
     }
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "Sokoban": {},
+        "SimpleSokoban": {"parameters": {"rows": 6, "columns": 6, "boxes": 1}},
+        "LargerSokoban": {"parameters": {"rows": 8, "columns": 8, "boxes": 2, "depth": 10}},
+        "SokobanDifferentGridVocab": {
+            "parameters": {
+                "symbols": {
+                    "wall": "W",
+                    "floor": ".",
+                    "target": "G",
+                    "box_on_target": "C",
+                    "box": "B",
+                    "player": "A",
+                    "player_on_target": "@",
+                }
+            }
+        },
+        "CoordSokoban": {"parameters": {"format": "coordinates"}},
         "Sokoban two boxes": {
             "parameters": {"rows": 7, "columns": 7, "boxes": 2, "depth": 16},
             "max_turns": 10,
             "max_actions": 20,
+        },
+        "Sokoban 10x10": {
+            "parameters": {"rows": 10, "columns": 10, "boxes": 3, "depth": 30},
+            "max_turns": 15,
+            "max_actions_per_turn": 3,
+            "max_actions": 40,
         },
     }
     config: SokobanParameters

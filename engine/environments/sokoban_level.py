@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from engine.environments.base import UNKNOWN, Unknown
+from engine.environments.bounded_cache import cached_in_bytes
 from engine.errors import ConfigError
 
 Position = tuple[int, int]
@@ -48,7 +48,7 @@ def level_problem(rows: int, columns: int, boxes: int, depth: int) -> str:
     return f"depth: {depth} is too little to move {boxes} boxes; use {least} or more." if depth < least else ""
 
 
-@lru_cache(maxsize=4096)
+@cached_in_bytes(16_000_000)
 def make_level(seed: int, rows: int, columns: int, boxes: int, depth: int) -> Level:
     """The level of `seed`: draws rooms until one has an unsolved state within `depth` backward moves."""
     rng = np.random.default_rng([seed, rows, columns, boxes, depth])
@@ -77,12 +77,15 @@ def _draw_level(rng: np.random.Generator, rows: int, columns: int, boxes: int, d
     return Level(rows, columns, floor, targets, *start, solution=_descend(floor, start, distances))
 
 
-@lru_cache(maxsize=16384)
+@cached_in_bytes(16_000_000)
 def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | Literal[Unknown.UNKNOWN] | None:
     """A shortest list of moves that puts every box on a target; None if there is none, `UNKNOWN` if 20,000 states were
-    searched without a result."""
+    searched without a result. States with a box that can reach no target are not searched."""
     if level.solution is not None and (player, boxes) == (level.player, level.boxes):
         return level.solution
+    live = live_floor(level.floor, level.targets)
+    if not boxes <= live:
+        return None
     queue: deque[tuple[State, tuple[int, ...]]] = deque([((player, boxes), ())])
     seen = {(player, boxes)}
     while queue and len(seen) < MAX_STATES:
@@ -91,10 +94,25 @@ def solve(level: Level, player: Position, boxes: Boxes) -> tuple[int, ...] | Lit
             return path
         for action, move in enumerate(MOVES):
             next_state = push(level.floor, state, move)
-            if next_state is not None and next_state not in seen:
+            if next_state is not None and next_state not in seen and next_state[1] <= live:
                 seen.add(next_state)
                 queue.append((next_state, (*path, action)))
     return UNKNOWN if queue else None
+
+
+def live_floor(floor: frozenset[Position], targets: Boxes) -> frozenset[Position]:
+    """The floor from which a box alone in the room can be pushed onto a target. A box anywhere else, as in a corner, is
+    lost. Found by pulling a box away from each target."""
+    live = set(targets)
+    queue = deque(targets)
+    while queue:
+        box = queue.popleft()
+        for move in MOVES:
+            pulled, player = _plus(box, move), _plus(_plus(box, move), move)
+            if pulled in floor and player in floor and pulled not in live:
+                live.add(pulled)
+                queue.append(pulled)
+    return frozenset(live)
 
 
 def push(floor: frozenset[Position], state: State, move: Position) -> State | None:

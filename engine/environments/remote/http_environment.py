@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from engine.environments import base
-from engine.environments.base import UNKNOWN, Drawing, Environment, EnvironmentParameters, Info, Solution
+from engine.environments.base import (
+    SERVER_ADDRESS,
+    UNKNOWN,
+    Drawing,
+    Environment,
+    EnvironmentParameters,
+    Info,
+    Solution,
+)
 from engine.environments.remote.client import EnvironmentClient
 from engine.environments.remote.protocol import About, Action, Begun, Start, State
 from engine.environments.spaces import AnyText, discrete
@@ -46,7 +54,7 @@ class HttpEnvironment(Environment):
     summary: ClassVar[str] = "An environment on a server of yours, over a small JSON protocol."
     Config = HttpParameters
     needs: ClassVar[str] = "a server that speaks the environment protocol"
-    restricted: ClassVar[str] = "The workers send requests to its address, which may be inside your network."
+    restricted: ClassVar[str] = SERVER_ADDRESS
     default_instruction: ClassVar[str] = "Do what the environment asks for."
     default_budget: ClassVar[dict[str, int]] = {
         "max_turns": 5,

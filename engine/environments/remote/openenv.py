@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +18,15 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field
 
 from engine.environments import base
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, split_of, step_info
+from engine.environments.base import (
+    SERVER_ADDRESS,
+    Drawing,
+    Environment,
+    EnvironmentParameters,
+    Info,
+    split_of,
+    step_info,
+)
 from engine.environments.remote.protocol import MOST_BYTES
 from engine.environments.spaces import AnyText
 from engine.errors import EnvironmentUnavailable
@@ -76,7 +85,7 @@ class OpenEnv(Environment):
     title: ClassVar[str] = "OpenEnv server"
     summary: ClassVar[str] = "An environment published for OpenEnv, on a server of yours."
     needs: ClassVar[str] = "an OpenEnv server"
-    restricted: ClassVar[str] = "The workers send requests to its address, which may be inside your network."
+    restricted: ClassVar[str] = SERVER_ADDRESS
     Config = OpenEnvParameters
     default_instruction: ClassVar[str] = "Do what the environment asks for."
     default_budget: ClassVar[dict[str, int]] = {
@@ -94,6 +103,7 @@ class OpenEnv(Environment):
         self.action_space = AnyText()
         self.observation_space = AnyText()
         self.socket: ClientConnection | None = None
+        self.resources = ExitStack()  # the open connection
         self.text = self.first = ""
         self.over = True
 
@@ -141,11 +151,10 @@ class OpenEnv(Environment):
     def close(self) -> None:
         if self.socket is not None:
             socket, self.socket, self.over = self.socket, None, True
-            try:
+            with suppress(Exception):  # it may be gone already
                 socket.send(json.dumps({"type": "close"}))
-                socket.close()
-            except Exception:  # noqa: S110, it is gone already
-                pass
+            with suppress(Exception):
+                self.resources.close()
 
     @property
     def _field(self) -> str:
@@ -179,7 +188,7 @@ class OpenEnv(Environment):
         while True:
             try:
                 if self.socket is None:
-                    self.socket = _connect(self.config)
+                    self.socket = self._connect()
                 answer = self._ask("reset", data)
                 if answer is None:
                     raise OpenEnvError("it refused the reset as invalid")
@@ -193,6 +202,22 @@ class OpenEnv(Environment):
                     ) from error
             time.sleep(wait)
             wait *= 2
+
+    def _connect(self) -> ClientConnection:
+        from websockets.exceptions import WebSocketException
+        from websockets.sync.client import connect
+
+        try:
+            connection = connect(
+                _address(self.config.url, socket=True),
+                open_timeout=self.config.request_seconds,
+                close_timeout=2,
+                max_size=MOST_BYTES,
+                proxy=None,
+            )
+            return self.resources.enter_context(connection)
+        except (WebSocketException, TimeoutError) as error:
+            raise EnvironmentUnavailable(str(error) or type(error).__name__) from error
 
     def _ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any] | None:
         """The data of the observation that answers; None if the server finds the action invalid."""
@@ -235,22 +260,6 @@ def _observation(answer: Any) -> dict[str, Any] | None:
     if answer.get("type") != "observation" or "observation" not in data:
         raise OpenEnvError(f"it answered {str(answer.get('type'))!r} instead of an observation")
     return data
-
-
-def _connect(config: OpenEnvParameters) -> ClientConnection:
-    from websockets.exceptions import WebSocketException
-    from websockets.sync.client import connect
-
-    try:
-        return connect(
-            _address(config.url, socket=True),
-            open_timeout=config.request_seconds,
-            close_timeout=2,
-            max_size=MOST_BYTES,
-            proxy=None,
-        )
-    except (WebSocketException, TimeoutError) as error:
-        raise EnvironmentUnavailable(str(error) or type(error).__name__) from error
 
 
 def _address(url: str, *, socket: bool, path: str = "/ws") -> str:

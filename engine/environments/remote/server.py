@@ -159,6 +159,8 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = SECONDS_TO_READ
+    wbufsize = 2**16  # head and body in one packet: two would wait 40 ms for an acknowledgement
+    disable_nagle_algorithm = True
     server: EnvironmentServer
 
     def do_GET(self) -> None:

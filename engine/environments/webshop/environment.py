@@ -15,6 +15,7 @@ from engine.environments.base import (
     EnvironmentParameters,
     Info,
     Reduction,
+    server_file,
     split_of,
     step_info,
 )
@@ -29,9 +30,7 @@ LONGEST_QUERY = 300  # characters
 
 
 class WebShopParameters(EnvironmentParameters):
-    directory: str = Field(
-        "", description="Directory with WebShop's published JSON files. Blank: the generated catalogue that ships."
-    )
+    directory: str = server_file("Directory with WebShop's published JSON files. Blank: the catalogue that ships.")
     num_products: int = Field(
         0, ge=0, le=2_000_000, description="Products in the shop, the first of the catalogue. Fewer is easier. 0: all."
     )

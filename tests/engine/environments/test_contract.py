@@ -29,6 +29,10 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("frozen_lake", {"size": 8, "format": "coordinates"}),
     ("frozen_lake", {"success_rate": 0.8, "format": "grid_and_coordinates"}),
     ("frozen_lake", {"symbols": {"player": "@", "hole": "#"}}),
+    ("countdown", {"fewest_numbers": 2, "most_numbers": 5, "operations": "*+", "attempts": 2}),
+    ("game_2048", {"size": 2, "target": 8, "list_moves": False, "log_reward": False, "stop_at_target": False}),
+    ("rubiks_cube", {"depth": 30, "scramble": "random", "distance_reward": 0.1}),
+    ("sudoku", {"size": 9, "difficulty": "hard", "format": "boxes", "feedback": "none"}),
     ("sokoban", {"rows": 8, "columns": 7, "boxes": 2, "format": "coordinates"}),
     ("sokoban", {"symbols": {"wall": "W", "floor": ".", "target": "G", "box": "B", "player": "A"}}),
 ]

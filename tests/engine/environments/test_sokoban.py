@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from engine.environments import make_environment
-from engine.environments.base import Environment
+from engine.environments.base import UNKNOWN, Environment
 from engine.environments.sokoban import SokobanParameters
-from engine.environments.sokoban_level import MOVES, Level, State, make_level, push, solve
+from engine.environments.sokoban_level import MOVES, Level, State, live_floor, make_level, push, solve
 
 CORRIDOR = frozenset((1, column) for column in range(1, 6))
 
@@ -34,6 +34,12 @@ def searched_solution(level: Level) -> list[int] | None:
     return None
 
 
+def solution_of(environment: Environment) -> list[int]:
+    solution = environment.solution()
+    assert isinstance(solution, list)
+    return solution
+
+
 def boxes_in(environment: Environment) -> tuple[int, int]:
     """How many boxes there are, and how many of them are on targets."""
     cells = [cell for row in environment.drawing()["cells"] for cell in row]
@@ -45,8 +51,7 @@ def test_every_level_is_solvable_within_its_depth(boxes: int) -> None:
     environment = make_environment("sokoban", rows=7, columns=7, boxes=boxes, depth=14)
     for seed in range(60):
         environment.reset(seed=seed)
-        solution = environment.solution()
-        assert solution is not None
+        solution = solution_of(environment)
         assert 1 <= len(solution) <= 14
 
 
@@ -71,7 +76,7 @@ def test_most_default_levels_fit_the_default_budget_of_ten_actions_and_few_are_t
     lengths = []
     for seed in range(200):
         environment.reset(seed=seed)
-        lengths.append(len(environment.solution() or []))
+        lengths.append(len(solution_of(environment)))
     assert max(lengths) <= 10
     assert sum(length >= 3 for length in lengths) / 200 > 0.7
 
@@ -80,7 +85,7 @@ def test_solving_with_one_box_in_n_moves_returns_11_minus_a_tenth_of_n() -> None
     environment = make_environment("sokoban")
     for seed in range(20):
         environment.reset(seed=seed)
-        solution = environment.solution() or []
+        solution = solution_of(environment)
         total = sum(float(environment.step(action)[1]) for action in solution)
         assert total == pytest.approx(11 - 0.1 * len(solution))
 
@@ -122,7 +127,7 @@ def test_the_rest_of_a_solution_is_a_solution() -> None:
     environment = make_environment("sokoban")
     for seed in range(20):
         environment.reset(seed=seed)
-        whole = environment.solution() or []
+        whole = solution_of(environment)
         environment.step(whole[0])
         assert environment.solution() == whole[1:]
 
@@ -131,7 +136,7 @@ def test_off_the_path_the_solution_is_searched_from_where_the_player_stands() ->
     environment = make_environment("sokoban")
     for seed in range(30):
         environment.reset(seed=seed)
-        first = (environment.solution() or [])[0]
+        first = solution_of(environment)[0]
         environment.step((first + 1) % 4)
         level = environment.level  # type: ignore[attr-defined]
         now = replace(level, player=environment.player, boxes=environment.boxes)  # type: ignore[attr-defined]
@@ -157,6 +162,41 @@ def test_a_box_in_a_dead_end_off_its_target_has_no_solution() -> None:
     assert solve(level, level.player, level.boxes) is None
 
 
+def open_room(rows: int, columns: int) -> frozenset[tuple[int, int]]:
+    return frozenset((r, c) for r in range(1, rows - 1) for c in range(1, columns - 1))
+
+
+def test_a_box_in_a_corner_or_along_a_wall_without_a_target_is_lost() -> None:
+    # 7 x 7, target in the middle: a box beside any wall can only move along it
+    floor = open_room(7, 7)
+    live = live_floor(floor, frozenset({(3, 3)}))
+    assert live == {(r, c) for r in range(2, 5) for c in range(2, 5)}
+    # with a target at the wall, its wall is live, but for its corners
+    live = live_floor(floor, frozenset({(1, 3)}))
+    assert live == {(r, c) for r in range(1, 5) for c in range(2, 5)}
+
+
+def test_a_corner_proves_a_large_room_lost_and_an_abandoned_search_proves_nothing() -> None:
+    targets = frozenset({(2, 2), (2, 9), (9, 2), (9, 9)})
+    boxes = frozenset({(4, 4), (4, 7), (7, 4), (7, 7)})
+    level = Level(12, 12, open_room(12, 12), targets, (1, 5), boxes)
+    assert solve(level, level.player, level.boxes) is UNKNOWN
+    lost = (boxes - {(4, 4)}) | {(1, 1)}
+    assert solve(level, level.player, lost) is None
+
+
+def test_a_push_into_a_corner_makes_the_episode_unsolvable() -> None:
+    environment = make_environment("sokoban")
+    environment.reset(seed=0)
+    # P X O in the upper row of an open room, and a corner to the right of the target
+    level = Level(6, 6, open_room(6, 6), frozenset({(1, 3)}), (1, 1), frozenset({(1, 2)}))
+    environment.level, environment.player, environment.boxes = level, level.player, level.boxes  # type: ignore[attr-defined]
+    environment.plan = None  # type: ignore[attr-defined]
+    assert environment.solution() == [3]
+    environment.player, environment.boxes, environment.plan = (1, 2), frozenset({(1, 4)}), None  # type: ignore[attr-defined]
+    assert environment.solution() is None
+
+
 def test_an_unsolved_episode_is_truncated_at_its_step_limit() -> None:
     environment = make_environment("sokoban", max_steps=2)
     seed = next(seed for seed in range(50) if _length(environment, seed) > 2)
@@ -167,7 +207,7 @@ def test_an_unsolved_episode_is_truncated_at_its_step_limit() -> None:
 
 def _length(environment: Environment, seed: int) -> int:
     environment.reset(seed=seed)
-    return len(environment.solution() or [])
+    return len(solution_of(environment))
 
 
 def test_coordinates_say_everything_that_the_grid_says() -> None:
@@ -209,6 +249,6 @@ def test_the_largest_levels_still_have_their_solution() -> None:
     environment = make_environment("sokoban", rows=12, columns=12, boxes=4, depth=60)
     for seed in range(8):
         environment.reset(seed=seed)
-        for action in environment.solution() or []:
+        for action in solution_of(environment):
             *_, info = environment.step(action)
         assert info["success"]

@@ -1,0 +1,1 @@
+"""Search question answering: questions over an indexed corpus or a retrieval server."""

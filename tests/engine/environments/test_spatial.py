@@ -1,0 +1,475 @@
+"""Spatial: words for directions and distances, what is visible, the grammar, rewards, and questions whose answers are
+worked out again from the world."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from engine.environments import make_environment
+from engine.environments.spatial import Spatial
+from engine.environments.spatial.actions import Act, letter, parse
+from engine.environments.spatial.generation import make_world
+from engine.environments.spatial.geometry import (
+    EAST,
+    FACINGS,
+    NORTH,
+    SOUTH,
+    WEST,
+    bearing,
+    cardinal_bin,
+    distance,
+    distance_bin,
+    ego_bin,
+    turned,
+)
+from engine.environments.spatial.problem import MAKERS, make_problem
+from engine.environments.spatial.world import Pose, Room, Thing, World
+
+ROOM = frozenset({0})
+OBSERVE = Act("Observe")
+
+
+def spatial(**parameters: Any) -> Spatial:
+    environment = make_environment("spatial", **parameters)
+    assert isinstance(environment, Spatial)
+    return environment
+
+
+def world(*things: Thing) -> World:
+    """One room of 10 x 10 cells, and a start in its middle."""
+    return World(10, 10, (Room((0, 0), (9, 9)),), (), things, Pose((5, 5), NORTH))
+
+
+@pytest.mark.parametrize(
+    ("angle", "word"),
+    [
+        (0, "front"),
+        (0.0005, "front"),  # within the tolerance of 0.001
+        (0.01, "front-slight-right"),
+        (22.5, "front-slight-right"),
+        (22.51, "front-right"),
+        (45, "front-right"),
+        (45.01, "beyond-fov"),
+        (-22.5, "front-slight-left"),
+        (-45, "front-left"),
+        (-45.01, "beyond-fov"),
+        (180, "beyond-fov"),
+    ],
+)
+def test_directions_at_their_borders(angle: float, word: str) -> None:
+    assert ego_bin(angle) == word
+
+
+@pytest.mark.parametrize(
+    ("length", "word"),
+    [
+        (0, "same distance"),
+        (1, "near"),
+        (2, "near"),
+        (math.sqrt(5), "mid distance"),
+        (4, "mid distance"),
+        (math.sqrt(17), "slightly far"),
+        (8, "slightly far"),
+        (8.1, "far"),
+        (16, "far"),
+        (32, "very far"),
+        (33, "extremely far"),
+    ],
+)
+def test_distances_at_their_borders(length: float, word: str) -> None:
+    assert distance_bin(length) == word
+
+
+@pytest.mark.parametrize(
+    ("facing", "target", "degrees"),
+    [
+        (NORTH, (0, 3), 0),
+        (NORTH, (2, 2), 45),
+        (NORTH, (-2, 2), -45),
+        (NORTH, (4, 0), 90),
+        (NORTH, (0, -1), 180),  # behind is 180, never -180
+        (EAST, (0, 3), -90),
+        (SOUTH, (0, 3), 180),
+        (WEST, (0, 3), 90),
+        (WEST, (3, 0), 180),
+    ],
+)
+def test_bearings_are_clockwise_from_the_facing(facing: tuple[int, int], target: tuple[int, int], degrees: int) -> None:
+    assert bearing((0, 0), facing, target) == pytest.approx(degrees)
+
+
+@pytest.mark.parametrize(
+    ("target", "word"),
+    [((0, 5), "north"), ((1, 2), "north east"), ((1, 3), "north"), ((-3, 3), "north west"), ((-1, -3), "south")],
+)
+def test_cardinal_directions_are_45_degrees_wide(target: tuple[int, int], word: str) -> None:
+    # (1, 2) is at atan(1/2) = 26.6 degrees and (1, 3) at 18.4; the border is 22.5
+    assert cardinal_bin((0, 0), target) == word
+
+
+def test_turns_are_clockwise() -> None:
+    assert [turned(NORTH, degrees) for degrees in (0, 90, 180, 270, -90, -270)] == [
+        *(NORTH, EAST, SOUTH, WEST, WEST, EAST)
+    ]
+
+
+def test_a_view_goes_from_left_to_right_and_has_only_what_is_within_45_degrees() -> None:
+    room = world(
+        Thing("chair", (7, 7), SOUTH, ROOM),  # 45 degrees to the right, sqrt(8) = 2.8 away
+        Thing("sofa", (4, 7), EAST, ROOM),  # -26.6 degrees, sqrt(5) = 2.2 away
+        Thing("oven", (5, 6), NORTH, ROOM),  # ahead, 1 away
+        Thing("monitor", (7, 6), NORTH, ROOM),  # 63.4 degrees
+        Thing("printer", (5, 5), NORTH, ROOM),  # underfoot
+    )
+    assert room.view(Pose((5, 5), NORTH)) == (
+        "sofa: front-left, mid distance, facing right",
+        "oven: front, near, facing forward",
+        "chair: front-right, mid distance, facing backward",
+    )
+
+
+def test_things_nearer_than_two_to_each_other_are_related_with_ahead_as_north() -> None:
+    room = world(Thing("chair", (5, 7), NORTH, ROOM), Thing("sofa", (6, 8), NORTH, ROOM))
+    # seen facing north the sofa is up and to the right of the chair: the chair is south west of it
+    assert room.observation(Pose((5, 5), NORTH)).splitlines()[-2:] == [
+        "Taking ahead as north:",
+        "- chair is south west of sofa",
+    ]
+    apart = world(Thing("chair", (5, 7), NORTH, ROOM), Thing("sofa", (5, 9), NORTH, ROOM))  # exactly 2
+    assert "Taking ahead" not in apart.observation(Pose((5, 5), NORTH))
+
+
+def test_a_door_is_seen_from_both_rooms_and_other_rooms_are_not() -> None:
+    door = Thing("red door", (4, 2), None, frozenset({0, 1}))
+    sofa = Thing("sofa", (6, 2), NORTH, frozenset({1}))
+    rooms = (Room((0, 0), (3, 4)), Room((5, 0), (8, 4)))
+    two = World(9, 5, rooms, (door,), (sofa,), Pose((1, 2), NORTH))
+    assert two.view(Pose((1, 2), EAST)) == ("red door: front, mid distance, on front wall",)
+    assert two.view(Pose((4, 2), EAST)) == ("sofa: front, near, facing left",)
+    assert two.view(Pose((7, 2), WEST)) == (
+        "red door: front, mid distance, on front wall",
+        "sofa: front, near, facing right",
+    )
+
+
+@pytest.mark.parametrize("level", [0, 1, 3, 8])
+def test_rooms_are_as_many_as_asked_for_and_joined_by_doors(level: int) -> None:
+    for seed in range(30):
+        made = make_world(np.random.default_rng(seed), (14, 14), level + 1, 6, 5)
+        assert len(made.rooms) == level + 1 and len(made.doors) == level
+        reached = {0}
+        for _ in made.rooms:
+            reached |= {room for door in made.doors if door.rooms & reached for room in door.rooms}
+        assert reached == set(range(level + 1))
+        assert (
+            min(side for room in made.rooms for side in (room.high[0] - room.low[0], room.high[1] - room.low[1])) >= 3
+        )
+        taken = [made.start.position, *(thing.position for thing in made.things)]
+        assert len(set(taken)) == len(taken)
+        assert made.start.facing == NORTH and made.rooms[0].contains(made.start.position)
+
+
+def test_a_single_room_is_square_and_in_the_middle() -> None:
+    made = make_world(np.random.default_rng(0), (10, 10), 1, 6, 3)
+    assert made.rooms == (Room((2, 2), (7, 7)),)
+
+
+def test_rooms_that_do_not_fit_are_refused_with_how_many_do() -> None:
+    # two rooms of 4 and a wall take 9 cells: 10 x 10 has 2 x 2 rooms
+    with pytest.raises(ValidationError, match=r"5 rooms do not fit into 10 x 10 cells.*at most level 3"):
+        make_environment("spatial", level=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "acts"),
+    [
+        ("Actions: [Observe()]", [OBSERVE]),
+        (
+            "[Rotate(-90),JumpTo(air conditioner),Observe()]",
+            [Act("Rotate", "-90"), Act("JumpTo", "air conditioner"), OBSERVE],
+        ),
+        ("actions:[ move( chair ),query(sofa) ]", [Act("JumpTo", "chair"), Act("Query", "sofa")]),
+        ("I think so. Actions: [Term((C))]", [Act("Term", "(C)")]),
+    ],
+)
+def test_a_list_of_actions_is_read(text: str, acts: list[Act]) -> None:
+    assert parse(text) == acts
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no list"),
+        ("Observe()", "no list"),
+        ("] Observe() [", "no list"),
+        ("[]", "not made of actions"),
+        ("[Observe(),]", "not made of actions"),
+        ("[Observe() and Rotate(90)]", "not made of actions"),
+        ("[Fly(), Observe()]", "not made of actions"),
+        ("[Rotate(90)]", "has to end the list"),
+        ("[Observe(), Rotate(90)]", "has to end the list"),
+        ("[Observe(), Observe()]", "has to end the list"),
+        ("[Rotate(90), Term(A)]", "Term has to stand alone"),
+        ("[Rotate(45), Observe()]", "Rotate(45): give 0, 90, 180 or 270"),
+        ("[JumpTo(), Observe()]", "JumpTo needs a name"),
+        ("[Observe(chair)]", "Observe takes nothing"),
+        ("[" + "Rotate(90)," * 1000 + "Observe()]", "no list"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_stated(text: str, problem: str) -> None:
+    found = parse(text)
+    assert isinstance(found, str) and problem in found
+
+
+@pytest.mark.parametrize("written", ["C", "c", "C.", "(C)", "'C'", "c)", " C "])
+def test_a_letter_may_be_written_in_several_ways(written: str) -> None:
+    assert letter(written) == "C"
+    assert letter("CD") == letter("") == letter("3") == ""
+
+
+def test_answers_earn_10_or_lose_1_and_end_the_episode() -> None:
+    environment = spatial()
+    environment.reset(seed=1)
+    right = environment.question.answer
+    _, reward, terminated, truncated, info = environment.step(f"Actions: [Term({right.lower()})]")
+    assert (reward, terminated, truncated, info["success"]) == (10.0, True, False, True)
+    environment.reset(seed=1)
+    wrong = next(one for one in "AB" if one != right)
+    _, reward, terminated, truncated, info = environment.step(f"Actions: [Term({wrong})]")
+    assert (reward, terminated, truncated, info["success"]) == (-1.0, True, False, False)
+    assert environment.solution() is None
+
+
+def test_exploring_costs_a_tenth_and_what_cannot_be_read_1() -> None:
+    environment = spatial()
+    environment.reset(seed=1)
+    assert environment.step("Actions: [Rotate(90), Observe()]")[1] == -0.1
+    observation, reward, *_, info = environment.step("look around")
+    assert (reward, info["action_is_valid"]) == (-1.0, False)
+    assert observation.startswith("There is no list of actions. Answer with a list such as")
+
+
+@pytest.mark.parametrize("text", ["Actions: [Observe()]", "no list", "Actions: [JumpTo(nowhere), Observe()]"])
+def test_the_cap_counts_every_answer_whatever_it_was(text: str) -> None:
+    environment = spatial()  # 10 to explore with, and one more
+    environment.reset(seed=1)
+    ends = [environment.step(text)[2:4] for _ in range(11)]
+    assert ends == [(False, False)] * 10 + [(False, True)]
+    with pytest.raises(RuntimeError):
+        environment.step(text)
+
+
+def test_the_last_answer_may_still_be_right() -> None:
+    environment = spatial(exploration_steps=0)
+    environment.reset(seed=1)
+    _, reward, terminated, truncated, _ = environment.step(f"[Term({environment.question.answer})]")
+    assert (reward, terminated, truncated) == (10.0, True, False)
+
+
+def test_one_can_only_jump_to_what_was_observed_and_is_in_view() -> None:
+    environment = spatial()
+    environment.reset(seed=1)
+    environment.world = world(Thing("chair", (5, 8), SOUTH, ROOM), Thing("sofa", (5, 1), NORTH, ROOM))
+    environment.pose = environment.world.start
+    observation, *_, info = environment.step("[JumpTo(chair), Observe()]")
+    assert observation == "chair has not been observed yet.\n- chair: front, mid distance, facing backward"
+    assert not info["action_is_valid"] and environment.pose.position == (5, 5)
+    assert environment.step("[JumpTo(sofa), Observe()]")[0].startswith("sofa is not in your view.")
+    assert environment.step("[JumpTo(lamp), Observe()]")[0].startswith("There is no lamp.")
+    observation, *_, info = environment.step("[JumpTo(Chair), Rotate(180), Observe()]")
+    assert environment.pose == Pose((5, 8), SOUTH) and info["action_is_valid"]
+    assert observation == "- sofa: front, slightly far, facing backward"  # 7 away, and it faces north
+    assert environment.step("[Query(sofa)]")[0] == "sofa: (0, -4) from the start, facing north"
+    environment.step("[Return(), Observe()]")
+    assert environment.pose == environment.world.start
+
+
+def test_the_moves_before_one_that_fails_are_done_and_a_view_follows() -> None:
+    environment = spatial()
+    environment.reset(seed=1)
+    observation, *_ = environment.step("[Rotate(180), JumpTo(nothing), Rotate(90), Query(x)]")
+    assert environment.pose == Pose(environment.pose.position, SOUTH)
+    assert observation.startswith("There is no nothing.\n")
+
+
+def test_render_is_the_same_until_the_next_step() -> None:
+    environment = spatial()
+    observation, _ = environment.reset(seed=1)
+    assert [environment.render() for _ in range(3)] == [observation] * 3
+    observation, *_ = environment.step("[Observe()]")
+    assert [environment.render() for _ in range(3)] == [observation] * 3
+
+
+def test_the_question_can_be_repeated() -> None:
+    environment = spatial(repeat_question=True)
+    environment.reset(seed=1)
+    assert environment.step("[Observe()]")[0].endswith(str(environment.question))
+
+
+@pytest.mark.parametrize("kind", list(MAKERS))
+@pytest.mark.parametrize("rooms", [1, 2])
+def test_every_kind_of_question_is_found_in_every_world(kind: Any, rooms: int) -> None:
+    for seed in range(60):
+        _, question = make_problem(seed, (kind,), (10, 10), rooms, 6, 3)
+        assert question.kind == kind and len(set(question.options)) == len(question.options)
+        assert question.answer in "ABCD"[: len(question.options)]
+        allowed = {"rot_dual": {2}, "bwd_pov": {2, 3, 4}}.get(kind, {4})
+        assert len(question.options) in allowed
+
+
+def test_all_kinds_are_equally_frequent() -> None:
+    kinds = [make_problem(seed, tuple(MAKERS), (10, 10), 1, 6, 3)[1].kind for seed in range(500)]
+    # 500 / 10 each, with a standard deviation of sqrt(500 * 0.1 * 0.9) = 6.7
+    assert all(abs(kinds.count(kind) - 50) < 27 for kind in MAKERS)
+
+
+def right_options(kind: Any, seed: int) -> tuple[World, str, list[bool]]:
+    """Whether each option is right by a second, independent reading of the question."""
+    made, question = make_problem(seed, (kind,), (10, 10), 1, 6, 4)
+    return made, question.answer, [READINGS[kind](made, question.text, option) for option in question.options]
+
+
+def read_direction(made: World, text: str, option: str) -> bool:
+    found = re.match(r"Where is the (.+) from the (.+)\? Your", text)
+    assert found
+    one, other = made.named(found[1]), made.named(found[2])
+    assert one and other
+    dx, dy = one.position[0] - other.position[0], one.position[1] - other.position[1]
+    vertical = "north" if dy > 0 else "south"
+    sideways = "east" if dx > 0 else "west"
+    # tan 22.5 degrees = 0.4142: within it of an axis the direction is that axis
+    if abs(dx) <= 0.4142 * abs(dy):
+        direction = vertical
+    elif abs(dy) <= 0.4142 * abs(dx):
+        direction = sideways
+    else:
+        direction = f"{vertical} {sideways}"
+    return option == f"{direction}, {distance_bin(math.hypot(dx, dy))}"
+
+
+def read_coordinates(made: World, text: str, option: str) -> bool:
+    for entry in option.split("; "):
+        found = re.fullmatch(r"(.+) at \((-?\d+), (-?\d+)\) facing (\w+)", entry)
+        assert found
+        thing = made.named(found[1])
+        assert thing and thing.facing
+        x, y = made.start.position[0] + int(found[2]), made.start.position[1] + int(found[3])
+        if thing.position != (x, y) or FACINGS[thing.facing] != found[4]:
+            return False
+    return True
+
+
+def facing_named(word: str) -> tuple[int, int]:
+    return next(facing for facing, name in FACINGS.items() if name == word)
+
+
+def read_view(made: World, text: str, option: str) -> bool:
+    found = re.match(r"You go to \((-?\d+), (-?\d+)\), where \(0, 0\) is the (.+), x grows.* and face (\w+)\.", text)
+    assert found
+    origin = made.named(found[3])
+    assert origin
+    position = origin.position[0] + int(found[1]), origin.position[1] + int(found[2])
+    return option == "; ".join(made.view(Pose(position, facing_named(found[4]))))
+
+
+def read_location(made: World, text: str, option: str) -> bool:
+    found = re.match(r"You see (.+)\. Where are you, where \(0, 0\) is the (.+), x grows", text)
+    place = re.fullmatch(r"\((-?\d+), (-?\d+)\) facing (\w+)", option)
+    assert found and place
+    origin = made.named(found[2])
+    assert origin
+    position = origin.position[0] + int(place[1]), origin.position[1] + int(place[2])
+    return "; ".join(made.view(Pose(position, facing_named(place[3])))) == found[1]
+
+
+def walked(made: World, text: str) -> Pose:
+    position = made.start.position
+    for direction, length in re.findall(r"the object that is ([a-z ]+) \(([a-z ]+)\) of you", text):
+        reached = [
+            thing.position
+            for thing in made.objects
+            if thing.position != position
+            and (cardinal_bin(position, thing.position), distance_bin(distance(position, thing.position)))
+            == (direction, length)
+        ]
+        assert len(reached) == 1
+        position = reached[0]
+    face = re.search(r"then face (\w+)", text)
+    assert face
+    return Pose(position, facing_named(face[1]))
+
+
+def read_viewer(made: World, text: str, option: str) -> bool:
+    """`none of them` is right if no other option is, which the test sees by the number of right ones."""
+    found = re.match(r".*The (.+) is (\S+, [a-z ]+)\. Which object", text)
+    thing = made.named(option)
+    assert found
+    if thing is None or thing.facing is None:
+        return False
+    return any(line.startswith(f"{found[1]}: {found[2]}, ") for line in made.view(Pose(thing.position, thing.facing)))
+
+
+def test_the_object_that_sees_it_so_is_right_or_none_of_them() -> None:
+    none = 0
+    for seed in range(100):
+        made, question = make_problem(seed, ("bwd_pov",), (10, 10), 1, 6, 5)
+        right = [read_viewer(made, question.text, option) for option in question.options]
+        expected = question.options["ABCD".index(question.answer)]
+        assert right == [option == expected != "none of them" for option in question.options]
+        none += expected == "none of them"
+    # a quarter of 100, with a standard deviation of sqrt(100 * 3 / 16) = 4.3
+    assert abs(none - 25) < 18
+
+
+READINGS = {
+    "dir": read_direction,
+    "e2a": read_coordinates,
+    "fwd_loc": read_view,
+    "bwd_loc": read_location,
+    "fwd_fov": lambda made, text, option: option == "; ".join(made.view(walked(made, text))),
+    "bwd_nav": lambda made, text, option: f"you see {'; '.join(made.view(walked(made, option)))}." in text,
+}
+
+
+@pytest.mark.parametrize("kind", list(READINGS))
+def test_exactly_one_option_is_right_by_another_reading(kind: str) -> None:
+    for seed in range(60):
+        _, answer, right = right_options(kind, seed)
+        assert right == [letter == answer for letter in "ABCD"]
+
+
+def test_the_order_of_a_turn_is_the_order_of_bearings() -> None:
+    for seed in range(60):
+        made, question = make_problem(seed, ("rot",), (10, 10), 1, 6, 5)
+        names = question.options["ABCD".index(question.answer)].split(", ")
+        angles = [bearing(made.start.position, NORTH, made.named(name).position) % 360 for name in names]  # type: ignore[union-attr]
+        if "counterclockwise" in question.text:
+            angles = [-angle % 360 for angle in angles]
+        assert angles == sorted(angles) and len(names) >= 3
+        # at least 15 degrees apart, also around from the last to the first
+        assert min(b - a for a, b in zip(angles, [*angles[1:], angles[0] + 360], strict=True)) >= 15
+
+
+def test_a_perspective_is_what_the_object_would_see() -> None:
+    for seed in range(60):
+        made, question = make_problem(seed, ("pov",), (10, 10), 1, 6, 4)
+        found = re.match(r"You stand at the (.+) and face the way it faces. Where is the (.+)\?", question.text)
+        assert found
+        one = made.named(found[1])
+        assert one and one.facing
+        right = question.options["ABCD".index(question.answer)]
+        assert any(line.startswith(f"{found[2]}: {right}, ") for line in made.view(Pose(one.position, one.facing)))
+        assert not any("beyond-fov" in option for option in question.options)
+
+
+def test_guessing_is_reported_beside_success() -> None:
+    environment = spatial(questions=["rot_dual"])
+    environment.reset(seed=1)
+    *_, info = environment.step("[Observe()]")
+    assert info["chance"] == 0.5
