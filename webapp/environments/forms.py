@@ -10,8 +10,15 @@ from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments import environment_class
+from engine.environments.base import EnvironmentParameters
 from webapp.environments.budgets import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
+from webapp.environments.restrictions import (
+    ADMINISTRATORS,
+    changed_restricted,
+    restricted_parameters,
+    why_restricted,
+)
 from webapp.forms.fields import FormField, Node, all_fields, fields_of
 from webapp.forms.texts import text_of
 from webapp.forms.values import at_fields, fill, parse
@@ -48,8 +55,11 @@ class EnvironmentForm:
         definition: EnvironmentDefinition | None = None,
         needs_name: bool = True,
         solves: bool = True,
+        administrator: bool = False,
     ) -> None:
         self.kind = environment_class(kind)
+        self.kind_name = kind
+        self.administrator = administrator
         self.definition = definition
         self.current = current
         self.needs_name = needs_name
@@ -67,6 +77,8 @@ class EnvironmentForm:
         self.instruction = fields_of(EnvironmentConfig, only=["instruction"])
         self.parameters = fields_of(self.kind.Config, PARAMETERS)
         self.budgets = fields_of(EnvironmentConfig, only=BUDGETS)
+        self.restricted = "" if administrator else why_restricted(self.kind, kind)
+        self._lock()
         self._fill()
 
     @property
@@ -95,8 +107,8 @@ class EnvironmentForm:
         fill(self.nodes, posted, initial, self.errors)
 
     def _initial(self) -> dict[str, str]:
-        config = self.current or EnvironmentConfig.model_validate({"kind": self.kind.kind})
-        parameters = self.kind.Config(**config.parameters).model_dump(mode="json")
+        config = self.current or EnvironmentConfig.model_validate({"kind": self.kind_name})
+        parameters = self._before().model_dump(mode="json")
         return {
             "name": self.definition.name if self.definition else "",
             "instruction": config.instruction,
@@ -128,10 +140,14 @@ class EnvironmentForm:
             errors["instruction"] = "The text has a NUL character. Remove it."
         if errors:
             return errors
+        if self.restricted:
+            return {"": f"{ADMINISTRATORS} {self.restricted}"}
         try:
-            self.kind.Config(**values.get("parameters", {}))
+            given = self.kind.Config(**values.get("parameters", {}))
         except ValidationError as error:
             return {f"{PARAMETERS}{field}": why for field, why in problems_by_field(error, self.kind.Config)}
+        if refused := self._refused(given):
+            return refused
         try:
             self.config = EnvironmentConfig.model_validate({**values, **self._identity()})
         except ValidationError as error:
@@ -140,5 +156,22 @@ class EnvironmentForm:
             return {"max_actions": problem}
         return {}
 
+    def _refused(self, given: EnvironmentParameters) -> dict[str, str]:
+        """Parameters that this user may not change, and has."""
+        if self.administrator:
+            return {}
+        before = self._before().model_dump(mode="json")
+        changed = changed_restricted(self.kind, before, given.model_dump(mode="json"))
+        return {f"{PARAMETERS}{name}": f"{ADMINISTRATORS} {reason}" for name, reason in changed.items()}
+
+    def _lock(self) -> None:
+        reasons = {} if self.administrator else restricted_parameters(self.kind)
+        for one in all_fields(self.parameters):
+            if reason := reasons.get(one.name.removeprefix(PARAMETERS), ""):
+                one.locked = f"{ADMINISTRATORS} {reason}"
+
+    def _before(self) -> EnvironmentParameters:
+        return self.kind.Config(**(self.current.parameters if self.current else {}))
+
     def _identity(self) -> dict[str, Any]:
-        return {"kind": self.kind.kind, "tag": self.current.tag if self.current else tag_for(self.name)}
+        return {"kind": self.kind_name, "tag": self.current.tag if self.current else tag_for(self.name)}

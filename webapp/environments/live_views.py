@@ -13,6 +13,7 @@ from engine.environments import environment_kinds
 from webapp.environments.calls import ask
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentVersion
+from webapp.environments.restrictions import administers, is_allowed
 from webapp.whole_numbers import whole_number
 
 LARGEST_SEED = 2_000_000_000
@@ -73,9 +74,9 @@ def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, l
         version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
         return (version.parsed(), {}) if version else (None, {"version": ["This environment no longer exists."]})
     kind = request.POST.get("kind", "")
-    if kind not in environment_kinds():
+    if not is_allowed(kind, request):
         return None, {"kind": [f"There is no kind {kind!r}. Choose one of: {', '.join(sorted(environment_kinds()))}."]}
-    form = EnvironmentForm(request.POST, kind=kind, needs_name=False, solves=False)
+    form = EnvironmentForm(request.POST, kind=kind, needs_name=False, solves=False, administrator=administers(request))
     return (form.config, {}) if form.is_valid() else (None, {name: [reason] for name, reason in form.errors.items()})
 
 

@@ -19,6 +19,7 @@ from webapp.environments import services
 from webapp.environments.differences import differences
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
 from webapp.environments.templatetags.visible_text import visible
 
 Versions = Sequence[EnvironmentVersion]
@@ -39,7 +40,7 @@ def environment_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_environment(request: HttpRequest) -> HttpResponse:
     kind = _kind_asked(request)
-    form = EnvironmentForm(request.POST or None, kind=kind, current=None)
+    form = EnvironmentForm(request.POST or None, kind=kind, current=None, administrator=administers(request))
     if request.method == "POST" and form.is_valid():
         version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
         messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
@@ -51,7 +52,13 @@ def new_environment(request: HttpRequest) -> HttpResponse:
 def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = get_object_or_404(EnvironmentDefinition, pk=pk)
     newest = definition.latest
-    form = EnvironmentForm(request.POST or None, kind=newest.kind, current=newest.parsed(), definition=definition)
+    form = EnvironmentForm(
+        request.POST or None,
+        kind=newest.kind,
+        current=newest.parsed(),
+        definition=definition,
+        administrator=administers(request),
+    )
     if request.method == "POST" and form.is_valid():
         version = services.edit(definition, name=form.name, config=form.config)
         messages.success(request, _edited(version, newest))
@@ -124,8 +131,10 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
         "environments/form.html",
         {
             "form": form,
-            "kind": kind_texts(form.kind.kind),
-            "kinds": _kinds(form.kind.kind),
+            "kind": kind_texts(form.kind_name),
+            "kinds": _kinds(form.kind_name),
+            "administrator": administers(request),
+            "refused_class": _refused_class(request),
             "kind_chosen": "kind" in request.GET,
             "version": version,
             "used": version is not None and version.runs.exists(),
@@ -150,9 +159,23 @@ def _kinds(current: str) -> list[dict[str, Any]]:
     return sorted(kinds, key=lambda item: str(item["kind"]["title"]).lower())
 
 
+def _refused_class(request: HttpRequest) -> str:
+    """Why the class that is asked for has no form; empty if it has one."""
+    kind = request.GET.get("kind", "").strip()
+    if ":" not in kind or is_allowed(kind, request):
+        return ""
+    if not administers(request):
+        return f"{ADMINISTRATORS} {OWN_CLASS}"
+    try:
+        environment_class(kind)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
 def _kind_asked(request: HttpRequest) -> str:
-    kind = request.GET.get("kind", DEFAULT_KIND)
-    return kind if kind in environment_kinds() else DEFAULT_KIND
+    kind = request.GET.get("kind", DEFAULT_KIND).strip()
+    return kind if is_allowed(kind, request) else DEFAULT_KIND
 
 
 def _version_asked(

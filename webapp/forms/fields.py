@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -38,6 +40,8 @@ class FormField:
     high: float | None = None
     max_length: int | None = None
     scope: str = ""
+    optional: bool = False  # a blank input means None
+    locked: str = ""  # why the user may not change it
     value: str = ""
     preset_value: str = ""
     error: str = ""
@@ -131,7 +135,8 @@ def union_node(name: str, union: Any) -> Variants:
 
 def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
     """One input for one value."""
-    kind, choices = _kind(info)
+    annotation, optional = _without_none(info.annotation)
+    kind, choices = _kind(info, annotation)
     return FormField(
         name=name,
         label=label_of(name),
@@ -142,6 +147,7 @@ def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
         low=_bound(info, "ge", "gt"),
         high=_bound(info, "le", "lt"),
         max_length=_bound(info, "max_length"),
+        optional=optional,
         scope=scope,
     )
 
@@ -183,8 +189,16 @@ def _variants(
     return Variants(name=name, choice=choice, variants=variants)
 
 
-def _kind(info: FieldInfo) -> tuple[Kind, list[Any]]:
-    annotation = info.annotation
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """`X | None` as `X` and True."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation, False
+    parts = [part for part in get_args(annotation) if part is not type(None)]
+    optional = len(parts) < len(get_args(annotation))
+    return (parts[0], True) if optional and len(parts) == 1 else (annotation, optional)
+
+
+def _kind(info: FieldInfo, annotation: Any) -> tuple[Kind, list[Any]]:
     if get_origin(annotation) is Literal:
         return "choice", list(get_args(annotation))
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -195,6 +209,8 @@ def _kind(info: FieldInfo) -> tuple[Kind, list[Any]]:
         return "int", []
     if annotation is float:
         return "float", []
+    if annotation is Path:
+        return "text", []
     if annotation is str:
         return ("long" if (_bound(info, "max_length") or 0) > LONG_TEXT else "text"), []
     return "json", []

@@ -10,7 +10,7 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
 
-from engine.environments import ENVIRONMENTS
+from engine.environments import ENVIRONMENTS, environment_class
 from tests.builders.runs import build_run
 from tests.hostile import short
 from webapp.environments.forms import EnvironmentForm
@@ -18,6 +18,7 @@ from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.forms.fields import all_fields
 
 NEW = "/environments/new/?kind=frozen_lake"
+DEFAULT_KINDS = sorted(kind for kind in ENVIRONMENTS if {} in environment_class(kind).examples.values())
 
 
 def form_data(kind: str = "frozen_lake", **changes: Any) -> dict[str, Any]:
@@ -61,7 +62,9 @@ def test_archived_environments_are_listed_separately(browser: Client, lake: Envi
     assert [card["version"] for card in group["cards"]] == [lake]
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind in ENVIRONMENTS if {} in environment_class(kind).examples.values()))
+@pytest.mark.parametrize(
+    "kind", sorted(kind for kind in ENVIRONMENTS if {} in environment_class(kind).examples.values())
+)
 def test_saving_the_unchanged_form_gives_the_kind_s_defaults(browser: Client, kind: str) -> None:
     answer = browser.post(f"/environments/new/?kind={kind}", form_data(kind))
     version = EnvironmentVersion.objects.get()
