@@ -97,7 +97,7 @@ def trajectory(member: int, turns: int, count: int) -> dict[str, Any]:
     sampled = [int(index % each >= each // 2) for index in range(count)]
     values = [round(stream.random(), 5) for _ in range(count)]
     tokens = {
-        "ids": [stream.randrange(150_000) for _ in range(count)], "text": words, "sampled": sampled,
+        "ids": [stream.randrange(150_000) for _ in range(count)], "text": words, "sampled": sampled, "masked": [],
         "logprobs": [-value for value in values], "entropies": values, "advantages": values,
     }  # fmt: skip
     return {
@@ -114,7 +114,8 @@ def turn(index: int, each: int, words: list[str]) -> dict[str, Any]:
     response = "".join(words[middle:end])
     frame = {"action": "Right", "reward": 0.0, "effective": True, "drawing": board(index + 1), "observation": "on"}
     return {
-        "index": index, "prompt": "".join(words[start:middle]), "response": response, "context_start": 0,
+        "index": index, "prompt": "".join(words[start:middle]), "messages": [], "surplus": 0,
+        "response": response, "context_start": 0,
         "prompt_start": start, "response_start": middle, "response_end": end, "thought": response, "parse": "ok",
         "parsed": ["Right"], "executed": ["Right"], "reward": 0.0, "penalty": 0.0, "return_to_go": 1.0,
         "advantage": 0.5, "entropy": 0.5, "logprob": -0.5, "frames": [frame], "info": {},

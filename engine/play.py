@@ -102,6 +102,7 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
         "thought": outcome.parsed.thought,
         "parse": outcome.parsed.case,
         "parsed": outcome.parsed.actions,
+        "surplus": outcome.parsed.surplus,
         "executed": outcome.executed,
         "reward": outcome.reward,
         "penalty": outcome.penalty,

@@ -11,10 +11,9 @@ from django.core.exceptions import ValidationError
 
 from engine.errors import RunDirectoryError
 from engine.events import TrajectoriesRecorded
-from engine.rollout.action_parser import WELL_FORMED
 from engine.rollout.trajectory_files import Frame, survey
 from webapp.runs.models import Run
-from webapp.trajectories.faults import as_column
+from webapp.trajectories.faults import FINE, as_column
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.trajectories.texts import actions_of, thoughts_of
 
@@ -123,8 +122,9 @@ def _trajectory(run: Run, file: str, offset: int, length: int, record: dict[str,
         kept=record["kept"],
         turns=len(record["turns"]),
         response_tokens=sum(record["tokens"]["sampled"]),
-        parse_failures=sum(turn["parse"] not in WELL_FORMED for turn in record["turns"]),
+        parse_failures=sum(turn["parse"] != FINE for turn in record["turns"]),
         faults=as_column(turn["parse"] for turn in record["turns"]),
+        surplus=sum(turn.get("surplus", 0) for turn in record["turns"]),
         stop=record["stop"],
         reason=record.get("reason", "all"),
         file=file,

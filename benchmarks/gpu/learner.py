@@ -163,6 +163,7 @@ def made_up_batch(rows: int, length: int, *, vocabulary: int) -> Batch:
     whole: dict[str, Tensor] = {
         "ids": torch.randint(vocabulary, (rows, length), generator=draw),
         "mask": mask,
+        "sampled": mask,
         "logprobs": logprobs,
         "sampler_logprobs": logprobs,
         "contexts": torch.zeros((rows, length), dtype=torch.long),

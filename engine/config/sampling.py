@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -38,7 +38,7 @@ class EnvironmentConfig(Section):
     )
     max_turns: int = Field(5, ge=1, le=10_000, description="Turns per trajectory. More reach further and cost more.")
     max_actions_per_turn: int = Field(
-        2, ge=1, le=50, description="Actions executed per response. Further ones are ignored and counted."
+        2, ge=1, le=50, description="Actions executed per response. Further ones are surplus."
     )
     max_actions: int = Field(10, ge=1, le=100_000, description="Actions per trajectory, over all turns.")
     max_response_tokens: int = Field(
@@ -50,6 +50,11 @@ class EnvironmentConfig(Section):
         le=0,
         description="Added to the score for each malformed response or unknown action. The model never sees it. 0 "
         "turns it off.",
+    )
+    surplus_actions: Literal["mask", "penalty", "ignore"] = Field(
+        "mask",
+        description="Of a response with more than max_actions_per_turn actions the first ones are executed. mask: the "
+        "model reads the rest later but is not trained on it. penalty: adds format_penalty. ignore: neither.",
     )
 
     @model_validator(mode="before")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
@@ -29,6 +30,10 @@ class BoundedCache(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def renew_lock(self) -> None:
+        """For a forked process, where a thread that held the lock does not exist."""
+        self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result kept for `key`, or that of `make`. Two threads may make the same one at once."""
@@ -60,6 +65,7 @@ def cached_in_bytes(
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         cache: BoundedCache[T] = BoundedCache(most_bytes, size_of)
+        os.register_at_fork(after_in_child=cache.renew_lock)
 
         @wraps(function)
         def cached(*args: P.args, **kwargs: P.kwargs) -> T:

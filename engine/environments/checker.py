@@ -16,7 +16,8 @@ from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
-FORBIDDEN_IN_NAMES = ("</answer>", "\n")  # used by the response format
+# used by the response format, which removes its markers from actions
+FORBIDDEN_IN_NAMES = ("<think>", "</think>", "<answer>", "</answer>", "<|im_start|>", "<|im_end|>", "\n")
 STRANGE_TEXTS = (
     "",
     " ",

@@ -9,7 +9,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from engine.environments.arithmetic import Evaluated, evaluate
-from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, split_of, step_info
+from engine.environments.base import (
+    Drawing,
+    Environment,
+    EnvironmentParameters,
+    Info,
+    Solution,
+    server_file,
+    split_of,
+    step_info,
+)
 from engine.environments.countdown_problems import Problem, Ranges, draw_problem, problem_of_row
 from engine.environments.countdown_values import PRECEDENCE
 from engine.environments.spaces import AnyText
@@ -32,13 +41,9 @@ class CountdownParameters(EnvironmentParameters):
         0.0, ge=-1, le=1, description="Reward of an expression with other numbers. TinyZero gives 0.1, RAGEN 0."
     )
     attempts: int = Field(1, ge=1, le=20, description="Expressions before the episode ends. 1 is a single turn.")
-    path: str = Field(
-        "", max_length=1000, description="Parquet file with columns target and nums. Blank: problems are generated."
-    )
-    held_out_path: str = Field(
-        "",
-        max_length=1000,
-        description="Parquet file of problems for evaluation. Blank: those of the other file are split by a hash.",
+    path: str = server_file("Parquet file with columns target and nums. Blank: problems are generated.")
+    held_out_path: str = server_file(
+        "Parquet file of problems for evaluation. Blank: those of the other file are split by a hash."
     )
 
     @model_validator(mode="after")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,11 @@ import numpy as np
 
 from engine.environments.bounded_cache import cached_in_bytes
 from engine.environments.countdown_values import Reachable
+from engine.environments.loading import loaded_once
+from engine.environments.questions.files import version
 from engine.errors import ConfigError
 
+Version = tuple[str, int, int]  # of a file: changes with its content
 DRAWS = 300
 MOST_ROWS = 600_000  # the published file has 490,000
 MOST_NUMBERS = 5  # more take seconds to solve
@@ -68,9 +70,13 @@ class Rows:
         return len(self.targets)
 
 
-@cached_in_bytes(8_000_000)
 def problem_of_row(path: str, seed: int, operations: str, not_in: str = "") -> Problem:
     """A problem of the file: the first at or after a random row that `operations` solve and the file `not_in` lacks."""
+    return _problem_of_row(version(path), seed, operations, version(not_in) if not_in else None)
+
+
+@cached_in_bytes(8_000_000)
+def _problem_of_row(path: Version, seed: int, operations: str, not_in: Version | None) -> Problem:
     rows = read_rows(path)
     excluded = _canonical_problems(not_in) if not_in else frozenset()
     start = int(np.random.default_rng([seed, 6]).integers(len(rows)))
@@ -83,16 +89,18 @@ def problem_of_row(path: str, seed: int, operations: str, not_in: str = "") -> P
         if expression is not None and (target, tuple(sorted(numbers))) not in excluded:
             return Problem(numbers, target, expression, reachable.count(target))
     raise ConfigError(
-        f"{path}: none of {DRAWS} rows from row {start} can be solved with {operations}.",
+        f"{path[0]}: none of {DRAWS} rows from row {start} can be used: {operations} do not solve them, or they are "
+        "kept for evaluation.",
         remedy="Allow more operations, or give another file.",
     )
 
 
-@lru_cache(maxsize=4)  # 12 MB for the published file
-def read_rows(path: str) -> Rows:
-    """Reads the columns `target` and `nums` of a Parquet file."""
-    import pyarrow.parquet as parquet
+@loaded_once(4)  # 12 MB for the published file
+def read_rows(source: Version) -> Rows:
+    """Reads the columns `target` and `nums` of a Parquet file, of which nothing else is read."""
+    from pyarrow import parquet
 
+    path = source[0]
     try:
         table = parquet.read_table(Path(path).expanduser(), columns=["target", "nums"]).slice(0, MOST_ROWS)
         targets, lists = table["target"].to_pylist(), table["nums"].to_pylist()
@@ -114,9 +122,9 @@ def read_rows(path: str) -> Rows:
     return rows
 
 
-@lru_cache(maxsize=2)  # 100 bytes per row of a file for evaluation, which has a few thousand
-def _canonical_problems(path: str) -> frozenset[tuple[int, tuple[int, ...]]]:
-    rows = read_rows(path)
+@loaded_once(2)  # 100 bytes per row of a file for evaluation, which has a few thousand
+def _canonical_problems(source: Version) -> frozenset[tuple[int, tuple[int, ...]]]:
+    rows = read_rows(source)
     return frozenset(
         (int(target), tuple(sorted(int(one) for one in numbers if one >= 0)))
         for target, numbers in zip(rows.targets, rows.numbers, strict=True)

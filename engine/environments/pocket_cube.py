@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import permutations, product
-from threading import Lock
 from typing import Any
 
 import numpy as np
+
+from engine.environments.loading import loaded_once
 
 Vector = tuple[int, int, int]  # x to the right, y up, z towards the viewer
 Stickers = tuple[int, ...]  # the colour of each, as the index of the face that it belongs to
@@ -216,17 +217,9 @@ def _step_tables() -> tuple[list[Indices], list[Indices]]:
     return ranks, numbers
 
 
-_LOCK = Lock()
-
-
+@loaded_once(1)
 def distances() -> Bytes:
     """The fewest quarter turns that solve each position, by its number. Computed once per process; 3.7 MB."""
-    with _LOCK:  # threads wait for one search instead of each doing it
-        return _distances()
-
-
-@lru_cache(maxsize=1)
-def _distances() -> Bytes:
     ranks, numbers = _step_tables()
     found: Bytes = np.full(PERMUTATIONS * ORIENTATIONS, 255, dtype=np.uint8)
     frontier = np.array([position_index(SOLVED)], dtype=np.int64)
@@ -240,7 +233,7 @@ def _distances() -> Bytes:
     return found
 
 
-@lru_cache(maxsize=2)  # 5.4 MB for the most frequent distance, 11
+@loaded_once(2)  # 5.4 MB for the most frequent distance, 11
 def positions_at(distance: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     """The numbers of all positions that take `distance` quarter turns."""
     return np.flatnonzero(distances() == distance).astype(np.int32)

@@ -180,7 +180,15 @@ def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int,
         "stop": "success" if rollout.success else "unknown",
         "fault": "",
         "optimal_length": None,
-        "tokens": {"ids": [], "text": [], "sampled": [], "logprobs": [], "entropies": [], "advantages": None},
+        "tokens": {
+            "ids": [],
+            "text": [],
+            "sampled": [],
+            "masked": [],
+            "logprobs": [],
+            "entropies": [],
+            "advantages": None,
+        },
         "initial": {
             "observation": given[-1]["content"] if given else "",
             "drawing": {},
@@ -203,7 +211,7 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
     return {
         "index": index,
         "prompt": "\n".join(f"{message['role']}: {message['content']}" for message in turn.given),
-        "given": turn.given,
+        "messages": turn.given,
         "response": turn.response,
         "context_start": 0,
         "prompt_start": 0,
@@ -212,6 +220,7 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
         "thought": parsed.thought,
         "parse": parsed.case if tagged else "ok",  # the response format of other trainers is unknown
         "parsed": parsed.actions,
+        "surplus": 0,
         "executed": parsed.actions,
         "reward": rewards[index],
         "penalty": 0.0,

@@ -7,8 +7,8 @@ from engine.glossary.types import Metric
 POLICY = (
     Metric(
         name="policy/entropy", section="policy", title="Policy entropy", unit="nats", low=0,
-        meaning="Mean entropy of the policy's distribution at the tokens it sampled.",
-        formula="mean over sampled tokens of -sum p ln p",
+        meaning="Mean entropy of the policy's distribution at the tokens it sampled and is trained on.",
+        formula="mean over trained tokens of -sum p ln p",
         bad="Below a fifth of its start: it no longer explores. Above three times its start: responses turn into "
         "noise.",
     ),

@@ -238,6 +238,19 @@ ROLLOUT = (
         bad="To 0: responses no longer contain an answer.",
     ),
     Metric(
+        name="rollout/surplus_actions", section="rollout", title="Surplus actions", unit="actions", low=0,
+        better="lower", meaning="Mean number of actions in a response beyond max_actions_per_turn. They are not "
+        "executed; surplus_actions of the environment decides whether they are trained on or penalised.",
+        formula="actions beyond the limit / responses",
+        bad="Rising: the model writes actions that have no effect. Use surplus_actions = mask or penalty.",
+    ),
+    Metric(
+        name="rollout/surplus_rate", section="rollout", title="Responses with surplus actions", unit="share", low=0,
+        high=1, better="lower", meaning="Share of responses with more actions than max_actions_per_turn.",
+        formula="responses with surplus actions / responses",
+        bad="Rising: the model writes actions that have no effect. Use surplus_actions = mask or penalty.",
+    ),
+    Metric(
         name="rollout/parse_ok_rate", section="rollout", title="Well-formed responses", unit="share", low=0, high=1,
         better="higher", meaning="Share of responses in the requested format.",
         formula="well-formed responses / responses",
@@ -289,10 +302,9 @@ _CASES = {
     "no_answer": ("no answer", "Share of responses without an <answer> part, so without an action."),
     "empty_answer": ("empty answer", "Share of responses whose <answer> part is empty."),
     "unclosed": ("unclosed tag", "Share of responses with a tag that is never closed."),
-    "text_outside": ("text outside tags", "Share of responses with text before, between or after the two parts."),
-    "too_many_actions": (
-        "too many actions",
-        "Share of responses with more actions than allowed; the others are ignored.",
+    "text_outside": (
+        "text outside tags",
+        "Share of responses with text before, between or after the two parts, or with tags inside them.",
     ),
     "unknown_action": ("unknown action", "Share of responses with an action that the environment does not have."),
     "cut_off": ("truncated", "Share of responses that were cut off at the token limit."),

@@ -17,7 +17,9 @@ from engine.rollout.context_windows import FullContext, Past, Prompt, State, Win
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_pool import EnvironmentPool, local_environments
 from engine.rollout.episode import EpisodeStart, TurnOutcome
+from engine.rollout.masking import tokens_within
 from engine.rollout.overlong import LengthPenalty, length_penalty_of, no_penalty
+from engine.rollout.prompts import Message
 from engine.rollout.types import Response, Trajectory, Turn
 
 
@@ -165,6 +167,7 @@ class Player:
         self.separator: str | None = None
         self.state = State(observation="", actions_left=self.config.max_actions)
         self.past: list[Past] = []
+        self.messages: list[Message] = []  # of the current prompt
         self.response: Response  # the current one, with its text
         self.text = ""
         self.trajectory = Trajectory(
@@ -213,6 +216,8 @@ class Player:
     def _record_outcome(self, outcome: TurnOutcome, sampler: ResponseSampler) -> None:
         trajectory, response = self.trajectory, self.response
         response_start = len(trajectory.ids)
+        if self.config.surplus_actions == "mask":
+            self._mask_surplus(outcome.parsed)
         trajectory.append(response.ids, logprobs=response.logprobs, entropies=response.entropies)
         self._append_turn(response_start, outcome)
         if outcome.fault is not None:
@@ -227,6 +232,7 @@ class Player:
             Past(
                 state=self.state,
                 response=response.ids,
+                text=self.text,
                 executed=outcome.executed,
                 reward=outcome.reward,
                 valid=outcome.valid,
@@ -234,6 +240,15 @@ class Player:
         )
         self.state = State(observation=outcome.observation, actions_left=outcome.actions_left)
         self._request_response(sampler)
+
+    def _mask_surplus(self, parsed: ParsedResponse) -> None:
+        """Masks the tokens of the current response that spell surplus actions. Called before it is appended."""
+        if parsed.surplus_span is None:
+            return
+        found = tokens_within(self.proxy.context, self.response.ids, parsed.surplus_span)
+        if found:
+            start = len(self.trajectory.ids)
+            self.trajectory.masked.append((start + found.start, start + found.stop))
 
     def _request_response(self, sampler: ResponseSampler) -> None:
         """Submits the next prompt, unless prompt and response could exceed the context limit."""
@@ -250,7 +265,7 @@ class Player:
             trajectory.begin_context()
             if trajectory.turns:
                 sampler.restart(self.row)
-        self.prompt_start = len(trajectory.ids)
+        self.prompt_start, self.messages = len(trajectory.ids), prompt.messages
         trajectory.append(prompt.ids)
         sampler.submit(self.row, prompt.ids, max_tokens=room)
 
@@ -268,6 +283,7 @@ class Player:
                 response_start=start,
                 response_end=len(trajectory.ids),
                 prompt=self.proxy.context.text(trajectory.ids[self.prompt_start : start]),
+                messages=self.messages,
                 response=self.text,
                 parsed=outcome.parsed,
                 executed=outcome.executed,

@@ -18,14 +18,16 @@ from engine.rollout.types import Trajectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """B trajectories, right-padded to T tokens. `mask` is 1 on sampled tokens, 0 elsewhere.
+    """B trajectories, right-padded to T tokens. `mask` is 1 on the tokens that are trained on, 0 elsewhere.
 
+    They are the sampled ones except for masked parts of responses; the last token of a response is never masked.
     `contexts` numbers the contexts of a row: a token was sampled after the preceding tokens with the same number, and
     no others. Under the full context all are 0. Between two responses there is always an unsampled token.
     """
 
     ids: Tensor  # (B, T) int64
     mask: Tensor  # (B, T) float32
+    sampled: Tensor  # (B, T) float32: 1 on sampled tokens, masked ones included
     logprobs: Tensor  # (B, T) float32, of the policy before its update
     sampler_logprobs: Tensor  # (B, T) float32, of the sampler; equal to `logprobs` unless rescored
     contexts: Tensor  # (B, T) int64, from 0 in each row; -1 on padding
@@ -33,7 +35,7 @@ class Batch:
     scores: Tensor  # (B,) float32: return plus penalties
     returns: Tensor  # (B,) float32: raw
     rewards: Tensor  # (B, T) float32: each turn's reward plus penalty on its last sampled token, 0 elsewhere
-    entropies: Tensor  # (B,) float32: mean over sampled tokens, in nats
+    entropies: Tensor  # (B,) float32: mean over the tokens that are trained on, in nats
     baselines: Tensor  # (B,) float32: score of the greedy episode of its problem, 0 where none was played
     groups: Tensor  # (B,) int64
     tags: Tensor  # (B,) int64: which environment, numbered in order of appearance
@@ -67,6 +69,7 @@ class Batch:
         return Batch(
             ids=self.ids[index, :longest],
             mask=self.mask[index, :longest],
+            sampled=self.sampled[index, :longest],
             logprobs=self.logprobs[index, :longest],
             sampler_logprobs=self.sampler_logprobs[index, :longest],
             contexts=self.contexts[index, :longest],
@@ -103,7 +106,7 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
     greedy = baselines or {}
     longest = max((len(trajectory.ids) for trajectory in trajectories), default=0)
     shape = (len(trajectories), longest)
-    ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
+    ids, mask, sampled = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.zeros(shape)
     logprobs, sampler_logprobs = torch.zeros(shape), torch.zeros(shape)
     contexts, rewards = torch.full(shape, -1), torch.zeros(shape)
     tags = list(dict.fromkeys(trajectory.environment for trajectory in trajectories))
@@ -111,7 +114,8 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
         length = len(trajectory.ids)
         contexts[row, :length] = torch.tensor(trajectory.contexts(), dtype=torch.long)
         ids[row, :length] = torch.tensor(trajectory.ids, dtype=torch.long)
-        mask[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
+        mask[row, :length] = torch.tensor(trajectory.trained, dtype=torch.float32)
+        sampled[row, :length] = torch.tensor(trajectory.sampled, dtype=torch.float32)
         sampler_logprobs[row, :length] = torch.tensor(trajectory.logprobs)
         known = trajectory.learner_logprobs
         logprobs[row, :length] = torch.tensor(trajectory.logprobs if known is None else known)
@@ -119,6 +123,7 @@ def collate(trajectories: list[Trajectory], *, baselines: dict[int, float] | Non
     return Batch(
         ids=ids,
         mask=mask,
+        sampled=sampled,
         logprobs=logprobs,
         sampler_logprobs=sampler_logprobs,
         contexts=contexts,
@@ -148,7 +153,7 @@ def _turn_rewards(trajectory: Trajectory) -> list[float]:
 
 
 def _mean_entropy(trajectory: Trajectory) -> float:
-    return sum(trajectory.entropies) / max(1, trajectory.response_tokens)
+    return trajectory.trained_entropy / max(1, trajectory.trained_tokens)
 
 
 def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
@@ -161,18 +166,18 @@ def last_token_rewards(scores: Tensor, mask: Tensor) -> Tensor:
     return rewards
 
 
-def turn_ends(mask: Tensor) -> Tensor:
+def turn_ends(sampled: Tensor) -> Tensor:
     """`(B, T)`, 1 on the last sampled token of each response, which is not directly followed by a sampled token."""
-    ends = mask.clone()
-    ends[:, :-1] *= 1 - mask[:, 1:]
+    ends = sampled.clone()
+    ends[:, :-1] *= 1 - sampled[:, 1:]
     return ends
 
 
-def turn_numbers(mask: Tensor) -> Tensor:
+def turn_numbers(sampled: Tensor) -> Tensor:
     """`(B, T)` int64: on each sampled token the number of its response in the row, from 0; -1 where none was
     sampled."""
-    before = turn_ends(mask).cumsum(dim=1) - turn_ends(mask)
-    return torch.where(mask > 0, before, -1.0).long()
+    before = turn_ends(sampled).cumsum(dim=1) - turn_ends(sampled)
+    return torch.where(sampled > 0, before, -1.0).long()
 
 
 def micro_batches(lengths: Tensor, *, max_tokens: int, counts: Tensor | None = None) -> list[Tensor]:

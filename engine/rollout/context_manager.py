@@ -2,18 +2,24 @@
 
 Sampled responses stay token ids and are never encoded again. Only the text between two responses is encoded, and what a
 chat template adds there is found out by rendering the template, for any model.
+
+Special tokens come from the template alone. Where a message contains the text of one, it is encoded as text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
+from itertools import chain
+from typing import Any, Protocol
 
 from engine.errors import ModelError
 from engine.rollout import prompts
+from engine.rollout.action_parser import TAGS
 from engine.rollout.prompts import Message
 
+_PRIVATE_USE = range(0x100000, 0x10FFFE)  # characters of Unicode without a meaning
 _USER, _RESPONSE, _NEXT = "\u2063user-words\u2063", "\u2063response-words\u2063", "\u2063next-words\u2063"
 
 
@@ -22,6 +28,12 @@ class Tokenizer(Protocol):
 
     eos_token_id: int
     eos_token: str
+
+    @property
+    def all_special_tokens(self) -> Sequence[str]: ...
+
+    @property
+    def added_tokens_decoder(self) -> Mapping[int, Any]: ...
 
     def apply_chat_template(self, messages: list[Message], *, tokenize: bool, add_generation_prompt: bool) -> str: ...
 
@@ -40,6 +52,7 @@ class ContextManager:
     def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
+        self._special = _start_of_any(_special_texts(tokenizer))
         self._after_response, self._after_user = self._probe_template()
         self.turn_end, self._after_end = self._find_turn_end()
         self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
@@ -47,8 +60,9 @@ class ContextManager:
 
     def first(self, system: str, user: str) -> tuple[int, ...]:
         """Ids of system prompt, first user message, the response's header and its opener."""
+        (system, user), cut = self._cut(system, user)
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-        return self.encode(self._render(messages, generation=True) + self.opener)
+        return self._encode_parts(self._render(messages, generation=True) + self.opener, cut)
 
     def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
         """Ids from the end of `response` to the start of the next one.
@@ -57,7 +71,13 @@ class ContextManager:
         """
         closed = bool(response) and response[-1] == self.turn_end
         close = self._after_end if closed else self._after_response
-        return self.encode(close + user + self._after_user + self.opener)
+        (user,), cut = self._cut(user)
+        return self._encode_parts(close + user + self._after_user + self.opener, cut)
+
+    def encode_text(self, text: str) -> tuple[int, ...]:
+        """Ids of `text`, none of them special."""
+        (text,), cut = self._cut(text)
+        return self._encode_parts(text, cut)
 
     def text(self, ids: list[int]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
@@ -71,6 +91,20 @@ class ContextManager:
     def is_blank(self, ids: list[int]) -> bool:
         """Whether a response is empty: no tokens, or only special tokens and whitespace."""
         return not self.tokenizer.decode(ids, skip_special_tokens=True).strip()
+
+    def _cut(self, *texts: str) -> tuple[Sequence[str], str]:
+        """`texts` with a cut after the first character of each special token's text, and the character that marks a
+        cut, which none of them has; empty if nothing was cut."""
+        if not any(self._special.search(text) for text in texts):
+            return texts, ""
+        cut = next(mark for mark in map(chr, _PRIVATE_USE) if not any(mark in text for text in texts))
+        return [self._special.sub(lambda match: match[0] + cut, text) for text in texts], cut
+
+    def _encode_parts(self, text: str, cut: str) -> tuple[int, ...]:
+        """The ids of the parts of `text`, each encoded by itself: no part contains the text that was cut."""
+        if not cut:
+            return self.encode(text)
+        return tuple(chain.from_iterable(self.encode(part) for part in text.split(cut)))
 
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))
@@ -106,3 +140,19 @@ class ContextManager:
             if marker.strip():
                 return token, self._after_response.partition(marker)[2]
         return self.tokenizer.eos_token_id, self._after_response
+
+
+def _special_texts(tokenizer: Tokenizer) -> list[str]:
+    """The texts of all special tokens, except for the tags of the response format, which prompts show."""
+    added = (str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
+    return sorted({*tokenizer.all_special_tokens, *added} - set(TAGS))
+
+
+def _start_of_any(texts: Sequence[str]) -> re.Pattern[str]:
+    """Matches the first character of each occurrence, overlapping ones too."""
+    longer = [text for text in texts if len(text) > 1]
+    if not longer:
+        return re.compile(r"(?!)")
+    first = "".join(sorted({re.escape(text[0]) for text in longer}))
+    # the set of first characters is fast to search for; a tokenizer may have hundreds of special tokens
+    return re.compile(f"(?=[{first}])(?=(?:{'|'.join(re.escape(text) for text in longer)})).", re.DOTALL)

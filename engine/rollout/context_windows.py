@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 from pydantic import Field
 
 from engine.rollout import prompts
+from engine.rollout.prompts import Message
 from engine.section import Section, union_variants
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A past turn: its state, the sampled ids, and their result."""
+    """A past turn: its state, the sampled ids and their text, and their result."""
 
     state: State
     response: list[int]
+    text: str
     executed: list[str]
     reward: float
     valid: bool
@@ -41,10 +43,14 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Ids to submit. If `fresh` they are the whole context; otherwise they continue from the last response."""
+    """Ids to submit. If `fresh` they are the whole context; otherwise they continue from the last response.
+
+    `messages` are those that the ids were made from: who wrote what is never read from the text.
+    """
 
     ids: list[int]
     fresh: bool
+    messages: list[Message]
 
 
 class Window(Protocol):
@@ -59,8 +65,10 @@ class FullContext(Section):
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         if past:
-            return Prompt(ids=_following_ids(context, past[-1], now), fresh=False)
-        return Prompt(ids=_first_ids(context, system, now), fresh=True)
+            user = _following(past[-1], now)
+            ids = context.following(user, response=past[-1].response)
+            return Prompt(ids=list(ids), fresh=False, messages=[{"role": "user", "content": user}])
+        return _first(context, system, prompts.first_turn(now.observation, actions_left=now.actions_left))
 
 
 class LastTurns(Section):
@@ -80,10 +88,14 @@ class LastTurns(Section):
             return FullContext().prompt(context, system, past, now)
         shown = past[len(past) - self.turns + 1 :]
         states = [*(turn.state for turn in shown), now]
-        ids = _first_ids(context, system, states[0])
+        oldest = states[0]
+        prompt = _first(context, system, prompts.first_turn(oldest.observation, actions_left=oldest.actions_left))
         for turn, state in zip(shown, states[1:], strict=True):
-            ids += turn.response + _following_ids(context, turn, state)
-        return Prompt(ids=ids, fresh=True)
+            user = _following(turn, state)
+            prompt.ids.extend([*turn.response, *context.following(user, response=turn.response)])
+            prompt.messages.append({"role": "assistant", "content": turn.text})
+            prompt.messages.append({"role": "user", "content": user})
+        return prompt
 
 
 class TurnSummary(Section):
@@ -103,19 +115,19 @@ class TurnSummary(Section):
             prompts.summary_line(turn.state.observation, executed=turn.executed, reward=turn.reward, valid=turn.valid)
             for turn in shown
         ]
-        user = prompts.summary_turn(lines, now.observation, actions_left=now.actions_left)
-        return Prompt(ids=list(context.first(system, user)), fresh=True)
+        return _first(context, system, prompts.summary_turn(lines, now.observation, actions_left=now.actions_left))
 
 
 ContextWindow = Annotated[FullContext | LastTurns | TurnSummary, Field(discriminator="type")]
 WINDOWS = union_variants(ContextWindow)
 
 
-def _first_ids(context: ContextManager, system: str, state: State) -> list[int]:
-    return list(context.first(system, prompts.first_turn(state.observation, actions_left=state.actions_left)))
+def _first(context: ContextManager, system: str, user: str) -> Prompt:
+    """A prompt that starts a context."""
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Prompt(ids=list(context.first(system, user)), fresh=True, messages=messages)
 
 
-def _following_ids(context: ContextManager, last: Past, now: State) -> list[int]:
-    """Ids between the response of `last` and the response to `now`."""
-    user = prompts.next_turn(now.observation, reward=last.reward, actions_left=now.actions_left, valid=last.valid)
-    return list(context.following(user, response=last.response))
+def _following(last: Past, now: State) -> str:
+    """The user's message between the response of `last` and the response to `now`."""
+    return prompts.next_turn(now.observation, reward=last.reward, actions_left=now.actions_left, valid=last.valid)

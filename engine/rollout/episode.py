@@ -151,7 +151,7 @@ class Episode:
             executed=[frame.action for frame in frames],
             frames=frames,
             reward=sum(frame.reward for frame in frames),
-            penalty=0.0 if valid else self.config.format_penalty,
+            penalty=self._penalty(parsed, valid),
             valid=valid,
             parsed=parsed,
             info=_scalars(info),
@@ -160,6 +160,10 @@ class Episode:
             actions_left=self.actions_left,
             success=self.success,
         )
+
+    def _penalty(self, parsed: ParsedResponse, valid: bool) -> float:
+        surplus = parsed.surplus > 0 and self.config.surplus_actions == "penalty"
+        return self.config.format_penalty if surplus or not valid else 0.0
 
     def _resolve(self, text: str) -> Action | None:
         """The action that `text` means in the present state; None if there is none."""

@@ -21,6 +21,7 @@ def record_of(
 ) -> dict[str, Any]:
     """One record. `piece` returns a token's text, `advantages` has one number per token if they were computed, and
     `reason` is why it is recorded (`engine.rollout.capture`)."""
+    trained = trajectory.trained
     return {
         "id": f"{split}-{step}-{trajectory.group}-{trajectory.member}",
         "step": step,
@@ -34,7 +35,7 @@ def record_of(
         "return": trajectory.raw_return,
         "penalty": trajectory.penalty,
         "score": trajectory.score,
-        "advantage": _mean_where_sampled(trajectory, advantages, 0, len(trajectory.ids)),
+        "advantage": _mean_where(trained, advantages, 0, len(trajectory.ids)),
         "kept": kept,
         "group_std": group_std,
         "reason": reason,
@@ -45,21 +46,25 @@ def record_of(
             "ids": trajectory.ids,
             "text": [piece(token) for token in trajectory.ids],
             "sampled": trajectory.sampled,
+            "masked": trajectory.masked,
             "logprobs": _rounded(trajectory.logprobs),
             "entropies": _rounded(trajectory.entropies) if trajectory.knows_entropies else None,
             "advantages": _rounded(advantages[: len(trajectory.ids)]) if advantages is not None else None,
         },
         "initial": {"observation": trajectory.initial_observation, "drawing": trajectory.initial_drawing},
-        "turns": [_turn(trajectory, index, turn, advantages) for index, turn in enumerate(trajectory.turns)],
+        "turns": [_turn(trajectory, index, turn, advantages, trained) for index, turn in enumerate(trajectory.turns)],
     }
 
 
-def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float] | None) -> dict[str, Any]:
+def _turn(
+    trajectory: Trajectory, index: int, turn: Turn, advantages: list[float] | None, trained: list[int]
+) -> dict[str, Any]:
     start, end = turn.response_start, turn.response_end
     count = max(1, end - start)
     return {
         "index": index,
         "prompt": turn.prompt,
+        "messages": turn.messages,
         "response": turn.response,
         "context_start": turn.context_start,
         "prompt_start": turn.prompt_start,
@@ -68,11 +73,12 @@ def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float
         "thought": turn.parsed.thought,
         "parse": turn.parsed.case,
         "parsed": turn.parsed.actions,
+        "surplus": turn.parsed.surplus,
         "executed": turn.executed,
         "reward": turn.reward,
         "penalty": turn.penalty,
         "return_to_go": sum(later.reward + later.penalty for later in trajectory.turns[index:]),
-        "advantage": _mean_where_sampled(trajectory, advantages, start, end),
+        "advantage": _mean_where(trained, advantages, start, end),
         "entropy": sum(trajectory.entropies[start:end]) / count if trajectory.knows_entropies else None,
         "logprob": sum(trajectory.logprobs[start:end]) / count,
         "frames": [
@@ -89,10 +95,10 @@ def _turn(trajectory: Trajectory, index: int, turn: Turn, advantages: list[float
     }
 
 
-def _mean_where_sampled(trajectory: Trajectory, values: list[float] | None, start: int, end: int) -> float | None:
+def _mean_where(marks: list[int], values: list[float] | None, start: int, end: int) -> float | None:
     if values is None:
         return None
-    chosen = [values[t] for t in range(start, end) if trajectory.sampled[t]]
+    chosen = [value for value, mark in zip(values[start:end], marks[start:end], strict=True) if mark]
     return sum(chosen) / len(chosen) if chosen else None
 
 

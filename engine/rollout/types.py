@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from engine.rollout.action_parser import ParsedResponse
+from engine.rollout.prompts import Message
 
 StopReason = Literal["success", "terminated", "max_turns", "max_actions", "context_full", "fault"]
 
@@ -31,6 +32,7 @@ class Turn:
     response_start: int
     response_end: int
     prompt: str
+    messages: list[Message]  # that the prompt was made from, without the header of the response
     response: str
     parsed: ParsedResponse
     executed: list[str]
@@ -50,6 +52,8 @@ class Trajectory:
     Under a window, a turn whose prompt does not continue the previous context starts a new one, which the model read on
     its own; so each sampled token is in exactly one context, after exactly the tokens it was conditioned on.
 
+    `masked` are ranges `[start, end)` of sampled tokens that the model reads later but is not trained on.
+
     `logprobs` and `entropies` are in nats under the sampling distribution, 0 where nothing was sampled. If the sampler
     does not report entropies, `knows_entropies` is False and they are meaningless.
     """
@@ -66,6 +70,7 @@ class Trajectory:
     entropies: list[float] = field(default_factory=list)
     knows_entropies: bool = True
     context_starts: list[int] = field(default_factory=list)
+    masked: list[tuple[int, int]] = field(default_factory=list)
     learner_logprobs: list[float] | None = None  # recomputed by the learner, if another program sampled
     turns: list[Turn] = field(default_factory=list)
     initial_observation: str = ""
@@ -97,6 +102,25 @@ class Trajectory:
     @property
     def response_tokens(self) -> int:
         return sum(self.sampled)
+
+    @property
+    def trained(self) -> list[int]:
+        """Which tokens are trained on: the sampled ones that are not masked."""
+        trained = list(self.sampled)
+        for start, end in self.masked:
+            trained[start:end] = [0] * (end - start)
+        return trained
+
+    @property
+    def trained_tokens(self) -> int:
+        return sum(self.trained) if self.masked else self.response_tokens
+
+    @property
+    def trained_entropy(self) -> float:
+        """Sum of the entropies of the tokens that are trained on."""
+        if not self.masked:
+            return sum(self.entropies)
+        return sum(entropy for entropy, on in zip(self.entropies, self.trained, strict=True) if on)
 
     @property
     def actions(self) -> int:

@@ -53,7 +53,7 @@ def _values(batch: Batch, metric: str) -> Tensor:
     """The value of each trajectory (B,) that the metric is computed from."""
     if metric.startswith("entropy"):
         return batch.entropies
-    return batch.mask.sum(dim=1) if metric == "length" else on_one_scale(batch.returns, batch.tags)
+    return batch.sampled.sum(dim=1) if metric == "length" else on_one_scale(batch.returns, batch.tags)
 
 
 def kept_by_environment(batch: Batch, kept: Kept, names: Sequence[str]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -96,6 +97,7 @@ class Learner:
     @torch.no_grad()
     def score(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies (B, T) of sampled tokens under the current policy."""
+        batch = replace(batch, mask=batch.sampled)  # masked ones are recorded too
         logprobs, entropies = torch.zeros_like(batch.mask), torch.zeros_like(batch.mask)
         for rows, counts in self._micro_batches(batch, torch.arange(len(batch))):
             part = batch.rows(rows)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.rollout.action_parser import PARSE_CASES, WELL_FORMED
+from engine.rollout.action_parser import PARSE_CASES
 from engine.rollout.types import Trajectory
 
 
@@ -93,7 +93,9 @@ def _responses(trajectories: list[Trajectory]) -> dict[str, float]:
     cases = Counter(turn.parsed.case for turn in turns)
     named = sum(len(turn.parsed.actions) for turn in turns)
     invalid = sum(turn.parsed.case == "unknown_action" for turn in turns)
-    entropies = sum(sum(trajectory.entropies) for trajectory in trajectories)
+    surplus = [turn.parsed.surplus for turn in turns]
+    entropies = sum(trajectory.trained_entropy for trajectory in trajectories)
+    trained = sum(trajectory.trained_tokens for trajectory in trajectories)
     sampled = sum(trajectory.response_tokens for trajectory in trajectories)
     lengths = [turn.response_end - turn.response_start for turn in turns]
     metrics = {
@@ -102,11 +104,13 @@ def _responses(trajectories: list[Trajectory]) -> dict[str, float]:
         "rollout/trajectory_tokens": float(np.mean([len(trajectory.ids) for trajectory in trajectories])),
         "rollout/contexts": float(np.mean([len(trajectory.context_starts) for trajectory in trajectories])),
         "rollout/turns": len(turns) / len(trajectories),
-        "rollout/parse_ok_rate": sum(cases[case] for case in WELL_FORMED) / count,
+        "rollout/parse_ok_rate": cases["ok"] / count,
         "rollout/invalid_action_rate": invalid / count,
         "rollout/cut_off_rate": cases["cut_off"] / count,
         "rollout/actions_per_turn": named / count,
-        "policy/entropy": entropies / max(1, sampled),
+        "rollout/surplus_actions": sum(surplus) / count,
+        "rollout/surplus_rate": sum(number > 0 for number in surplus) / count,
+        "policy/entropy": entropies / max(1, trained),
     }
     return metrics | {f"rollout/parse/{case}": cases[case] / count for case in PARSE_CASES}
 

@@ -6,6 +6,7 @@ recorded one, or the fork is refused. The result is a record like any other, whi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,7 @@ def fork_of(record: Record, request: WhatIfRequest, context: ContextManager, *, 
     if request.edit in ("response", "action"):
         responses.append(_edited_response(request, turns[request.turn], context, room=room))
     elif request.edit == "prompt":
-        prompts[request.turn] = list(context.encode(request.text))
+        prompts[request.turn] = _edited_ids(_prompt_ids(record, request.turn), request.text, context)
         if not prompts[request.turn]:
             raise ConfigError("The prompt is empty.", remedy="Write a prompt.")
     return Fork(record=record, turn=request.turn, responses=responses, prompts=prompts)
@@ -72,6 +73,34 @@ def _prompt_ids(record: Record, index: int) -> list[int]:
     return list(record["tokens"]["ids"][turn["prompt_start"] : turn["response_start"]])
 
 
+def _edited_ids(recorded: list[int], text: str, context: ContextManager) -> list[int]:
+    """Ids of an edited prompt, in which the template's markers are special tokens.
+
+    If an environment wrote the text of one into the prompt, which stays text, the ids before and after the edit are
+    kept and only what is between them is encoded.
+    """
+    before = context.text(recorded)
+    if list(context.encode(before)) == recorded:
+        return list(context.encode(text))
+    head, start = _unchanged(before, text, lambda count: context.text(recorded[:count]), len(recorded))
+    rest, tail = recorded[head:], text[start:][::-1]
+    last, end = _unchanged(
+        before[start:][::-1], tail, lambda count: context.text(rest[len(rest) - count :])[::-1], len(rest)
+    )
+    middle = text[start : len(text) - end]
+    return [*recorded[:head], *context.encode(middle), *rest[len(rest) - last :]]
+
+
+def _unchanged(before: str, after: str, decode: Callable[[int], str], tokens: int) -> tuple[int, int]:
+    """How many of the first tokens spell text at the start of both, and how many characters that is."""
+    shorter = min(len(before), len(after))
+    common = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+    count = bisect_right(range(tokens + 1), common, key=lambda number: len(decode(number))) - 1
+    while count and not after.startswith(decode(count)):  # in the middle of a character
+        count -= 1
+    return count, len(decode(count))
+
+
 def _recorded_response(record: Record, turn: Record, stops: set[int]) -> Response:
     span = slice(turn["response_start"], turn["response_end"])
     tokens = record["tokens"]
@@ -86,7 +115,7 @@ def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManag
     if request.edit == "action":
         thought = f"<think>{turn['thought']}</think>" if context.opener == "<think>" else ""
         text = f"{thought}<answer>{text}</answer>"
-    ids = [*context.encode(text.removeprefix(context.opener)), context.turn_end]
+    ids = [*context.encode_text(text.removeprefix(context.opener)), context.turn_end]
     if len(ids) > room:
         raise ConfigError(
             f"The response has {len(ids)} tokens, and a response here has {room} at most.", remedy="Shorten it."
@@ -102,7 +131,11 @@ class EditedWindow:
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
         written = self.window.prompt(context, system, past, now)
-        return Prompt(ids=self.fork.prompts.get(len(past), written.ids), fresh=written.fresh)
+        edited = self.fork.prompts.get(len(past))
+        if edited is None:
+            return written
+        # who wrote which part of it is not known
+        return Prompt(ids=edited, fresh=written.fresh, messages=[{"role": "user", "content": context.text(edited)}])
 
 
 class ForkSampler:

@@ -627,12 +627,18 @@ export interface Frame {
   observation?: string;
 }
 
+export interface Message {
+  role: string;
+  content: string;
+}
+
 export interface Turn {
   prompt: string;
   response: string;
   thought: string;
   parse: string;
   parsed: string[];
+  surplus: number;
   executed: string[];
   frames: Frame[];
   reward: number;
@@ -644,13 +650,14 @@ export interface Turn {
   prompt_start: number;
   response_start: number;
   response_end: number;
-  given?: boolean;
+  messages: Message[];
 }
 
 export interface Tokens {
   ids: number[];
   text: string[];
   sampled: number[];
+  masked: [start: number, end: number][];
   logprobs: number[];
   entropies: number[] | null;
   advantages: number[] | null;

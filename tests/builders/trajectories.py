@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.config import EnvironmentConfig
 from engine.events import TrajectoriesRecorded
@@ -34,6 +34,8 @@ class WordTokenizer:
 
     eos_token = END
     eos_token_id = 0
+    all_special_tokens = ("<|im_start|>", END)
+    added_tokens_decoder: ClassVar[dict[int, Any]] = {}
 
     def __init__(self) -> None:
         self.pieces = [END]
@@ -59,15 +61,24 @@ class WordTokenizer:
 
 
 class ScriptedSampler:
-    """Responses for every row: the next moves of a shortest solution with chance `skill`, else random ones."""
+    """Responses for every row: the next moves of a shortest solution with chance `skill`, else random ones; malformed
+    with chance `faults`, and with an action too many with chance `surplus`."""
 
     def __init__(
-        self, tokenizer: WordTokenizer, active: ActiveEpisodes, *, skill: float, faults: float, seed: int
+        self,
+        tokenizer: WordTokenizer,
+        active: ActiveEpisodes,
+        *,
+        skill: float,
+        faults: float,
+        surplus: float,
+        seed: int,
     ) -> None:
         self.tokenizer = tokenizer
         self.active = active
         self.skill = skill
         self.faults = faults
+        self.surplus = surplus
         self.stream = random.Random(seed)
         self.waiting: list[int] = []
 
@@ -99,6 +110,8 @@ class ScriptedSampler:
             chosen = [names[action] for action in plan[: episode.config.max_actions_per_turn]]
         else:
             chosen = [self.stream.choice(names)]
+        if self.surplus and self.stream.random() < self.surplus:
+            chosen += [names[0]] * (episode.config.max_actions_per_turn + 1 - len(chosen))
         thought = f"From here the way is {' then '.join(chosen)}, and no hole is in between"
         return f"{thought}</think><answer>{' || '.join(chosen)}</answer>"
 
@@ -111,6 +124,7 @@ def play_step(
     group_size: int = 4,
     skill: float = 0.6,
     faults: float = 0.1,
+    surplus: float = 0.0,
     split: str = "train",
     seed: int = 1,
 ) -> list[dict[str, Any]]:
@@ -119,7 +133,9 @@ def play_step(
     proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
     players, environments = proxy.players(manager.training_batch(step)), InlineEnvironments()
-    sampler = ScriptedSampler(tokenizer, environments.active, skill=skill, faults=faults, seed=seed * 1000 + step)
+    sampler = ScriptedSampler(
+        tokenizer, environments.active, skill=skill, faults=faults, surplus=surplus, seed=seed * 1000 + step
+    )
     proxy.play(sampler, players, environments=environments)
     played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]

@@ -86,10 +86,10 @@ def test_the_turn_shows_exactly_what_was_recorded(page: Page, longest: Trajector
     page.click("summary:has-text('Prompt')")
     page.click("summary:has-text('Response as sampled')")
     turn = record["turns"][0]
-    expect(page.locator("#reader-turn details pre")).to_have_count(2)
-    prompt, response = page.locator("#reader-turn details pre").all()
-    assert prompt.text_content() == turn["prompt"]
-    assert response.text_content() == turn["response"]
+    expect(page.locator("#reader-turn details pre")).to_have_count(3)
+    texts = [block.text_content() for block in page.locator("#reader-turn details pre").all()]
+    assert texts == [*(message["content"] for message in turn["messages"]), turn["response"]]
+    assert page.locator(".message-role").all_text_contents() == ["system", "user"]
     expect(page.locator("#reader-facts dd").first).to_contain_text(f"{turn['reward']:.2f}")
 
 

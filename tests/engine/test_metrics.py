@@ -16,6 +16,7 @@ env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen 
 env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate env/Frozen Lake/turns_used
 env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lake/kept_ratio rollout/response_tokens_p95
 rollout/success rollout/response_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
+rollout/surplus_actions rollout/surplus_rate
 rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
 policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low

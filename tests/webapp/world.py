@@ -176,14 +176,15 @@ def _record(run: Run, texts: list[str]) -> list[Trajectory]:
 def trajectory_record(member: int, text: str) -> dict[str, Any]:
     """One turn whose prompt, response, thought, actions and observation all are `text`."""
     turn = {
-        "index": 0, "prompt": text, "response": text, "prompt_start": 0, "response_start": 1, "response_end": 2,
-        "thought": text, "parse": "ok", "parsed": [text], "executed": [text], "reward": 0.0, "penalty": 0.0,
-        "return_to_go": 0.0, "advantage": 0.0, "entropy": 0.0, "logprob": 0.0, "info": {},
+        "index": 0, "prompt": text, "messages": [{"role": "user", "content": text}], "response": text,
+        "prompt_start": 0, "response_start": 1, "response_end": 2,
+        "thought": text, "parse": "ok", "parsed": [text], "surplus": 0, "executed": [text], "reward": 0.0,
+        "penalty": 0.0, "return_to_go": 0.0, "advantage": 0.0, "entropy": 0.0, "logprob": 0.0, "info": {},
         "frames": [{"action": text, "reward": 0.0, "effective": True, "drawing": BOARD, "observation": text}],
     }  # fmt: skip
     tokens = {
-        "ids": [1, 2], "text": [text, text], "sampled": [0, 1], "logprobs": [0.0, -1.0], "entropies": [0.0, 1.0],
-        "advantages": [0.0, 0.5],
+        "ids": [1, 2], "text": [text, text], "sampled": [0, 1], "masked": [], "logprobs": [0.0, -1.0],
+        "entropies": [0.0, 1.0], "advantages": [0.0, 0.5],
     }  # fmt: skip
     return {
         "id": f"train-1-0-{member}", "step": 1, "split": "train", "environment": "Bandit", "kind": "bandit",

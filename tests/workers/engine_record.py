@@ -98,5 +98,5 @@ def trajectory(*, step: int, member: int) -> dict[str, Any]:
         "stop": "success",
         "tokens": {"sampled": [0, 1, 1]},
         # one is malformed: of too many actions the first ones are executed
-        "turns": [{"parse": "ok"}, {"parse": "no_answer"}, {"parse": "too_many_actions"}],
+        "turns": [{"parse": "ok"}, {"parse": "no_answer"}, {"parse": "ok", "surplus": 2}],
     }

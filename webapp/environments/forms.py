@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments import environment_class
 from engine.environments.base import EnvironmentParameters
+from engine.environments.wrappers import Layer
 from webapp.environments.budgets import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
 from webapp.environments.restrictions import (
@@ -19,13 +20,21 @@ from webapp.environments.restrictions import (
     restricted_parameters,
     why_restricted,
 )
-from webapp.forms.fields import FormField, Node, all_fields, fields_of
+from webapp.forms.fields import FormField, Node, Variants, all_fields, fields_of, union_node
 from webapp.forms.texts import text_of
 from webapp.forms.values import at_fields, fill, parse
 
 PARAMETERS = "parameters."
-BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_response_tokens", "format_penalty"]
+BUDGETS = [
+    "max_turns",
+    "max_actions_per_turn",
+    "max_actions",
+    "max_response_tokens",
+    "format_penalty",
+    "surplus_actions",
+]
 LONGEST_NAME = 60
+MOST_WRAPPERS = 6  # as `EnvironmentConfig.wrappers` allows
 
 
 def tag_for(name: str) -> str:
@@ -34,6 +43,14 @@ def tag_for(name: str) -> str:
     A definition keeps its first tag when it is renamed: new runs stay comparable with old ones.
     """
     return re.sub(r"[^\w .()+-]", "-", name)
+
+
+def _wrapper_slot(index: int) -> Variants:
+    """The choice of one layer, which may be left empty, and the settings of each."""
+    slot = union_node(f"wrappers.{index}", Layer)
+    slot.choice.label = "Innermost wrapper" if index == 0 else f"Wrapper {index + 1}"
+    slot.choice.optional = True
+    return slot
 
 
 class EnvironmentForm:
@@ -76,6 +93,7 @@ class EnvironmentForm:
         )
         self.instruction = fields_of(EnvironmentConfig, only=["instruction"])
         self.parameters = fields_of(self.kind.Config, PARAMETERS)
+        self.wrappers = [_wrapper_slot(index) for index in range(MOST_WRAPPERS)]
         self.budgets = fields_of(EnvironmentConfig, only=BUDGETS)
         self.restricted = "" if administrator else why_restricted(self.kind, kind)
         self._lock()
@@ -83,7 +101,17 @@ class EnvironmentForm:
 
     @property
     def nodes(self) -> list[Node]:
-        return [self.name_field, *self.instruction, *self.parameters, *self.budgets]
+        return [self.name_field, *self._configured]
+
+    @property
+    def _configured(self) -> list[Node]:
+        return [*self.instruction, *self.parameters, *self.wrappers, *self.budgets]
+
+    @property
+    def shown_wrappers(self) -> int:
+        """The slots in use, and one more."""
+        used = [index for index, slot in enumerate(self.wrappers, start=1) if slot.choice.value]
+        return max(used, default=0) + 1
 
     @property
     def name(self) -> str:
@@ -113,6 +141,11 @@ class EnvironmentForm:
             "name": self.definition.name if self.definition else "",
             "instruction": config.instruction,
             **{f"{PARAMETERS}{name}": text_of(value) for name, value in parameters.items()},
+            **{
+                f"wrappers.{index}.{name}": text_of(value)
+                for index, layer in enumerate(config.wrappers)
+                for name, value in layer.model_dump(mode="json").items()
+            },
             **{name: text_of(getattr(config, name)) for name in BUDGETS},
         }
 
@@ -135,7 +168,9 @@ class EnvironmentForm:
 
     def _check_config(self, data: Mapping[str, str]) -> dict[str, str]:
         """Sets `config`; errors by dotted field otherwise."""
-        values, errors = parse([*self.instruction, *self.parameters, *self.budgets], data)
+        values, errors = parse(self._configured, data)
+        slots = values.pop("wrappers", {})
+        values["wrappers"] = [slots[index] for index in sorted(slots) if slots[index].get("type")]
         if "\0" in data.get("instruction", ""):
             errors["instruction"] = "The text has a NUL character. Remove it."
         if errors:

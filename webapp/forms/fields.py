@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -40,7 +39,7 @@ class FormField:
     high: float | None = None
     max_length: int | None = None
     scope: str = ""
-    optional: bool = False  # a blank input means None
+    optional: bool = False  # empty stands for None
     locked: str = ""  # why the user may not change it
     value: str = ""
     preset_value: str = ""
@@ -147,8 +146,8 @@ def field_of(name: str, info: FieldInfo, *, scope: str = "") -> FormField:
         low=_bound(info, "ge", "gt"),
         high=_bound(info, "le", "lt"),
         max_length=_bound(info, "max_length"),
-        optional=optional,
         scope=scope,
+        optional=optional,
     )
 
 
@@ -190,12 +189,11 @@ def _variants(
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
-    """`X | None` as `X` and True."""
-    if get_origin(annotation) not in (Union, UnionType):
-        return annotation, False
-    parts = [part for part in get_args(annotation) if part is not type(None)]
-    optional = len(parts) < len(get_args(annotation))
-    return (parts[0], True) if optional and len(parts) == 1 else (annotation, optional)
+    """The type of an optional number or text, and whether it is optional."""
+    members = get_args(annotation)
+    if NoneType in members and len(members) == 2:
+        return next(one for one in members if one is not NoneType), True
+    return annotation, False
 
 
 def _kind(info: FieldInfo, annotation: Any) -> tuple[Kind, list[Any]]:
@@ -209,8 +207,6 @@ def _kind(info: FieldInfo, annotation: Any) -> tuple[Kind, list[Any]]:
         return "int", []
     if annotation is float:
         return "float", []
-    if annotation is Path:
-        return "text", []
     if annotation is str:
         return ("long" if (_bound(info, "max_length") or 0) > LONG_TEXT else "text"), []
     return "json", []
@@ -223,4 +219,8 @@ def _bound(info: FieldInfo, *names: str) -> Any:
 
 def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
-    return "" if value is PydanticUndefined else text_of(value.value if isinstance(value, Enum) else value)
+    return (
+        ""
+        if value is PydanticUndefined or value is None
+        else text_of(value.value if isinstance(value, Enum) else value)
+    )

@@ -61,10 +61,10 @@ def _parse(nodes: Sequence[Node], values: Texts, data: dict[str, Any], errors: d
 
 
 def _value(node: FormField, text: str) -> Any:
-    if node.kind == "bool":
-        return text in ("on", "true")
     if node.optional and not text.strip():
         return None
+    if node.kind == "bool":
+        return text in ("on", "true")
     if node.kind == "json":
         return json.loads(text)
     if node.kind == "choice":

@@ -34,7 +34,15 @@ PRESETS: tuple[PanelPreset, ...] = (
             Chart("KL", ("policy/kl", "policy/kl_to_reference", "policy/sampler_kl")),
             Chart("Clipped tokens", ("policy/clip_fraction", "policy/clip_fraction_low")),
             *_each("policy/ratio_max", "value/explained_variance"),
-            Chart("Responses", ("rollout/parse_ok_rate", "rollout/invalid_action_rate", "rollout/cut_off_rate")),
+            Chart(
+                "Responses",
+                (
+                    "rollout/parse_ok_rate",
+                    "rollout/invalid_action_rate",
+                    "rollout/cut_off_rate",
+                    "rollout/surplus_rate",
+                ),
+            ),
             *_each("rollout/response_tokens", "rollout/zero_variance_share", "optim/skipped_updates"),
         ),
     ),

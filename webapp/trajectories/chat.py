@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.errors import RunDirectoryError
-from engine.rollout.chat_text import Message, split_chat
+from engine.rollout.prompts import Message
 from webapp.trajectories import services
 from webapp.trajectories.models import Trajectory
 
@@ -24,7 +24,7 @@ def messages_of(record: Record) -> list[Message]:
     """
     messages: list[Message] = []
     for index, turn in enumerate(record["turns"]):
-        given = turn.get("given") or _given(turn["prompt"])
+        given = turn["messages"]
         messages += given if index == 0 else given[-1:]
         messages.append({"role": "assistant", "content": turn["response"]})
     return messages
@@ -47,12 +47,6 @@ def _line(trajectory: Trajectory) -> bytes:
         return line_of(trajectory, services.record(trajectory))
     except RunDirectoryError as error:
         return _encoded([], _metadata(trajectory) | {"error": error.message})
-
-
-def _given(prompt: str) -> list[Message]:
-    """The messages of a prompt, without earlier responses and the opener of the next one."""
-    found = [message for message in split_chat(prompt) if message["role"] != "assistant"]
-    return found or [{"role": "user", "content": prompt}]
 
 
 def _metadata(trajectory: Trajectory) -> Record:

@@ -1,6 +1,6 @@
 """Kinds of faults in the responses of a trajectory, as stored in its row: ` no_think unclosed `, each once.
 
-`engine.rollout.action_parser` names them. A response with too many actions is well-formed, and is listed with its kind.
+`engine.rollout.action_parser` names them.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ CONDITIONS: dict[str, Condition] = {
     "kept": _choice("The filter", {name: Q(kept=kept) for name, kept in KEPT.items() if kept is not None}
                     | {"undecided": Q(kept__isnull=True)}),
     "parse": _choice("Responses", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}
-                     | {kind: with_kind(kind) for kind in KINDS}),
+                     | {"surplus": Q(surplus__gt=0)} | {kind: with_kind(kind) for kind in KINDS}),
     "stop": _text("stop"),
 }  # fmt: skip
 NAMES = ("q", "alert", *CONDITIONS)

@@ -33,6 +33,7 @@ class Trajectory(models.Model):
     response_tokens = models.PositiveIntegerField()
     parse_failures = models.PositiveIntegerField()
     faults = models.CharField(max_length=160, blank=True, default="")  # kinds in its responses (`faults.py`)
+    surplus = models.PositiveIntegerField(default=0, db_default=0)  # actions beyond those that responses may have
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
     removed = models.BooleanField(default=False)  # its file was deleted by the run's retention
@@ -61,6 +62,7 @@ class Trajectory(models.Model):
             models.Index(number_or_lowest("advantage"), "id", name="trajectories_by_advantage"),
             models.Index(number_or_lowest("group_std"), "id", name="trajectories_by_reward_std"),
             models.Index(fields=["id"], condition=models.Q(faults__gt=""), name="trajectories_with_faults"),
+            models.Index(fields=["id"], condition=models.Q(surplus__gt=0), name="trajectories_with_surplus"),
         ]
 
     def __str__(self) -> str:

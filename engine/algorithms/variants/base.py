@@ -159,7 +159,7 @@ class AlgorithmBase(Section):
         return None
 
     def assign(self, batch: Batch, values: Tensor | None) -> Estimate:
-        """Advantages of all sampled tokens of `batch`; `values` (B, T) are the critic's, where there is one.
+        """Advantages of all trained tokens of `batch`; `values` (B, T) are the critic's, where there is one.
 
         `batch.rewards` (B, T) and `batch.scores` (B,) already follow the credit setting and bear the KL cost.
         """
@@ -200,13 +200,13 @@ class CreditedByTurn(AlgorithmBase):
         return self.credit.normalization if isinstance(self.credit, TrajectoryCredit) else NO_NORMALIZATION
 
     def discounts(self, batch: Batch, gamma: float) -> float | Tensor:
-        """The discount from each sampled token to the next: `gamma`, and that of turns where a turn ends."""
+        """The discount from each trained token to the next: `gamma`, and that of turns where a turn ends."""
         from engine.algorithms.advantages import step_discounts
         from engine.rollout.batching import turn_ends
 
         if self.turn_discount == 1:
             return gamma
-        return step_discounts(batch.mask, turn_ends(batch.mask), gamma=gamma, turn_discount=self.turn_discount)
+        return step_discounts(batch.mask, turn_ends(batch.sampled), gamma=gamma, turn_discount=self.turn_discount)
 
 
 class GroupRelative(KlInReward, CreditedByTurn):
@@ -215,7 +215,7 @@ class GroupRelative(KlInReward, CreditedByTurn):
     within_group: ClassVar[bool] = True
 
     def compare(self, scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
-        """Advantages (B, T) from scores (B,), group ids (B,) and the mask (B, T) of sampled tokens."""
+        """Advantages (B, T) from scores (B,), group ids (B,) and the mask (B, T) of trained tokens."""
         raise NotImplementedError
 
     def assign(self, batch: Batch, values: Tensor | None) -> Estimate:
@@ -228,7 +228,7 @@ class GroupRelative(KlInReward, CreditedByTurn):
             advantages=turn_advantages(
                 batch.rewards,
                 batch.groups,
-                turn_numbers(batch.mask),
+                turn_numbers(batch.sampled).masked_fill(batch.mask == 0, -1),
                 turn_discount=self.turn_discount,
                 compare=self.compare,
             )

@@ -63,7 +63,7 @@ class BiLevelGae(AlgorithmBase):
             batch.rewards,
             needed(values, self),
             batch.mask,
-            turn_ends(batch.mask),
+            turn_ends(batch.sampled),
             gamma=self.gamma,
             lam=self.lam,
             high_level_gamma=self.high_level_gamma,

@@ -4,6 +4,7 @@ import { byId, control, find } from "../core/dom.js";
 import { describeBoard, drawBoard } from "./board.js";
 import { post, problemsOf } from "../core/requests.js";
 import { html } from "../core/html.js";
+import { played } from "../reader/surplus.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
 /** @import { Drawing, FormAnswer, Frame } from "../types.js" */
@@ -12,6 +13,8 @@ import { showText, visibleString } from "../core/visible_text.js";
  * @typedef {object} PlayedTurn
  * @property {string} response
  * @property {string} parse
+ * @property {string[]} parsed
+ * @property {number} surplus
  * @property {string[]} executed
  * @property {number} reward
  * @property {number} penalty
@@ -227,7 +230,8 @@ function logEntry(turn, index) {
   showText(response, turn.response);
   const penalty = turn.penalty ? `, penalty ${number(turn.penalty)}` : "";
   const did = turn.executed.length ? `did ${turn.executed.map(visibleString).join(", ")}` : "did nothing";
-  const facts = `${turn.parse.replaceAll("_", " ")}: ${did}; reward ${number(turn.reward)}${penalty}`;
+  const surplus = turn.surplus ? ` (${played(turn)})` : "";
+  const facts = `${turn.parse.replaceAll("_", " ")}: ${did}${surplus}; reward ${number(turn.reward)}${penalty}`;
   const entry = html("li", "play-turn", {}, html("strong", "", { textContent: `Turn ${index + 1} ` }), facts, response);
   if (turn.answer) {
     const text = html("pre", "model-text");

@@ -4,7 +4,7 @@ import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
 import { post } from "../core/requests.js";
-import { byId } from "../core/dom.js";
+import { byId, find, findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
 import { fixText, showErrors, watchVariants } from "./fields.js";
 
@@ -83,7 +83,17 @@ function solutionOf({ solution, optimal_length: length }) {
   return solution === "impossible" ? "no solution" : `solved in ${length}`;
 }
 
+/** Shows the slots of wrappers in use, and one more. */
+function showSlots() {
+  const slots = findAll(form, ".wrapper-slot");
+  const last = slots.findLastIndex((slot) => find(slot, "select", HTMLSelectElement).value !== "");
+  slots.forEach((slot, index) => {
+    slot.hidden = index > last + 1;
+  });
+}
+
 watchVariants(form);
+form.addEventListener("change", showSlots);
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);
 seedField.addEventListener("input", schedule);

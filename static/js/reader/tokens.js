@@ -41,8 +41,8 @@ const SHADES = {
   },
   mask: {
     label: "Mask",
-    values: (tokens) => tokens.sampled.map((mark) => 0.6 * mark),
-    ends: () => ["given", "sampled, trained on"],
+    values: (tokens) => tokens.sampled.map((mark, index) => (isMasked(tokens, index) ? 0.2 : 0.6 * mark)),
+    ends: () => ["given", "sampled, trained on; pale: masked"],
     largest: 1,
   },
 };
@@ -242,6 +242,7 @@ function tokenSpan(tokens, index, scale) {
     title: tokenFacts(tokens, index).join("\n"),
   });
   span.dataset.token = String(index);
+  span.classList.toggle("token--masked", isMasked(tokens, index));
   if (sampled) {
     const value = scale.heat(index);
     span.classList.add(value < 0 ? "token--against" : "token--for");
@@ -251,12 +252,29 @@ function tokenSpan(tokens, index, scale) {
 }
 
 /**
+ * Whether a sampled token is not trained on.
+ * @param {Tokens} tokens
+ * @param {number} index
+ */
+const isMasked = (tokens, index) => tokens.masked.some(([start, end]) => start <= index && index < end);
+
+/**
+ * How many of the tokens from `start` to `end` are masked.
+ * @param {Tokens} tokens
+ * @param {number} start
+ * @param {number} end
+ */
+export const maskedIn = (tokens, start, end) =>
+  tokens.masked.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, start)), 0);
+
+/**
  * @param {Tokens} tokens
  * @param {number} index
  */
 function tokenFacts(tokens, index) {
   const facts = [`token ${index}, id ${tokens.ids[index]}`];
   if (!tokens.sampled[index]) return [`${facts[0]}: given, not trained on`];
+  if (isMasked(tokens, index)) facts[0] += ": masked, sampled but not trained on";
   facts.push(`probability ${Math.exp(tokens.logprobs[index]).toFixed(4)} (log ${tokens.logprobs[index].toFixed(3)})`);
   if (tokens.entropies) facts.push(`entropy ${tokens.entropies[index].toFixed(3)}`);
   if (tokens.advantages) facts.push(`advantage ${tokens.advantages[index].toFixed(3)}`);

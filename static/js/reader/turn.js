@@ -1,7 +1,9 @@
 // One turn of a trajectory: prompt, thought, actions and their outcome, raw response, tokens, and its numbers.
 
 import { copyBy } from "../core/clipboard.js";
-import { tokenPanel } from "./tokens.js";
+import { messageList } from "./messages.js";
+import { played } from "./surplus.js";
+import { maskedIn, tokenPanel } from "./tokens.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
@@ -15,7 +17,6 @@ const PARSE = {
   empty_answer: "empty answer",
   unclosed: "a tag was not closed",
   text_outside: "text outside the tags",
-  too_many_actions: "more actions than allowed; the rest were ignored",
   unknown_action: "an action that does not exist",
   cut_off: "cut off by the token limit",
   empty_response: "nothing but special tokens",
@@ -64,10 +65,10 @@ export function showTurn(host, record, index, tokens) {
 /** @param {Turn} turn */
 function parts(turn) {
   return [
-    folded("Prompt: exactly what the model saw", turn.prompt, "openPrompt"),
+    folded("Prompt: its messages", turn.prompt, "openPrompt", () => messageList(turn.messages)),
     section("Thought", textBlock(turn.thought, "The model wrote no thought."), copyButton(turn.thought)),
     section("Actions", actions(turn)),
-    folded("Response as sampled", turn.response, "openResponse"),
+    folded("Response as sampled", turn.response, "openResponse", () => textBlock(turn.response, "Nothing.")),
   ];
 }
 
@@ -104,13 +105,14 @@ function textBlock(text, whenEmpty) {
  * @param {string} title
  * @param {string} text
  * @param {"openPrompt" | "openResponse"} name
+ * @param {() => HTMLElement} draw
  */
-function folded(title, text, name) {
+function folded(title, text, name, draw) {
   const details = html("details", "turn-part", { open: view[name] }, html("summary", "", { textContent: title }));
   const fill = () => {
     if (!details.open || details.childElementCount > 1) return;
     const copy = copyButton(text);
-    details.append(...(copy ? [copy] : []), textBlock(text, "Nothing."));
+    details.append(...(copy ? [copy] : []), draw());
   };
   details.addEventListener("toggle", () => {
     view[name] = details.open;
@@ -154,12 +156,14 @@ function actions(turn) {
   /** @type {HTMLElement[]} */
   const body = [list];
   if (!turn.frames.length) {
-    const imported = turn.given ? "What the actions did is not in the file." : "No action was done.";
-    body.unshift(html("p", "muted", { textContent: imported }));
+    const imported = turn.response_end === 0; // without tokens
+    const why = imported ? "What the actions did is not in the file." : "No action was done.";
+    body.unshift(html("p", "muted", { textContent: why }));
   }
+  if (turn.surplus) body.unshift(html("p", "muted turn-surplus", { textContent: played(turn) }));
   if (turn.parse !== "ok") {
-    const look = turn.parse === "too_many_actions" ? "muted" : "turn-fault"; // the first ones count as any others
-    body.unshift(html("p", look, { textContent: `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.` }));
+    const text = `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.`;
+    body.unshift(html("p", "turn-fault", { textContent: text }));
   }
   return html("div", "", {}, ...body);
 }
@@ -180,6 +184,7 @@ export function showFacts(host, record, index) {
   const sampled = record.tokens.sampled
     .slice(turn.response_start, turn.response_end)
     .reduce((sum, mark) => sum + mark, 0);
+  const masked = maskedIn(record.tokens, turn.response_start, turn.response_end);
   const perplexity = Math.exp(-turn.logprob);
   /** @type {[name: string, value: string | number, meaning: string][]} */
   const facts = [
@@ -193,7 +198,8 @@ export function showFacts(host, record, index) {
     ],
     ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
     ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
-    ["Tokens sampled", String(sampled), "Only these are trained on."],
+    ["Tokens sampled", String(sampled), "Only these are trained on, without those that are masked."],
+    ["Tokens masked", String(masked), "Sampled, but not trained on: they spell surplus actions."],
     ["Tokens given", String(turn.response_start - turn.prompt_start), "Prompt tokens added before this response."],
     ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
     [

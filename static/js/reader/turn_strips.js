@@ -4,6 +4,7 @@
 import { findAll } from "../core/dom.js";
 import { withModifier } from "../core/keys.js";
 import { html, svg } from "../core/html.js";
+import { played } from "./surplus.js";
 
 /** @import { TrajectoryRecord, Turn } from "../types.js" */
 
@@ -32,15 +33,16 @@ export function drawStrips(host, record, choose) {
   dots.setAttribute("aria-label", "Turns");
   turns.forEach((turn, index) => {
     const solved = record.success && index === turns.length - 1;
-    const button = html(
-      "button",
-      `strip-turn${["ok", "too_many_actions"].includes(turn.parse) ? "" : " strip-turn--fault"}${solved ? " strip-turn--solved" : ""}`,
-      {
-        type: "button",
-        textContent: String(index + 1),
-        title: `Turn ${index + 1}`,
-      },
-    );
+    const marks = [
+      turn.parse === "ok" ? "" : " strip-turn--fault",
+      turn.surplus ? " strip-turn--surplus" : "",
+      solved ? " strip-turn--solved" : "",
+    ];
+    const button = html("button", `strip-turn${marks.join("")}`, {
+      type: "button",
+      textContent: String(index + 1),
+      title: `Turn ${index + 1}${turn.surplus ? `: ${played(turn)}` : ""}`,
+    });
     button.setAttribute("role", "tab");
     button.addEventListener("click", () => choose(index));
     dots.append(button);

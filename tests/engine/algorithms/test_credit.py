@@ -28,6 +28,7 @@ def batch_of(
     return Batch(
         ids=torch.zeros_like(mask, dtype=torch.long),
         mask=mask,
+        sampled=mask,
         logprobs=torch.zeros_like(mask),
         sampler_logprobs=torch.zeros_like(mask),
         contexts=torch.zeros_like(mask, dtype=torch.long),

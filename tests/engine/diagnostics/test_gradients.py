@@ -87,6 +87,7 @@ def batch_of(returns: list[list[float]], *, seed: int = 0) -> Batch:
     return Batch(
         ids=torch.randint(0, len(words()), (rows, length), generator=chance),
         mask=mask,
+        sampled=mask,
         logprobs=torch.full((rows, length), -6.0) * mask,
         sampler_logprobs=torch.full((rows, length), -6.0) * mask,
         contexts=torch.zeros(rows, length, dtype=torch.long),

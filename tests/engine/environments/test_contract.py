@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
@@ -114,3 +116,26 @@ def test_another_luck_never_changes_the_problem(kind: str) -> None:
     environment = make_environment(kind)
     first, _ = environment.reset(seed=7, options={"chance_seed": 1})
     assert environment.reset(seed=7, options={"chance_seed": 2})[0] == first
+
+
+def _episode(kind: str, seed: int) -> list[Any]:
+    """Observations and rewards of ten random actions."""
+    environment = make_environment(kind)
+    chance = np.random.default_rng(seed)
+    seen: list[Any] = [environment.reset(seed=seed)[0]]
+    for _ in range(10):
+        observation, reward, terminated, truncated, _ = environment.step(
+            environment.resolve(environment.random_action(chance))
+        )
+        seen.append((observation, reward))
+        if terminated or truncated:
+            break
+    return seen
+
+
+@pytest.mark.parametrize("kind", SELF_CONTAINED)
+def test_threads_play_the_same_episodes_as_one_thread(kind: str) -> None:
+    seeds = [1000 + index % 8 for index in range(32)]  # each seed in several threads, which share caches
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda seed: _episode(kind, seed), seeds))
+    assert together == [_episode(kind, seed) for seed in seeds]

@@ -218,6 +218,14 @@ def test_problems_of_a_file_are_those_that_the_operations_solve(tmp_path: Path) 
     assert seen == {"4 6 = 10", "1 2 4 = 7"}
 
 
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    environment = make_environment("countdown", path=write(tmp_path / "a.parquet", [(10, [4, 6])]))
+    environment.reset(seed=1)
+    write(tmp_path / "a.parquet", [(7, [1, 2, 4])])
+    environment.reset(seed=1)
+    assert environment.problem() == "1 2 4 = 7"
+
+
 def test_a_file_is_split_by_the_hash_of_its_problems(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", [(a + b, [a, b]) for a in range(1, 20) for b in range(1, 20)])
     environment = make_environment("countdown", path=path)

@@ -59,11 +59,13 @@ def test_an_unknown_action_costs_the_penalty_once_and_the_known_ones_are_played(
     assert (outcome["parse"], outcome["penalty"], outcome["executed"]) == ("unknown_action", -0.1, ["Left"])
 
 
-def test_too_many_actions_cost_no_penalty_and_the_rest_is_left_out() -> None:
-    game = EpisodeByHand(lake(parameters={"frozen_probability": 1.0}), seed=3)
+@pytest.mark.parametrize(("setting", "penalty"), [("mask", 0.0), ("ignore", 0.0), ("penalty", -0.1)])
+def test_surplus_actions_are_left_out_and_cost_a_penalty_if_configured(setting: str, penalty: float) -> None:
+    game = EpisodeByHand(lake(parameters={"frozen_probability": 1.0}, surplus_actions=setting), seed=3)
     outcome = game.play_actions(["Left", "Left", "Left"])
-    assert (outcome["parse"], outcome["penalty"]) == ("too_many_actions", 0.0)
+    assert (outcome["parse"], outcome["surplus"], outcome["penalty"]) == ("ok", 1, penalty)
     assert outcome["executed"] == ["Left", "Left"]
+    assert game.play_actions(["Jump", "Left", "Left"])["penalty"] == -0.1  # malformed as well: one penalty
 
 
 def test_replaying_the_responses_gives_the_same_situation_slips_included() -> None:

@@ -16,8 +16,9 @@ def trajectory(*, group: int = 0, member: int = 0, reward: float = 0.0, unparsed
     cases = ["no_answer"] * unparsed + ["ok"]
     turns = [
         Turn(
-            prompt_start=0, response_start=0, response_end=0, prompt="", response="", executed=[], penalty=0.0,
-            frames=[], parsed=ParsedResponse(thought="", actions=[], case=case), reward=reward if case == "ok" else 0.0,  # type: ignore[arg-type]
+            prompt_start=0, response_start=0, response_end=0, prompt="", messages=[], response="", executed=[],
+            penalty=0.0, frames=[], parsed=ParsedResponse(thought="", actions=[], case=case),  # type: ignore[arg-type]
+            reward=reward if case == "ok" else 0.0,
         )
         for case in cases
     ]  # fmt: skip

@@ -17,8 +17,8 @@ def one_turn(entropies: list[float] | None) -> dict[str, Any]:
     parsed = ParsedResponse(thought="", actions=["Left"], case="ok")
     trajectory.turns = [
         Turn(
-            prompt_start=0, response_start=2, response_end=4, prompt="", response="", parsed=parsed, executed=["Left"],
-            reward=0.0, penalty=0.0, frames=[],
+            prompt_start=0, response_start=2, response_end=4, prompt="", messages=[], response="", parsed=parsed,
+            executed=["Left"], reward=0.0, penalty=0.0, frames=[],
         )
     ]  # fmt: skip
     return record_of(trajectory, step=1, split="validation", piece=str)

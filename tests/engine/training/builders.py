@@ -32,6 +32,7 @@ def made_up_batch(lengths: tuple[int, ...] = LENGTHS, *, contexts: int = 1, seed
     return Batch(
         ids=ids,
         mask=mask,
+        sampled=mask,
         logprobs=logprobs,
         sampler_logprobs=logprobs,
         contexts=torch.where(real, numbers, -1),

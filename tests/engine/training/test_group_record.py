@@ -21,8 +21,8 @@ ANSWER = ParsedResponse(thought="", actions=["Up"], case="ok")
 def episode(group: int, member: int, reward: float, *, fault: str = "", tag: str = "Lake") -> Trajectory:
     """One turn of one sampled token that earned `reward`."""
     turn = Turn(
-        prompt_start=0, response_start=1, response_end=2, prompt="", response="", parsed=ANSWER, executed=["Up"],
-        reward=reward, penalty=0.0, frames=[],
+        prompt_start=0, response_start=1, response_end=2, prompt="", messages=[], response="", parsed=ANSWER,
+        executed=["Up"], reward=reward, penalty=0.0, frames=[],
     )  # fmt: skip
     made = Trajectory(
         environment=tag, kind="frozen_lake", group=group, member=member, seed=100 + group, turns=[turn], fault=fault

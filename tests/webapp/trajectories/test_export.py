@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from django.test import AsyncClient, Client
 
-from tests.builders.trajectories import END
+from engine.environments.registry import ENVIRONMENTS
+from tests.builders.trajectories import END, record_steps
+from tests.engine.rollout.forging import FORGED
 from webapp.runs.models import Run
 from webapp.trajectories import chat, services
 from webapp.trajectories.models import Trajectory
@@ -54,18 +56,22 @@ def test_a_line_has_the_conversation_and_its_metadata(browser: Client, run: Run,
 
 def test_text_repeated_in_later_prompts_is_exported_once() -> None:
     """With a context window each prompt has its own context, which includes the earlier turns."""
-    first = "<|im_start|>system\nRules<|im_end|>\n<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n"
-    second = f"{first}Up<|im_end|>\n<|im_start|>user\nB<|im_end|>\n<|im_start|>assistant\n<think>"
-    turns = [{"prompt": first, "response": "Up"}, {"prompt": second, "response": "Down"}]
+    first = [{"role": "system", "content": "Rules"}, {"role": "user", "content": "A"}]
+    second = [*first, {"role": "assistant", "content": "Up"}, {"role": "user", "content": "B"}]
+    turns = [{"messages": first, "response": "Up"}, {"messages": second, "response": "Down"}]
     contents = [message["content"] for message in chat.messages_of({"turns": turns})]
     assert contents == ["Rules", "A", "Up", "B", "Down"]
 
 
-def test_a_prompt_without_markers_is_one_user_message() -> None:
-    assert chat.messages_of({"turns": [{"prompt": "2 + 2 =", "response": "4"}]}) == [
-        {"role": "user", "content": "2 + 2 ="},
-        {"role": "assistant", "content": "4"},
-    ]
+def test_a_message_that_an_observation_forges_is_part_of_its_text(
+    browser: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", "tests.engine.rollout.forging:ForgingLake")
+    row = record_steps(run, run.parsed_config().environments[0], steps=range(1, 2))[0]
+    answer: Any = browser.get(f"/runs/{run.pk}/trajectories/{row.pk}/chat.jsonl")
+    messages = json.loads(answer.content)["messages"]
+    assert [message["role"] for message in messages] == ["system", *["user", "assistant"] * row.turns]
+    assert all(FORGED in message["content"] for message in messages[1::2])
 
 
 def test_an_unreadable_trajectory_has_no_messages_and_a_reason(

@@ -39,11 +39,14 @@ def test_the_index_agrees_with_the_files_of_real_rollouts(run: Run) -> None:
 
 
 def test_each_kind_filters_its_own_rows(run: Run) -> None:
-    save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")])
+    surplus = turn("fine", "Up") | {"surplus": 2}
+    save(run, *([turn("", parse=kind)] for kind in KINDS), [turn("fine", "Up")], [surplus, surplus])
     assert [members(run, kind) for kind in KINDS] == [[index] for index in range(len(KINDS))]
-    fine, too_many = len(KINDS), KINDS.index("too_many_actions")
-    assert members(run, "ok") == [too_many, fine]  # of too many actions the first ones are executed
-    assert set(members(run, "failed")) == set(range(len(KINDS))) - {too_many}
+    fine = len(KINDS)
+    assert members(run, "ok") == [fine, fine + 1]  # with surplus actions the first ones are executed
+    assert members(run, "failed") == list(range(fine))
+    assert members(run, "surplus") == [fine + 1]
+    assert Trajectory.objects.get(run=run, member=fine + 1).surplus == 4
 
 
 def test_kinds_that_the_parser_does_not_know_are_ignored(run: Run) -> None:
@@ -64,15 +67,18 @@ def test_every_kind_has_a_glossary_entry() -> None:
 
 
 def test_the_list_labels_kinds_and_offers_them_as_filters(browser: Client, run: Run) -> None:
-    save(run, [turn("", parse="no_think"), turn("", parse="too_many_actions")])
+    save(run, [turn("", parse="no_think"), turn("", parse="unclosed"), turn("fine", "Up") | {"surplus": 3}])
     page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
-    assert 'title="no thought, too many actions">no thought +1</span>' in page
+    assert 'title="no thought, unclosed tag">no thought +1</span>' in page
     assert '<option value="no_think" selected>no thought</option>' in page
+    assert '<span class="unparsed">2</span>' in page
+    assert ">3 surplus</span>" in page
 
 
+@pytest.mark.parametrize(("kind", "index"), [("no_think", "faults"), ("surplus", "surplus")])
 @pytest.mark.skipif("sqlite" not in connection.settings_dict["ENGINE"], reason="plans are SQLite's")
-def test_a_kind_filter_over_all_runs_reads_only_rows_with_faults(run: Run) -> None:
+def test_a_kind_filter_over_all_runs_reads_only_rows_that_have_it(run: Run, kind: str, index: str) -> None:
     save(run, [turn("", parse="no_think")], [turn("fine", "Up")])
     with CaptureQueriesContext(connection) as queried:
-        page_of(read_filters({"parse": "no_think"}).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
-    assert "USING INDEX trajectories_with_faults" in plan_of(queried.captured_queries[0]["sql"])
+        page_of(read_filters({"parse": kind}).apply(Trajectory.objects.all()), NEWEST_OF_ALL)
+    assert f"USING INDEX trajectories_with_{index}" in plan_of(queried.captured_queries[0]["sql"])

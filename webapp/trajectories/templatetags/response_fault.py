@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 
 from webapp.trajectories.faults import kinds_in, label_of
@@ -9,6 +11,12 @@ from webapp.trajectories.faults import kinds_in, label_of
 register = template.Library()
 
 register.filter("response_fault", label_of)
+
+
+@register.filter
+def played(turn: dict[str, Any]) -> str:
+    """How many of its actions a response with surplus ones has played."""
+    return f"{len(turn['executed'])} of {len(turn['parsed']) + turn['surplus']} played"
 
 
 @register.filter

@@ -55,8 +55,10 @@ export class RolloutsTab {
       whyEmpty: "No response has been malformed so far.",
     });
     this.invalid = chart("Invalid actions, share of responses", { show: percent });
+    this.surplus = chart(`${label("rollout/surplus_actions")} per response`, {});
     this.turns = chart("Share of turns used", { high: 1, show: percent });
-    part("curves").append(...[this.length, this.cut, this.parse, this.invalid, this.turns].map((one) => one.panel));
+    const charts = [this.length, this.cut, this.parse, this.invalid, this.surplus, this.turns];
+    part("curves").append(...charts.map((one) => one.panel));
   }
 
   redraw() {
@@ -139,6 +141,7 @@ export class RolloutsTab {
       ...shown,
       series: this.byEnvironment("invalid_action_rate", "rollout/invalid_action_rate", of, store),
     });
+    this.surplus.draw({ ...shown, series: [of("rollout/surplus_actions", "all environments", "line-1")] });
     this.turns.draw({
       ...shown,
       series: this.byEnvironment("turns_used", null, of, store),
@@ -152,9 +155,7 @@ export class RolloutsTab {
    * @param {LineOf} of
    */
   failures(store, of) {
-    const names = [...store.keys].filter(
-      (name) => name.startsWith("rollout/parse/") && !/\/(ok|too_many_actions)$/.test(name),
-    );
+    const names = [...store.keys].filter((name) => name.startsWith("rollout/parse/") && !name.endsWith("/ok"));
     const total = (/** @type {string} */ name) =>
       store.steps.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
     return names
