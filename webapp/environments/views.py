@@ -14,9 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
+from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
 from webapp.environments import services
-from webapp.environments.differences import differences
+from webapp.environments.differences import differences, shown
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
@@ -192,10 +193,18 @@ def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
     """The kind's parameters as they apply, defaults included, with their meaning."""
     kind = environment_class(config.kind)
     values = kind.Config(**config.parameters).model_dump(mode="json")
-    return [
+    parameters = [
         {"name": name, "value": values[name], "meaning": field.description}
         for name, field in kind.Config.model_fields.items()
     ]
+    return [*parameters, *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1))]
+
+
+def _layer(index: int, layer: Layer) -> dict[str, Any]:
+    settings = layer.model_dump(mode="json")
+    kind = settings.pop("type")
+    text = ", ".join(f"{name} {shown(value)}" for name, value in settings.items())
+    return {"name": f"wrapper {index}", "value": f"{kind}: {text}" if text else kind, "meaning": ""}
 
 
 def _edited(version: EnvironmentVersion, before: EnvironmentVersion) -> str:
