@@ -22,22 +22,22 @@ from workers.process import WITHHELD
 log = logging.getLogger(__name__)
 
 AT_ONCE = 2
-REPLY_SECONDS = 60  # an answer that nobody reads is deleted
+ANSWER_SECONDS = 60  # an answer that nobody reads is deleted
 FACTS_SECONDS = 60.0
 CALLS = HelperPool(AT_ONCE, withheld=WITHHELD)
 MEASURING = HelperPool(1, withheld=WITHHELD, nice=10)
 _one_at_a_time = threading.Lock()
 
 
-def answer_call(reply: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
+def answer_call(key: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
     """Answers one call; the first message says only that it was taken up."""
     client = redis.Redis.from_url(settings.REDIS_URL)
-    _send(client, reply, {"taken": True})
+    _send(client, key, {"taken": True})
     try:
         message = {"result": CALLS.call(call, config, arguments, seconds=seconds)}
     except CallFailed as error:
         message = {"error": str(error)}
-    _send(client, reply, message)
+    _send(client, key, message)
     client.close()
 
 
@@ -69,8 +69,8 @@ def _ask(call: str, config: dict[str, Any]) -> dict[str, Any]:
     return dict(MEASURING.call(call, config, {}, seconds=FACTS_SECONDS))
 
 
-def _send(client: Any, reply: str, message: dict[str, Any]) -> None:
+def _send(client: Any, key: str, message: dict[str, Any]) -> None:
     with client.pipeline() as pipeline:
-        pipeline.rpush(reply, json.dumps(message))
-        pipeline.expire(reply, REPLY_SECONDS)
+        pipeline.rpush(key, json.dumps(message))
+        pipeline.expire(key, ANSWER_SECONDS)
         pipeline.execute()

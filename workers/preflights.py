@@ -17,8 +17,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from webapp.environments import preflights
 from webapp.environments.models import Preflight, PreflightState
+from webapp.environments.preflight_queue import enqueue
 from workers import lease
 from workers.control import write_json
 from workers.process import engine_start, start, sweep
@@ -55,7 +55,7 @@ def dispatch_next() -> None:
     if Preflight.objects.filter(state=PreflightState.RUNNING).count() < AT_ONCE:
         waiting = Preflight.objects.filter(state=PreflightState.QUEUED).order_by("pk").first()
         if waiting is not None:
-            preflights.enqueue(waiting.pk)
+            enqueue(waiting.pk)
 
 
 def fail_abandoned() -> None:

@@ -62,9 +62,9 @@ def play_preflight(pk: int) -> None:
 
 
 @app.task(name=CALL)
-def call_environment(reply: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
-    """Answers a call that a page waits for, in the list `reply` of Redis."""
-    environment_calls.answer_call(reply, call, config, arguments, seconds)
+def call_environment(key: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
+    """Answers a call that a page waits for, in the list `key` of Redis."""
+    environment_calls.answer_call(key, call, config, arguments, seconds)
 
 
 @app.task(name=MEASURE)

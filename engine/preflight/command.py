@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments.feasibility import action_budget
 from engine.errors import ConfigError
@@ -71,11 +73,11 @@ def _positive(text: str) -> int:
 def _config(path: Path) -> EnvironmentConfig:
     try:
         return EnvironmentConfig.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", remedy="Give a JSON file.") from None
-    except ValueError as error:
-        found = problems_by_field(error, EnvironmentConfig) if hasattr(error, "errors") else [("", str(error))]
-        reasons = "; ".join(f"{field}: {reason}" for field, reason in found)
+    except ValidationError as error:
+        found = problems_by_field(error, EnvironmentConfig)
+        reasons = "; ".join(f"{field}: {reason}" if field else reason for field, reason in found)
         raise ConfigError(f"{path}: {reasons}", remedy="Correct what is named.") from None
 
 

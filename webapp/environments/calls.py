@@ -37,12 +37,12 @@ def ask(call: str, config: EnvironmentConfig, *, seconds: float = SECONDS, **arg
     plain = config.model_dump(mode="json")
     if is_alone():
         return _answered_here(call, plain, arguments)
-    reply = f"starboard.calls.{secrets.token_urlsafe(16)}"
-    request = [reply, call, plain, arguments, seconds]
+    key = f"starboard.calls.{secrets.token_urlsafe(16)}"
+    request = [key, call, plain, arguments, seconds]
     try:
         patience = min(TAKEN_SECONDS, seconds)
         app.signature(CALL, args=request).apply_async(retry=False, expires=patience)
-        return _awaited(reply, seconds, patience)
+        return _awaited(key, seconds, patience)
     except (OperationalError, OSError, *_redis_errors()) as error:
         log.warning("An environment call cannot be sent: %s", error)
         raise CallFailed(NO_QUEUE, unasked=True) from None
@@ -70,11 +70,11 @@ def _answered_here(call: str, config: dict[str, Any], arguments: Mapping[str, An
         raise CallFailed(f"The environment raised {type(error).__name__}: {error}") from None
 
 
-def _awaited(reply: str, seconds: float, patience: float) -> dict[str, Any]:
+def _awaited(key: str, seconds: float, patience: float) -> dict[str, Any]:
     """The first message says that a worker has taken the call, the second is its answer."""
-    if _redis().blpop([reply], timeout=patience) is None:
+    if _redis().blpop([key], timeout=patience) is None:
         raise CallFailed(NO_WORKER.format(seconds=patience), unasked=True)
-    received = _redis().blpop([reply], timeout=2 * seconds + MARGIN_SECONDS)
+    received = _redis().blpop([key], timeout=2 * seconds + MARGIN_SECONDS)
     if received is None:
         raise CallFailed("The worker that took this up did not answer. Its log says why; try again.", unasked=True)
     message = json.loads(received[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +9,12 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
 from webapp.environments.models import LIVE, EnvironmentVersion, Preflight, PreflightState
+from webapp.environments.preflight_queue import enqueue
 from webapp.whole_numbers import whole_number
-from workers.app import PREFLIGHT, app
-
-log = logging.getLogger(__name__)
 
 PLAYERS = {
     "scripted": "Scripted player",
@@ -57,14 +53,6 @@ def submit(version: EnvironmentVersion, owner: User | AnonymousUser | None, data
         made = Preflight.objects.create(version=version, config=version.config, owner=user, **fields)
         transaction.on_commit(lambda: enqueue(made.pk))
     return made
-
-
-def enqueue(pk: int) -> None:
-    """Sends it to a worker. Without a broker it stays queued until a worker looks for waiting ones."""
-    try:
-        app.signature(PREFLIGHT, args=[pk]).apply_async(retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("Pre-flight %d is queued as a row only, the broker cannot be reached: %s", pk, error)
 
 
 def stop(preflight: Preflight) -> None:

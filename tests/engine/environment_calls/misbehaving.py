@@ -18,7 +18,7 @@ class Config(EnvironmentParameters):
 
 
 class Sound(Environment):
-    """Ends with success when it is told `yes`; what it takes is free text, all of it one action."""
+    """Ends with success at the action `yes`; what it takes is free text, all of it one action."""
 
     kind = "sound"
     title = "Sound"
