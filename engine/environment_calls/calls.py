@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
 from engine.config import EnvironmentConfig
 from engine.environment_calls import facts
 from engine.environments import environment_of
-from engine.environments.feasibility import action_budget, feasibility_of, solution_lengths
+from engine.environments.feasibility import SolutionLengths, action_budget, feasibility_of, solution_lengths
 from engine.environments.optimal import actions_to_go, optimal_play
 from engine.play import EpisodeByHand
 from engine.rollout.prompts import first_prompt, next_turn
@@ -22,7 +23,7 @@ LONGEST_EPISODE = 1000  # responses; more than any budget of turns allows
 
 def states(config: EnvironmentConfig, *, first_seed: int) -> Answer:
     """First states of some seeds, the first prompt as a run would send it, and what the budget allows."""
-    found = feasibility_of(solution_lengths(environment_of(config), SEEDS), action_budget(config))
+    found = feasibility_of(_lengths(config), action_budget(config))
     return {
         "states": facts.first_states(config, [first_seed + index for index in range(STATES)]),
         "prompt": first_prompt(config, think=True, seed=first_seed),
@@ -38,7 +39,12 @@ def baselines(config: EnvironmentConfig) -> Answer:
 
 def lengths(config: EnvironmentConfig) -> Answer:
     """The lengths of shortest solutions: null where there is none; and of how many problems nothing is known."""
-    return asdict(solution_lengths(environment_of(config), SEEDS))
+    return asdict(_lengths(config))
+
+
+def _lengths(config: EnvironmentConfig) -> SolutionLengths:
+    with closing(environment_of(config)) as environment:
+        return solution_lengths(environment, SEEDS)
 
 
 def first_look(config: EnvironmentConfig) -> Answer:
@@ -48,42 +54,47 @@ def first_look(config: EnvironmentConfig) -> Answer:
 
 def play(config: EnvironmentConfig, *, seed: int, responses: list[str]) -> Answer:
     """The whole episode so far: the prompts a model would get, the responses, and their outcomes."""
-    episode = EpisodeByHand(config, seed, think=True)
-    first = asdict(episode.situation())
-    turns: list[Answer] = []
-    for response in responses[:LONGEST_EPISODE]:
-        if episode.stop:
-            break
-        outcome = episode.play(response)
-        now = episode.situation()
-        answer = next_turn(
-            now.observation, reward=outcome["reward"], actions_left=now.actions_left, valid=outcome["penalty"] == 0
-        )
-        turns.append({"response": response, **outcome, "answer": "" if episode.stop else answer})
-    return {
-        "prompt": first_prompt(config, think=True, seed=seed),
-        "first": first,
-        "turns": turns,
-        "actions_per_turn": config.max_actions_per_turn,
-        "separator": episode.episode.environment.separator,
-        "answer_form": episode.episode.environment.answer_form,
-        "now": asdict(episode.situation()),
-    }
+    with closing(EpisodeByHand(config, seed, think=True)) as episode:
+        first = asdict(episode.situation())
+        turns: list[Answer] = []
+        for response in responses[:LONGEST_EPISODE]:
+            if episode.stop:
+                break
+            turns.append({"response": response, **_turn(episode, response)})
+        return {
+            "prompt": first_prompt(config, think=True, seed=seed),
+            "first": first,
+            "turns": turns,
+            "actions_per_turn": config.max_actions_per_turn,
+            "separator": episode.episode.environment.separator,
+            "answer_form": episode.episode.environment.answer_form,
+            "now": asdict(episode.situation()),
+        }
+
+
+def _turn(episode: EpisodeByHand, response: str) -> Answer:
+    """The outcome of a response, and as `answer` the message that a model would get next."""
+    outcome = episode.play(response)
+    now = episode.situation()
+    answer = next_turn(
+        now.observation, reward=outcome["reward"], actions_left=now.actions_left, valid=outcome["penalty"] == 0
+    )
+    return {**outcome, "answer": "" if episode.stop else answer}
 
 
 def actions(config: EnvironmentConfig, *, seed: int, chance_seed: int, executed: list[str]) -> Answer:
     """The actions of the state after `executed`: their names, or null where they are free text."""
-    environment = environment_of(config)
-    environment.reset(seed=seed, options={"chance_seed": chance_seed})
-    for name in executed:
-        action = environment.resolve(name)
-        if action is not None:
-            environment.step(action)
-    return {
-        "actions": environment.action_names(),
-        "separator": environment.separator,
-        "answer_form": environment.answer_form,
-    }
+    with closing(environment_of(config)) as environment:
+        environment.reset(seed=seed, options={"chance_seed": chance_seed})
+        for name in executed:
+            action = environment.resolve(name)
+            if action is not None:
+                environment.step(action)
+        return {
+            "actions": environment.action_names(),
+            "separator": environment.separator,
+            "answer_form": environment.answer_form,
+        }
 
 
 def optimal(config: EnvironmentConfig, *, seed: int, initial: Any) -> Answer:

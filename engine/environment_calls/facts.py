@@ -5,11 +5,12 @@ solutions. A slow kind gets fewer episodes; the number of episodes is recorded.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Any, TypedDict
 
 from engine.config import EnvironmentConfig
 from engine.environments import environment_of
-from engine.environments.base import UNKNOWN
+from engine.environments.base import UNKNOWN, Environment
 from engine.environments.players import PLAYERS, baseline
 
 FIRST_SEED = 500_000
@@ -39,23 +40,18 @@ class Baseline(TypedDict):
 
 def first_states(config: EnvironmentConfig, seeds: list[int]) -> list[FirstState]:
     """The first state of each seed."""
-    environment = environment_of(config)
-    states: list[FirstState] = []
-    for seed in seeds:
-        observation, _ = environment.reset(seed=seed)
-        solution = environment.solution()
-        length = len(solution) if solution is not None and solution is not UNKNOWN else None
-        known = "unknown" if solution is UNKNOWN else "impossible" if solution is None else "known"
-        states.append(
-            FirstState(
-                seed=seed,
-                observation=observation,
-                drawing=environment.drawing(),
-                solution=known,
-                optimal_length=length,
-            )
-        )
-    return states
+    with closing(environment_of(config)) as environment:
+        return [_first_state(environment, seed) for seed in seeds]
+
+
+def _first_state(environment: Environment, seed: int) -> FirstState:
+    observation, _ = environment.reset(seed=seed)
+    solution = environment.solution()
+    length = len(solution) if solution is not None and solution is not UNKNOWN else None
+    known = "unknown" if solution is UNKNOWN else "impossible" if solution is None else "known"
+    return FirstState(
+        seed=seed, observation=observation, drawing=environment.drawing(), solution=known, optimal_length=length
+    )
 
 
 def baselines(config: EnvironmentConfig, *, episodes: int = EPISODES, seconds: float = SECONDS) -> list[Baseline]:

@@ -209,4 +209,6 @@ class EnvironmentForm:
         return self.kind.Config(**(self.current.parameters if self.current else {}))
 
     def _identity(self) -> dict[str, Any]:
-        return {"kind": self.kind_name, "tag": self.current.tag if self.current else tag_for(self.name)}
+        if self.current:
+            return {"kind": self.kind_name, "tag": self.current.tag, "limits": self.current.limits}
+        return {"kind": self.kind_name, "tag": tag_for(self.name)}

@@ -62,8 +62,8 @@ export function changeOfTable(previous, drawing) {
     cells.forEach((cell, column) => {
       const was = before.rows[row]?.[column];
       if (was === cell) return;
-      const where = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
-      changes.push(`${where}: ${was || "empty"} → ${cell || "empty"}`);
+      const cellName = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
+      changes.push(`${cellName}: ${was || "empty"} → ${cell || "empty"}`);
     });
   });
   const removed = before.rows.length - table.rows.length;
