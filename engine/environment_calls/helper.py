@@ -60,7 +60,7 @@ class Helper:
             self.stop()
         answer = json.loads(line)
         if "error" in answer:
-            raise CallFailed(f"The environment raised {answer['error']}")
+            raise CallFailed(answer["error"])
         return answer["result"]
 
     def warm_up(self) -> None:

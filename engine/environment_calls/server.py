@@ -14,6 +14,8 @@ import threading
 import time
 from typing import Any, TextIO
 
+from engine.errors import StarboardError
+
 LARGEST_ANSWER = 16 << 20  # characters
 
 
@@ -65,4 +67,6 @@ def _answered(answer: Any, line: str) -> str:
 
 
 def described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:2000]
+    """For users; faults and errors of configurations say whose they are already."""
+    stated = isinstance(error, StarboardError)
+    return (str(error) if stated else f"The environment raised {type(error).__name__}: {error}")[:2000]

@@ -63,11 +63,12 @@ def is_alone() -> bool:
 
 def _answered_here(call: str, config: dict[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     from engine.environment_calls.calls import answer
+    from engine.environment_calls.server import described
 
     try:
         return answer(call, config, dict(arguments))
     except Exception as error:  # an environment may raise anything
-        raise CallFailed(f"The environment raised {type(error).__name__}: {error}") from None
+        raise CallFailed(described(error)) from None
 
 
 def _awaited(key: str, seconds: float, patience: float) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def test_what_an_environment_prints_is_no_answer(helper: Helper) -> None:
     [
         ("Raises", "LookupError: no such level"),
         ("Exits", "SystemExit: 3"),
-        ("Floods", "characters; at most"),
+        ("Floods", "the drawing has 20971548 characters"),
         ("EatsMemory", "MemoryError"),
         ("Dies", "ended its process, with status 5"),
     ],
