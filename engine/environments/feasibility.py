@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments.base import UNKNOWN, Environment, Solution
+from engine.environments.guard import LimitExceeded, call_within
 from engine.environments.registry import make_environment
-from engine.errors import ConfigError
+from engine.errors import ConfigError, StarboardError
 
 WARN_BELOW = 0.6
 
@@ -59,7 +60,11 @@ def feasibility(
     """Measures solution lengths on `seeds` (at least one), without slips."""
     environment = make_environment(kind, **parameters)
     sampled = list(seeds)
-    known = [solution for solution in (_solution(environment, seed) for seed in sampled) if solution is not UNKNOWN]
+    try:
+        solutions = [_solution(environment, seed) for seed in sampled]
+    finally:
+        environment.close()
+    known = [solution for solution in solutions if solution is not UNKNOWN]
     lengths = [len(solution) for solution in known if solution is not None]
     return Feasibility(
         problems=len(known),
@@ -76,12 +81,33 @@ def _solution(environment: Environment, seed: int) -> Solution:
     return environment.solution()
 
 
-def require_solvable(config: RunConfig) -> None:
-    """`ConfigError` if none of an environment's problems can be solved within its budget."""
+def require_solvable(config: RunConfig, *, check_cancelled: Callable[[], None] = lambda: None) -> None:
+    """`ConfigError` if none of an environment's problems can be solved within its budget.
+
+    An environment that raises or exceeds its limits is not judged: rollouts report and count its faults.
+    """
     for environment in config.environments:
-        found = feasibility(environment.kind, environment.parameters, action_budget(environment))
-        if found.impossible:
+        found = _within_limits(environment, check_cancelled)
+        if found is not None and found.impossible:
             raise ConfigError(
                 f"{environment.tag} cannot be solved within its budget: {found.explain()}",
                 remedy="Raise max_turns, max_actions_per_turn or max_actions, or make the problems smaller.",
             )
+
+
+def _within_limits(environment: EnvironmentConfig, check_cancelled: Callable[[], None]) -> Feasibility | None:
+    """None if it failed. An error with a remedy, such as a missing package, is raised."""
+
+    def measure() -> Feasibility | None:
+        try:
+            return feasibility(environment.kind, environment.parameters, action_budget(environment))
+        except StarboardError:
+            raise
+        except (Exception, SystemExit):
+            return None
+
+    seconds = environment.limits.construct_seconds + environment.limits.reset_seconds
+    try:
+        return call_within(seconds, measure, check_cancelled=check_cancelled)
+    except LimitExceeded:
+        return None

@@ -144,4 +144,6 @@ class EnvironmentForm:
         return {}
 
     def _identity(self) -> dict[str, Any]:
-        return {"kind": self.kind.kind, "tag": self.current.tag if self.current else tag_for(self.name)}
+        if self.current:
+            return {"kind": self.kind.kind, "tag": self.current.tag, "limits": self.current.limits}
+        return {"kind": self.kind.kind, "tag": tag_for(self.name)}

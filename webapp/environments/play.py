@@ -29,10 +29,12 @@ def replay(config: EnvironmentConfig, seed: int, responses: list[str]) -> dict[s
             valid=outcome["penalty"] == 0,
         )
         turns.append({"response": response, **outcome, "answer": "" if episode.stop else answer})
+    now = episode.situation()
+    episode.close()
     return {
         "prompt": first_prompt(config, think=True, seed=seed),
         "first": first,
         "turns": turns,
         "actions_per_turn": config.max_actions_per_turn,
-        "now": asdict(episode.situation()),
+        "now": asdict(now),
     }

@@ -218,4 +218,6 @@ def _bound(info: FieldInfo, *names: str) -> Any:
 
 def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
-    return "" if value is PydanticUndefined or value is None else text_of(value.value if isinstance(value, Enum) else value)
+    if value is PydanticUndefined or value is None:
+        return ""
+    return text_of(value.value if isinstance(value, Enum) else value)

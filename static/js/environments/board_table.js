@@ -57,8 +57,8 @@ export function changeOfTable(previous, drawing) {
     cells.forEach((cell, column) => {
       const was = before.rows[row]?.[column];
       if (was === cell) return;
-      const place = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
-      changes.push(`${place}: ${was || "empty"} → ${cell || "empty"}`);
+      const cellName = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
+      changes.push(`${cellName}: ${was || "empty"} → ${cell || "empty"}`);
     });
   });
   const removed = before.rows.length - table.rows.length;
