@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from engine.config import EnvironmentConfig
 from engine.environments import make_environment
 from engine.environments.lean import Lean
 from engine.environments.lean.rules import Standing, forbidden_in, judged, script
 from engine.environments.lean.shipped import shipped_theorems
 from engine.environments.lean.theorems import DEFAULT_HEADER, theorem_of
+from engine.environments.players import baseline
 from engine.errors import ConfigError, EnvironmentUnavailable
 from tests.engine.environments.lean_test_server import Behaviour, lean_test_server, message
 
@@ -320,14 +322,14 @@ def test_the_known_proof_is_followed_while_it_can_be(server: Behaviour) -> None:
     assert not isinstance(environment.solution(), list)
 
 
-def test_a_local_toolchain_is_an_administrators_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("STARBOARD_LOCAL_LEAN", raising=False)
-    with pytest.raises(ConfigError, match="not allowed here"):
-        make_environment("lean", checker="local")
-
-
 def test_a_local_toolchain_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STARBOARD_LOCAL_LEAN", "1")
     monkeypatch.setattr("engine.environments.lean.local.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="needs lean-interact"):
         make_environment("lean", checker="local")
+
+
+def test_the_scripted_player_proves_what_it_knows(server: Behaviour) -> None:
+    # its proofs have one to three tactics, within the 15 turns proposed
+    found = baseline(EnvironmentConfig.model_validate({"kind": "lean"}), "scripted", episodes=20)
+    assert found.success == 1.0
+    assert found.mean_return > 10
