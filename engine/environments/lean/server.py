@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
 import secrets
 import time
@@ -45,6 +46,7 @@ class LeanServer:
         self.address, self.check_seconds, self.wait_seconds = address, check_seconds, wait_seconds
         self._key, self._path, self._reached = key, PATHS[0], False
         host = httpx2.URL(address).host
+        logging.getLogger("httpcore2").setLevel(logging.WARNING)  # its debug logs contain headers
         self._client = httpx2.Client(follow_redirects=False, trust_env=not is_this_machine(host))
 
     def check(self, text: str, theorem: Theorem) -> Check:
