@@ -121,7 +121,7 @@ def test_the_time_of_all_cases_is_limited_and_the_rest_is_not_run(level: str) ->
 
 def test_memory_is_limited(level: str) -> None:
     assert run(level, "x = bytearray(10**9)").outcome is Outcome.OUT_OF_MEMORY
-    grown = run(level, "x = []\nwhile True: x.append(bytearray(10**6))")
+    grown = run(level, "x = []\nwhile True: x.append(bytearray(10**7))")
     assert grown.outcome is Outcome.OUT_OF_MEMORY
 
 
