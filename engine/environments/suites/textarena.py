@@ -19,6 +19,7 @@ from engine.errors import ConfigError
 
 EXTRA = "textarena"
 PLAYER = 0
+OF_AN_INVALID_ACTION = -1.0  # what it earns by default if it ends the game
 NUMBERS = 20  # a random player's, where the text has no example of an action
 _BRACKETED = re.compile(r"\[[^\[\]\n]{1,30}\]")
 
@@ -97,7 +98,7 @@ class TextArena(Environment):
         self.randomness.seed(seed)
         with self.randomness.installed():
             _start(self.game, self.config, seed)
-        self.text, self.over = self._news() or "(empty)", False
+        self.text, self.over = self._new_text() or "(empty)", False
         self.identity = f"{self.text}\n{json.dumps(plain_state(self.game))}"
         self.randomness.seed(int((options or {}).get("chance_seed", seed)), 1)
         return self.text, {}
@@ -108,8 +109,8 @@ class TextArena(Environment):
         with self.randomness.installed():
             done, _ = self.game.step(text if "[" in text or "]" in text else f"[{text}]")
         self.over, state = bool(done), self.game.state
-        reward = float((state.rewards or {}).get(PLAYER, 0.0)) if self.over else 0.0
-        self.text = self._news() or self._ending() or "(nothing new)"
+        reward = self._reward() if self.over else 0.0
+        self.text = self._new_text() or self._ending() or "(nothing new)"
         # the invalid action that ends a game is not counted with the others
         valid = state.error_count <= errors_before and not state.game_info[PLAYER]["invalid_move"]
         success = self.over and reward >= self.config.success_reward
@@ -137,10 +138,17 @@ class TextArena(Environment):
             return str(shown[int(rng.integers(len(shown)))])
         return f"[{rng.integers(1, NUMBERS + 1)}]"
 
-    def _news(self) -> str:
-        """What the game wrote to the player since this was last read, without the player's own actions."""
+    def _new_text(self) -> str:
+        """What the game wrote to the player since this was last read, without the player's own actions, which some
+        games record as a message that is no text."""
         _, messages = self.game.get_observation()
-        return "\n".join(text.strip() for _, text, kind in messages if getattr(kind, "name", "") != "PLAYER_ACTION").strip()
+        texts = [text for _, text, kind in messages if isinstance(text, str) and kind.name != "PLAYER_ACTION"]
+        return "\n".join(map(str.strip, texts)).strip()
+
+    def _reward(self) -> float:
+        """Of a game that is over. Some give a text instead, the reason, where an invalid action ended them."""
+        reward = (self.game.state.rewards or {}).get(PLAYER, 0.0)
+        return float(reward) if isinstance(reward, int | float | np.number) else OF_AN_INVALID_ACTION
 
     def _ending(self) -> str:
         return str(self.game.state.game_info[PLAYER].get("reason") or "") if self.over else ""

@@ -93,11 +93,11 @@ def test_a_data_set_whose_code_evaluates_text_is_refused_unless_it_is_known(
     evaluates = import_module("scorers_of_a_newer_version").Scores
     compares = import_module("other_scorers").Scores
     with pytest.raises(ValueError, match="its code evaluates text"):
-        guard_of("new_puzzle", evaluates)
+        guard_of("new_data_set", evaluates)
     assert guard_of("number_sorting", evaluates)("__import__('os')")  # evaluates the expected answer, not the given one
     assert not guard_of("n_queens", evaluates)("__import__('os')")
-    assert guard_of("new_puzzle", compares)("x" * LONGEST)
-    assert not guard_of("new_puzzle", compares)("x" * (LONGEST + 1))
+    assert guard_of("new_data_set", compares)("x" * LONGEST)
+    assert not guard_of("new_data_set", compares)("x" * (LONGEST + 1))
 
 
 @pytest.mark.parametrize("name", ["codeio", "composite"])

@@ -72,6 +72,14 @@ def test_an_invalid_action_is_none_and_a_second_one_ends_the_game() -> None:
     assert "Invalid Move" in text
 
 
+def test_a_game_that_gives_a_text_for_a_reward_has_the_one_of_an_invalid_action() -> None:
+    game = make_environment("textarena", env_id="Countdown-v0")
+    game.reset(seed=4)
+    game.step("hello")
+    _, reward, terminated, _, info = game.step("hello")
+    assert (reward, terminated, info["action_is_valid"]) == (-1.0, True, False)
+
+
 def test_hidden_numbers_make_other_problems_of_the_same_text() -> None:
     game = make_environment("textarena", options={"max_number": 9})
     texts, problems, numbers = set(), {}, {}

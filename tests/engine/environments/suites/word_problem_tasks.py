@@ -24,14 +24,18 @@ class WordProblem(vf.TaskData):
     answer: str
 
 
+def response(trace: vf.Trace) -> str:
+    return str(trace.assistant_messages[-1].content)
+
+
 class WordProblemTask(vf.Task[WordProblem, vf.State, vf.TaskConfig]):
     @vf.reward(weight=1.0)
     async def correct(self, task: WordProblem, trace: vf.Trace) -> float:
-        return float(same_answer(trace.last_reply, task.answer))
+        return float(same_answer(response(trace), task.answer))
 
     @vf.reward(weight=0.1)
     async def brief(self, trace: vf.Trace) -> float:
-        return float(len(trace.last_reply) <= 4)
+        return float(len(response(trace)) <= 4)
 
 
 class WordProblems(vf.Taskset[WordProblemTask, WordProblemsConfig]):
