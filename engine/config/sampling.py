@@ -18,7 +18,7 @@ class EnvironmentLimits(Section):
     """What one call of an environment may take. Beyond it the trajectory ends with a fault."""
 
     construct_seconds: float = Field(
-        60.0, gt=0, le=86_400, description="Seconds that the constructor may take, in which data may be loaded."
+        120.0, gt=0, le=86_400, description="Seconds that the constructor may take, in which data may be loaded."
     )
     reset_seconds: float = Field(
         60.0,

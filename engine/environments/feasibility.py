@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,26 +55,40 @@ def action_budget(config: EnvironmentConfig) -> int:
     return min(config.max_actions, config.max_turns * config.max_actions_per_turn)
 
 
-def feasibility(
-    kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
-) -> Feasibility:
-    """Measures solution lengths on `seeds` (at least one), without slips."""
-    environment = make_environment(kind, **parameters)
-    sampled = list(seeds)
-    try:
-        solutions = [_solution(environment, seed) for seed in sampled]
-    finally:
-        environment.close()
-    known = [solution for solution in solutions if solution is not UNKNOWN]
-    lengths = [len(solution) for solution in known if solution is not None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolutionLengths:
+    """Of problems with a known answer the lengths of shortest solutions, None where there is none; and the number of
+    problems of which nothing is known."""
+
+    lengths: list[int | None]
+    unknown: int
+
+
+def solution_lengths(environment: Environment, seeds: Iterable[int]) -> SolutionLengths:
+    """Measures solutions of the problems of `seeds`, without slips."""
+    found = [_solution(environment, seed) for seed in seeds]
+    known = [None if solution is None else len(solution) for solution in found if solution is not UNKNOWN]
+    return SolutionLengths(lengths=known, unknown=len(found) - len(known))
+
+
+def feasibility_of(measured: SolutionLengths, max_actions: int) -> Feasibility:
+    lengths = [length for length in measured.lengths if length is not None]
     return Feasibility(
-        problems=len(known),
-        unknown=len(sampled) - len(known),
-        solvable_share=sum(length <= max_actions for length in lengths) / max(1, len(known)),
+        problems=len(measured.lengths),
+        unknown=measured.unknown,
+        solvable_share=sum(length <= max_actions for length in lengths) / max(1, len(measured.lengths)),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
         budget=max_actions,
     )
+
+
+def feasibility(
+    kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
+) -> Feasibility:
+    """Whether the problems of `seeds` (at least one) can be solved in `max_actions`, without slips."""
+    with closing(make_environment(kind, **parameters)) as environment:
+        return feasibility_of(solution_lengths(environment, seeds), max_actions)
 
 
 def _solution(environment: Environment, seed: int) -> Solution:

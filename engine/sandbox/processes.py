@@ -20,6 +20,7 @@ from engine.sandbox.outcomes import Call, Case, CaseResult, Limits, Outcome
 
 STARTUP_SECONDS = 10.0
 GRACE_SECONDS = 1.0  # beyond a case's own limit, which is enforced within the sandbox first
+END_SECONDS = 5.0
 KEPT_ERROR = 2000
 
 
@@ -80,6 +81,7 @@ def run_command(
             return _results(process, reader, len(cases), limits)
         finally:
             process.kill()
+            reader.await_end()
 
 
 def _results(process: subprocess.Popen[bytes], reader: _Reader, count: int, limits: Limits) -> list[CaseResult]:
@@ -138,15 +140,20 @@ class _Reader:
         except (ValueError, RecursionError):
             raise ValueError from None
 
+    def await_end(self) -> None:
+        """Waits until process 1 of the sandbox is gone, which has the other end of stdout, and with it all others."""
+        for _ in self._drain(END_SECONDS):
+            self.text.clear()
+
     def errors(self) -> str:
         """The last line of stderr; waits a moment for it."""
-        for _ in self._drain():
+        for _ in self._drain(0.2):
             pass
         lines = self.error.decode("utf-8", "replace").strip().splitlines()
         return lines[-1][:KEPT_ERROR] if lines else ""
 
-    def _drain(self) -> Iterator[None]:
-        due = time.monotonic() + 0.2
+    def _drain(self, seconds: float) -> Iterator[None]:
+        due = time.monotonic() + seconds
         while self.selector.get_map() and time.monotonic() < due:
             try:
                 self._read(due - time.monotonic())

@@ -40,6 +40,7 @@ class FormField:
     max_length: int | None = None
     scope: str = ""
     optional: bool = False  # empty stands for None
+    locked: str = ""  # why the user may not change it
     value: str = ""
     preset_value: str = ""
     error: str = ""

@@ -9,8 +9,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from engine.config import EnvironmentConfig
-from engine.environments.optimal import UNSOLVABLE, OptimalPlay, actions_to_go, optimal_play
+from engine.environment_calls.helper import CallFailed
+from engine.environments.optimal import UNSOLVABLE, OptimalPlay
 from engine.errors import RunDirectoryError, StarboardError
+from webapp.environments.calls import ask
 from webapp.trajectories import services
 from webapp.trajectories.alignment import Aligned, Cell, align
 from webapp.trajectories.models import Trajectory
@@ -22,6 +24,7 @@ MOST = 8  # side by side
 TURNS = 30  # on a page
 STEPS = 6  # of one problem over time
 SEARCH_SECONDS = 1.5  # for all distances of a page
+CALL_SECONDS = 3.0  # of each environment, which may hang
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,9 +93,13 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         others = [str(other.row.pk) for other in columns if other is not column]
         column.as_first = _query([str(column.row.pk), *others], best=best)
         column.without = _query(others, best=best)
-    play = _best_play(shown) if best else None
+    play = None
     if best:
-        _measure(shown)
+        try:
+            play = _best_play(shown)
+            _measure(shown)
+        except CallFailed as error:  # no worker, which the page waits for once
+            log.warning("No optimal play: %s", error)
     keys = [str(column.row.pk) for column in columns]
     length = max([len(column.aligned.cells) for column in shown if column.aligned], default=0)
     first = _first_turn(start, length)
@@ -165,8 +172,12 @@ def _best_play(columns: list[Column]) -> OptimalPlay | None:
     row, initial = columns[0].row, columns[0].record.get("initial") or {}
     config = _environment(row)
     try:
-        return optimal_play(config, row.seed, initial.get("drawing")) if config else None
-    except Exception as error:  # an environment is third-party code, and may raise anything
+        arguments = {"seed": row.seed, "initial": initial.get("drawing")}
+        found = ask("optimal", config, seconds=CALL_SECONDS, **arguments)["optimal"] if config else None
+        return OptimalPlay(**found) if found else None
+    except CallFailed as error:
+        if error.unasked:
+            raise
         log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
 
@@ -178,9 +189,11 @@ def _measure(columns: list[Column]) -> None:
             continue
         turns = [[(frame["action"], frame["drawing"]) for frame in turn["frames"]] for turn in column.record["turns"]]
         try:
-            seconds = SEARCH_SECONDS / len(columns)
-            column.to_go = actions_to_go(config, column.row.seed, turns, seconds=seconds)
-        except Exception as error:  # as above
+            arguments = {"seed": column.row.seed, "turns": turns, "seconds_for_all": SEARCH_SECONDS / len(columns)}
+            column.to_go = ask("distances", config, seconds=CALL_SECONDS, **arguments)["to_go"]
+        except CallFailed as error:
+            if error.unasked:
+                raise
             log.warning("Run %s: no distances of seed %d: %s", column.row.run_id, column.row.seed, error)
 
 

@@ -18,6 +18,7 @@ from engine.environments.base import (
     Info,
     Reduction,
     Solution,
+    server_file,
     split_of,
     step_info,
 )
@@ -32,6 +33,7 @@ from engine.sandbox import CaseResult, Limits, Outcome, sandbox
 FENCE = "```"
 PYTHON = ("python", "python3", "py")  # languages of fenced blocks
 SHOWN = 400  # characters of an input or output in feedback
+SHOWN_CODE = 20_000  # characters of the answer in the drawing
 HELD_OUT_EVERY = 5  # rows of a file without a second file for evaluation
 KEPT_BYTES = 8 << 20
 BY_LOAD = {Outcome.TIMED_OUT, Outcome.NOT_RUN, Outcome.KILLED}
@@ -49,11 +51,9 @@ METRICS = {
 
 
 class DeepCoderParameters(EnvironmentParameters):
-    path: str = Field(
-        "", description="A .jsonl or .parquet file with DeepCoder's or LiveCodeBench's columns; empty: ours."
-    )
-    held_out_path: str = Field(
-        "", description="A second file for evaluation. Without it, every fifth task of the first is held out."
+    path: str = server_file("A .jsonl or .parquet file with DeepCoder's or LiveCodeBench's columns; empty: ours.")
+    held_out_path: str = server_file(
+        "A second file for evaluation. Without it, every fifth task of the first is held out."
     )
     reward: Literal["fraction", "all_or_nothing"] = Field(
         "fraction", description="The share of tests passed, or 1 only if all are."
@@ -107,6 +107,7 @@ class DeepCoder(Environment):
         "max_actions": 1,
         "max_response_tokens": 1024,
     }
+    default_limits: ClassVar[Mapping[str, float]] = {"step_seconds": 900}  # above those of its parameters
     separator: ClassVar[str | None] = None
     answer_form: ClassVar[str] = "Python code"
     split_by: Literal["hash", "own", "none"] = "own"
@@ -230,7 +231,7 @@ class DeepCoder(Environment):
         if task.starter_code:
             blocks.append({"kind": "code", "text": task.starter_code})
         if self.code:
-            blocks += [{"kind": "heading", "text": "Answer"}, {"kind": "code", "text": self.code}]
+            blocks += [{"kind": "heading", "text": "Answer"}, {"kind": "code", "text": _short(self.code, SHOWN_CODE)}]
         if self.report is not None:
             verdicts = [f"{index + 1}: {one.verdict.replace('_', ' ')}" for index, one in enumerate(self.report.tests)]
             blocks += [{"kind": "heading", "text": "Tests"}, {"kind": "list", "text": verdicts}]
@@ -283,9 +284,9 @@ def failure_text(failure: Judged) -> str:
     return "\n".join([*lines, f"{ended}: {_short(failure.got)}".rstrip(": ")])
 
 
-def _short(text: str) -> str:
+def _short(text: str, most: int = SHOWN) -> str:
     text = text.strip()
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 class _Results:

@@ -18,6 +18,8 @@ from engine.environments.base import (
     Info,
     Reduction,
     Solution,
+    server_address,
+    server_file,
     split_of,
     step_info,
 )
@@ -29,23 +31,25 @@ from engine.environments.lean.theorems import Theorem, theorems_of
 from engine.environments.spaces import AnyText
 
 HELD_OUT_EVERY = 5  # theorems of a file whose rows name no split
-WIDTH, PROOF_LINES, LAST_TACTICS, MESSAGE_CHARACTERS = 88, 40, 5, 2000
+WIDTH, PROOF_LINES, LAST_TACTICS = 88, 40, 5
+MESSAGE_CHARACTERS, LINE_CHARACTERS = 2000, 500
 RANDOM_TACTICS = ("simp", "rfl", "omega", "intro h", "constructor", "assumption", "trivial", "exact h")
 
 
 class LeanParameters(EnvironmentParameters):
-    path: str = Field("", description="A .jsonl, .json or .parquet file with miniF2F's columns; empty: our theorems.")
+    path: str = server_file("A .jsonl, .json or .parquet file with miniF2F's columns; empty: our theorems.")
     checker: Literal["server", "local"] = Field(
-        "server", description="A Lean server over HTTP, or the toolchain of this machine by lean-interact."
+        "server",
+        description="A Lean server over HTTP, or the toolchain of this machine by lean-interact.",
+        json_schema_extra={"restricted": "The local toolchain checks proofs without a sandbox."},
     )
-    server: str = Field(
-        "",
-        description="Address of a kimina-lean-server; empty: that of the variable LEAN_SERVER_API_URL, or port 8000.",
+    server: str = server_address(
+        "Address of a kimina-lean-server; empty: that of the variable LEAN_SERVER_API_URL, or port 8000."
     )
-    project: str = Field("", description="Folder of a local Lean project, such as one with Mathlib; empty: Lean alone.")
-    check_seconds: int = Field(30, ge=1, le=3600, description="Time limit of one check, in seconds.")
+    project: str = server_file("Folder of a local Lean project, such as one with Mathlib; empty: Lean alone.")
+    check_seconds: int = Field(30, ge=1, le=600, description="Time limit of one check, in seconds.")
     wait_seconds: float = Field(
-        50.0, gt=0, le=7200, description="Time for a response of the server with all attempts; then the run stops."
+        120.0, gt=0, le=800, description="Time for a response of the server with all attempts; then the run stops."
     )
     step_reward: float = Field(-0.1, description="Reward of every step.")
     accepted_reward: float = Field(1.0, description="Added for a tactic that Lean accepts and that changes the goals.")
@@ -107,6 +111,7 @@ class Lean(Environment):
         "max_actions": 15,
         "max_response_tokens": 512,
     }
+    default_limits: ClassVar[Mapping[str, float]] = {"step_seconds": 900}  # `wait_seconds` is its own limit
     separator: ClassVar[str | None] = None
     answer_form: ClassVar[str] = "tactic"
     needs: ClassVar[str] = "a Lean server"
@@ -242,7 +247,7 @@ class Lean(Environment):
 
     def _numbered_proof(self) -> list[str]:
         lines = [line for tactic in self.proof for line in tactic.split("\n")]
-        return [f"{number:>3}  {line}" for number, line in enumerate(lines, start=1)][-PROOF_LINES:]
+        return [f"{number:>3}  {line[:LINE_CHARACTERS]}" for number, line in enumerate(lines, start=1)][-PROOF_LINES:]
 
     def _shown_messages(self) -> str:
         text = self.messages.strip() or "no messages"
@@ -256,7 +261,7 @@ class Lean(Environment):
             last = self.attempts[-1]
             blocks += [
                 {"kind": "heading", "text": f"Last tactic: {last.standing}"},
-                {"kind": "code", "text": last.tactic},
+                {"kind": "code", "text": last.tactic[:MESSAGE_CHARACTERS]},
                 {"kind": "text", "text": "The theorem is proved." if self.proved else self._shown_messages()},
             ]
         return {"type": "page", "title": theorem.name, "blocks": blocks}

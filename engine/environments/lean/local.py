@@ -1,7 +1,7 @@
 """Checks proofs with a Lean toolchain of this machine, by the package lean-interact.
 
 It needs git and elan, and builds a REPL at its first use. Lean runs code while it checks a proof and is not isolated
-here: what a proof may contain is restricted, but that is no sandbox. So whoever runs the engine has to allow it.
+here: what a proof may contain is restricted, but that is no sandbox. So only an administrator may choose it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from typing import Any
 from engine.environments.lean.rules import Check, Standing, judged
 from engine.environments.lean.theorems import Theorem
 from engine.errors import ConfigError, EnvironmentUnavailable
-
-ALLOWED_VARIABLE = "STARBOARD_LOCAL_LEAN"
 
 
 class LocalLean:
@@ -48,12 +46,7 @@ class LocalLean:
 
 
 def local_lean(project: str, check_seconds: int) -> LocalLean:
-    """The toolchain that a process shares; `ConfigError` where it is not allowed or lean-interact is not installed."""
-    if os.environ.get(ALLOWED_VARIABLE) != "1":
-        raise ConfigError(
-            "The local Lean toolchain is not allowed here: it checks proofs without a sandbox.",
-            remedy=f"Use a Lean server, or set {ALLOWED_VARIABLE}=1 for the engine, if you trust who configures runs.",
-        )
+    """The toolchain that a process shares; `ConfigError` where lean-interact is not installed."""
     if find_spec("lean_interact") is None:
         raise ConfigError(
             "The local Lean toolchain needs lean-interact, which is not installed.",

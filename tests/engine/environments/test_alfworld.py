@@ -248,7 +248,7 @@ def test_observations_list_the_commands_and_the_task_if_asked_to() -> None:
         first = environment.reset(seed=1)[0]
         assert first.count("Your task is to: ") == 1
         texts.append(environment.step("look")[0])
-    assert texts[1] == f"{texts[0]}\nAdmissible commands: {', '.join(listed_too.game.commands())}."  # type: ignore[union-attr]
+    assert texts[1] == f"{texts[0]}\nAdmissible commands: {', '.join(listed_too.commands)}."
     assert texts[2] == f"{texts[0]}\nYour task is to: {task.game.goal}."  # type: ignore[union-attr]
 
 

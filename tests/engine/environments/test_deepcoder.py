@@ -9,6 +9,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from engine.config import EnvironmentConfig
 from engine.environments import make_environment
 from engine.environments.deepcoder import environment as deepcoder
 from engine.environments.deepcoder.environment import DeepCoder, code_in
@@ -16,6 +17,7 @@ from engine.environments.deepcoder.judge import same_output, same_value
 from engine.environments.deepcoder.make_tasks import make_rows, text_of
 from engine.environments.deepcoder.task_files import SHIPPED
 from engine.environments.deepcoder.tasks import CallTest, ProgramTest, longest, task_of
+from engine.environments.players import baseline
 from engine.errors import ConfigError, EnvironmentUnavailable
 from engine.sandbox import CaseResult, Outcome, available_levels
 
@@ -296,3 +298,17 @@ def test_no_two_shipped_tasks_are_equal_and_no_trivial_program_solves_one() -> N
         outputs = [json.dumps(test["output"]) for test in json.loads(row["tests"])]
         assert len(outputs) == 8
         assert len(set(outputs)) > 1, row["name"]  # one constant is no solution
+
+
+def test_the_scripted_player_solves_and_the_random_one_does_not() -> None:
+    config = EnvironmentConfig.model_validate({"kind": "deepcoder"})
+    assert baseline(config, "scripted", episodes=4).mean_return == 1.0
+    assert baseline(config, "random", episodes=4).success == 0.0
+
+
+def test_long_answers_and_outputs_do_not_make_long_observations(sums: str) -> None:
+    environment = started(sums)
+    observation = environment.step(total(f"return 'x' * 50_000 # {'y' * 100_000}"))[0]
+    assert "(50002 characters)" in observation
+    assert len(observation) < 2000
+    assert len(json.dumps(environment.drawing())) < 30_000

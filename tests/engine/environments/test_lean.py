@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.config import EnvironmentConfig
 from engine.environments import make_environment
 from engine.environments.lean import Lean
 from engine.environments.lean.rules import Standing, forbidden_in, judged, script
 from engine.environments.lean.shipped import shipped_theorems
 from engine.environments.lean.theorems import DEFAULT_HEADER, theorem_of
+from engine.environments.players import baseline
 from engine.errors import ConfigError, EnvironmentUnavailable
 from tests.engine.environments.lean_test_server import Behaviour, lean_test_server, message
 
@@ -149,10 +152,20 @@ def test_a_server_that_stays_busy_stops_the_run(server: Behaviour, one_theorem: 
 def test_an_unreachable_server_stops_the_run_and_scores_nothing(one_theorem: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    environment = started(path=one_theorem, server=address, wait_seconds=0.4)
+    environment = started(path=one_theorem, server=address)
     with pytest.raises(EnvironmentUnavailable, match=f"{address} cannot be used.*LEAN_SERVER_API_URL"):
         environment.step("intro h")
     assert (environment.steps, environment.attempts) == (0, [])
+
+
+def test_a_server_that_was_reached_before_is_awaited(one_theorem: str) -> None:
+    with lean_test_server() as (address, _):
+        environment = started(path=one_theorem, server=address, wait_seconds=2)
+        environment.step("intro h")
+    began = time.monotonic()
+    with pytest.raises(EnvironmentUnavailable, match=r"for 2 s"):
+        environment.step("exact h")
+    assert time.monotonic() - began > 1
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"results": []}', b'{"results": [{"id": "other"}]}', b"[" * 9999])
@@ -320,14 +333,14 @@ def test_the_known_proof_is_followed_while_it_can_be(server: Behaviour) -> None:
     assert not isinstance(environment.solution(), list)
 
 
-def test_a_local_toolchain_is_an_administrators_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("STARBOARD_LOCAL_LEAN", raising=False)
-    with pytest.raises(ConfigError, match="not allowed here"):
-        make_environment("lean", checker="local")
-
-
 def test_a_local_toolchain_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STARBOARD_LOCAL_LEAN", "1")
     monkeypatch.setattr("engine.environments.lean.local.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="needs lean-interact"):
         make_environment("lean", checker="local")
+
+
+def test_the_scripted_player_proves_what_it_knows(server: Behaviour) -> None:
+    # its proofs have one to three tactics, within the 15 turns proposed
+    found = baseline(EnvironmentConfig.model_validate({"kind": "lean"}), "scripted", episodes=20)
+    assert found.success == 1.0
+    assert found.mean_return > 10

@@ -23,22 +23,22 @@ from tests.engine.rollout import bad_lakes
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, say
 
 DOWN = "go</think><answer>Down</answer>"
-SHORT = {"construct_seconds": 0.3, "reset_seconds": 0.3, "step_seconds": 0.3, "close_seconds": 0.3}
-LIMITS = {**SHORT, "max_observation_characters": 5000}
+LIMITS = {"max_observation_characters": 5000}
+SHORT = {"construct_seconds": 0.5, "reset_seconds": 0.5, "step_seconds": 0.5, "close_seconds": 0.5}
 
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Trajectory]]:
     """Four trajectories of a lake of `bad_lakes`, two of which are bad."""
 
-    def played(lake: str, *, workers: int = 0, members: int = 4, **changes: Any) -> list[Trajectory]:
+    def played(lake: str, *, workers: int = 0, members: int = 4, limits: Any = LIMITS) -> list[Trajectory]:
         monkeypatch.setattr(bad_lakes.BadLake, "closed", [])
         monkeypatch.setattr(bad_lakes.BadLake, "made", [])
         for counting in (bad_lakes.ConstructorRaises, bad_lakes.ConstructorSleeps):
             monkeypatch.setattr(counting, "count", [])
         monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", f"tests.engine.rollout.bad_lakes:{lake}")
         rollout = {"groups": 1, "group_size": members, "environment_workers": workers}
-        return say(lake_config(rollout=rollout, limits=LIMITS, **changes), [DOWN])
+        return say(lake_config(rollout=rollout, limits=limits), [DOWN])
 
     return played
 
@@ -98,19 +98,19 @@ def test_what_hangs_is_ended_by_its_own_limit_and_the_others_go_on(
 ) -> None:
     phase, limit = HANGS[lake]
     started = time.monotonic()
-    played = play(lake)
+    played = play(lake, limits=SHORT)
     assert time.monotonic() - started < 5
     assert [t.stop for t in played] == ["fault", "max_turns"] * 2
     assert played[0].fault_kind == f"time limit of {phase}"
     assert (
-        f"did not return from {phase} with seed {played[0].seed} within 0.3 seconds, limits.{limit}" in played[0].fault
+        f"did not return from {phase} with seed {played[0].seed} within 0.5 seconds, limits.{limit}" in played[0].fault
     )
     if lake != "ConstructorSleeps":
         assert sorted(bad_lakes.BadLake.closed) == [False, False, True, True]
 
 
 def test_a_busy_loop_is_interrupted_and_its_thread_ends(play: Callable[..., list[Trajectory]]) -> None:
-    play("StepLoops")
+    play("StepLoops", limits=SHORT)
     until = time.monotonic() + 5
     while any(thread.name == "environment" for thread in _looping()) and time.monotonic() < until:
         time.sleep(0.02)
@@ -133,15 +133,15 @@ def _looping() -> list[threading.Thread]:
 
 def test_many_that_hang_cost_a_few_limits_and_not_one_each(play: Callable[..., list[Trajectory]]) -> None:
     started = time.monotonic()
-    played = play("StepSleeps", members=31)
+    played = play("StepSleeps", members=31, limits=SHORT)
     assert [t.stop for t in played] == ["fault", "max_turns"] * 15 + ["fault"]
-    # 16 hang: 1, 2, 4, 8 and 1 at a time; each round takes the limit of 0.3 s and up to 0.25 s until it is noticed
-    assert time.monotonic() - started < 5 * 0.55 + 2 < 16 * 0.3
+    # 16 hang: 1, 2, 4, 8 and 1 at a time; each round takes the limit of 0.5 s and up to 0.25 s until it is noticed
+    assert time.monotonic() - started < 5 * 0.75 + 2 < 16 * 0.5
 
 
 @pytest.mark.parametrize("lake", ["CloseRaises", "CloseSleeps"])
 def test_a_close_that_fails_is_counted_and_ends_nothing(play: Callable[..., list[Trajectory]], lake: str) -> None:
-    played = play(lake)
+    played = play(lake, limits=SHORT)
     assert [t.stop for t in played] == ["max_turns"] * 4
     assert not any(t.fault for t in played)
     expected = "OSError: the door is stuck" if lake == "CloseRaises" else "did not return from close"
@@ -229,7 +229,7 @@ def test_a_declared_number_does_not_replace_a_metric_of_every_environment() -> N
 def test_an_episode_by_hand_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bad_lakes.BadLake, "closed", [])
     monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", "tests.engine.rollout.bad_lakes:StepSleeps")
-    config = lake_config(limits=LIMITS).environments[0]
+    config = lake_config(limits=SHORT).environments[0]
     game = EpisodeByHand(config, 1)
     with pytest.raises(Exception, match=r"did not return from step .* limits\.step_seconds"):
         game.play_actions(["Down"])

@@ -37,7 +37,35 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['definition__name', '-number'],
-                'constraints': [models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version')],
             },
+        ),
+        migrations.CreateModel(
+            name='Preflight',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('config', models.JSONField()),
+                ('player', models.CharField(max_length=40)),
+                ('model', models.CharField(blank=True, default='', max_length=500)),
+                ('problems', models.PositiveIntegerField()),
+                ('rollouts', models.PositiveIntegerField()),
+                ('first_seed', models.PositiveIntegerField(default=0)),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed')], default='queued', max_length=10)),
+                ('stop_requested', models.BooleanField(default=False)),
+                ('message', models.TextField(blank=True, default='')),
+                ('report', models.JSONField(default=dict)),
+                ('process', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preflights', to='environments.environmentversion')),
+            ],
+            options={
+                'ordering': ['-pk'],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='environmentversion',
+            constraint=models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version'),
         ),
     ]
