@@ -151,7 +151,7 @@ class ModelConfig(Section):
         min_length=1,
         max_length=500,
         description="A model that ships: tiny knows FrozenLake, Sokoban and Bandit, tiny-arithmetic Countdown and "
-        "arithmetic questions, tiny-puzzles Sudoku, Rubik's cube and 2048. Else a directory with a Hugging Face causal "
+        "arithmetic questions, tiny-boards Sudoku, Rubik's cube and 2048. Else a directory with a Hugging Face causal "
         "language model, or a model id of the Hub.",
     )
     lora: LoraSection = LoraSection()

@@ -10,12 +10,12 @@ _MODELS = Path(__file__).parent.parent / "models" / "tiny"
 BUNDLED: dict[str, Path] = {
     "tiny": _MODELS / "weights",
     "tiny-arithmetic": _MODELS / "arithmetic_weights",
-    "tiny-puzzles": _MODELS / "puzzle_weights",
+    "tiny-boards": _MODELS / "board_weights",
 }
 
 
 def model_source(path: str) -> str:
-    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-puzzles`."""
+    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-boards`."""
     return str(BUNDLED.get(path, path))
 
 

@@ -113,9 +113,9 @@ ARITHMETIC = Recipe(
     half_precision=True,
 )
 
-PUZZLES = Recipe(
-    name="tiny-puzzles",
-    title="Starboard tiny puzzles",
+BOARDS = Recipe(
+    name="tiny-boards",
+    title="Starboard tiny boards",
     imitated="Sudoku, Rubik's cube and 2048",
     mix=(
         _part(0.46, *SUDOKU),
@@ -131,4 +131,4 @@ PUZZLES = Recipe(
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, PUZZLES)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, BOARDS)}

@@ -1,15 +1,15 @@
 """Thoughts of the scripted players: short, true sentences about the state, in several wordings. `THINKERS` has them by
-kind; those of puzzles are in `puzzle_thoughts`."""
+kind; those of boards and of arithmetic are in files of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from engine.environments.base import Drawing, Environment
-from engine.models.tiny import puzzle_thoughts
+from engine.models.tiny import arithmetic_thoughts, board_thoughts
+from engine.models.tiny.wordings import PLAIN_WORDINGS, say
 
 Thinker = Callable[[Environment, list[str], np.random.Generator], str]
 
@@ -38,7 +38,7 @@ ARM_WORDINGS = (
 def frozen_lake(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
     drawing = environment.drawing()
     me, goal = tuple(drawing["agent"]), _find(drawing, "goal")[0]
-    return _say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
+    return say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
 
 
 def sokoban(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
@@ -47,34 +47,31 @@ def sokoban(environment: Environment, plan: list[str], rng: np.random.Generator)
     boxes, targets = _find(drawing, "box"), _find(drawing, "target")
     box = min(boxes or [me], key=lambda cell: _distance(cell, me))
     target = min(targets or [me], key=lambda cell: _distance(cell, box))
-    return _say(
+    return say(
         PUSH_WORDINGS, rng, me=_at(me), box=_at(box), target=_at(target), way=_way(box, target), plan=" ".join(plan)
     )
 
 
 def bandit(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
     first, second = (arm["name"] for arm in environment.drawing()["arms"])
-    return _say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
+    return say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
 
 
 THINKERS: dict[str, Thinker] = {
     "frozen_lake": frozen_lake,
     "sokoban": sokoban,
     "bandit": bandit,
-    "countdown": puzzle_thoughts.countdown,
-    "sudoku": puzzle_thoughts.sudoku,
-    "game_2048": puzzle_thoughts.game_2048,
-    "rubiks_cube": puzzle_thoughts.rubiks_cube,
-    "static": puzzle_thoughts.question,
+    "countdown": arithmetic_thoughts.countdown,
+    "sudoku": board_thoughts.sudoku,
+    "game_2048": board_thoughts.game_2048,
+    "rubiks_cube": board_thoughts.rubiks_cube,
+    "static": arithmetic_thoughts.question,
 }
 
 
 def thought(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
-    return THINKERS.get(environment.kind, puzzle_thoughts.plain)(environment, plan, rng)
-
-
-def _say(wordings: tuple[str, ...], rng: np.random.Generator, **words: Any) -> str:
-    return wordings[int(rng.integers(len(wordings)))].format(**words)
+    thinker = THINKERS.get(environment.kind)
+    return thinker(environment, plan, rng) if thinker else say(PLAIN_WORDINGS, rng, plan=" ".join(plan))
 
 
 def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:

@@ -69,7 +69,7 @@ def test_its_card_states_its_size_its_data_and_its_success_on_each_environment(n
 
 def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
     with pytest.raises(ModelError, match="does not exist"):
-        check_model_path("./tiny-puzzles")
+        check_model_path("./tiny-boards")
 
 
 @pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
