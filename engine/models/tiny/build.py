@@ -38,19 +38,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--model", choices=sorted(RECIPES), default=TINY.name)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--episodes", type=int, default=0, help="scripted episodes to imitate; 0: as the recipe says")
     options = parser.parse_args(argv)
     recipe = RECIPES[options.model]
-    episodes = options.episodes or recipe.episodes
     torch.manual_seed(options.seed)
     words = learn_tokenizer(options.seed, recipe)
     model = new_model(words)
-    imitate(model, words, recipe, episodes=episodes, seed=options.seed)
-    if recipe.half_precision:
-        model = model.to(torch.bfloat16)
+    chunks = 0
+    for episodes in recipe.passes:
+        imitate(model.float(), words, recipe, episodes=episodes, seed=options.seed, first_chunk=chunks)
+        chunks += math.ceil(episodes / CHUNK)
+        if recipe.half_precision:
+            model = model.to(torch.bfloat16)
     model.save_pretrained(options.out, safe_serialization=True)
     words.save_pretrained(options.out)
-    card.write(options.out, recipe, episodes=episodes, seed=options.seed)
+    card.write(options.out, recipe, seed=options.seed)
     return 0
 
 
@@ -91,14 +92,20 @@ def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
 
 
 def imitate(
-    model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, recipe: Recipe, *, episodes: int, seed: int
+    model: Qwen2ForCausalLM,
+    words: PreTrainedTokenizerFast,
+    recipe: Recipe,
+    *,
+    episodes: int,
+    seed: int,
+    first_chunk: int,
 ) -> None:
     """One pass over `episodes` scripted episodes, cosine learning rate."""
     context = ContextManager(words, think=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.05, betas=(0.9, 0.98))
     updates = episodes // recipe.rows_per_update
     started = time.monotonic()
-    for update, batch in enumerate(_batches(context, recipe, episodes, seed), start=1):
+    for update, batch in enumerate(_batches(context, recipe, episodes, seed, first_chunk), start=1):
         for group in optimizer.param_groups:
             group["lr"] = PEAK_RATE * _schedule((update - 1) / updates)
         loss = _update(model, optimizer, batch)
@@ -107,8 +114,8 @@ def imitate(
             sys.stdout.flush()
 
 
-def _batches(context: ContextManager, recipe: Recipe, episodes: int, seed: int) -> Iterator[Batch]:
-    for chunk in range(math.ceil(episodes / CHUNK)):
+def _batches(context: ContextManager, recipe: Recipe, episodes: int, seed: int, first_chunk: int) -> Iterator[Batch]:
+    for chunk in range(first_chunk, first_chunk + math.ceil(episodes / CHUNK)):
         played: list[Trajectory] = imitation_data.play(context, recipe, episodes=CHUNK, seed=seed * 1000 + chunk)
         order = np.random.default_rng([seed, chunk]).permutation(len(played))
         for start in range(0, len(order), recipe.rows_per_update):

@@ -43,7 +43,7 @@ Measured by `python -m engine.models.tiny.card --model {name} DIR`.
 """
 
 
-def write(directory: Path, recipe: Recipe, *, episodes: int, seed: int) -> None:
+def write(directory: Path, recipe: Recipe, *, seed: int) -> None:
     """Evaluates the model in `directory` and writes its card."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -65,7 +65,7 @@ def write(directory: Path, recipe: Recipe, *, episodes: int, seed: int) -> None:
     card = TEXT.format(
         title=recipe.title, imitated=recipe.imitated, name=recipe.name,
         parameters=parameters, layers=config.num_hidden_layers, width=config.hidden_size, vocabulary=config.vocab_size,
-        episodes=episodes, random=recipe.random_share, seed=seed, count=EPISODES, rows=rows,
+        episodes=recipe.episodes, random=recipe.random_share, seed=seed, count=EPISODES, rows=rows,
     )  # fmt: skip
     (directory / "README.md").write_text(card)
 
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--model", choices=sorted(RECIPES), default=TINY.name)
     options = parser.parse_args()
     recipe = RECIPES[options.model]
-    write(options.directory, recipe, episodes=recipe.episodes, seed=1)
+    write(options.directory, recipe, seed=1)
 
 
 if __name__ == "__main__":

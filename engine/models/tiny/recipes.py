@@ -24,11 +24,15 @@ class Recipe:
     mix: tuple[MixComponent, ...]
     measured: tuple[dict[str, Any], ...]  # environments of the card
     random_share: float = 0.4  # of the scripted players' moves
-    episodes: int = 49152  # to imitate
+    passes: tuple[int, ...] = (49152,)  # episodes to imitate; each pass has a learning rate schedule of its own
     max_context_tokens: int = 1024
     rows_per_update: int = 64
     own_tokens: bool = False  # each digit and each line of the system prompts is a token
     half_precision: bool = False  # weights are stored in bfloat16
+
+    @property
+    def episodes(self) -> int:
+        return sum(self.passes)
 
 
 def _lake(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
@@ -107,7 +111,7 @@ ARITHMETIC = Recipe(
     ),
     measured=(_example(*COUNTDOWN), _example(*QUESTIONS)),
     random_share=0.25,
-    episodes=28672,
+    passes=(28672, 24576),
     rows_per_update=32,
     own_tokens=True,
     half_precision=True,
@@ -125,7 +129,7 @@ BOARDS = Recipe(
     ),
     measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
     random_share=0.2,
-    episodes=16384,
+    passes=(16384,),
     rows_per_update=16,
     own_tokens=True,
     half_precision=True,
