@@ -124,6 +124,8 @@ class Environment(gymnasium.Env[str, Any]):
         names = self.action_names()
         if names is None:
             return text
+        if text in names:
+            return names.index(text)
         return next((index for index, name in enumerate(names) if name.lower() == text.lower()), None)
 
     def name_of(self, action: Action) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
+PLAIN = frozenset({int, float, bool, str, bytes, type(None)})  # values without parts
 BYTES_PER_ENTRY = 200  # of the cache itself: an entry of the ordered dictionary
 
 
@@ -82,6 +83,8 @@ def _size(value: Any, seen: set[int]) -> int:
     if id(value) in seen:
         return 0
     seen.add(id(value))
+    if type(value) in PLAIN:
+        return sys.getsizeof(value)
     own = value.nbytes if isinstance(value, np.ndarray) else sys.getsizeof(value)
     return own + sum(_size(part, seen) for part in _parts(value))
 
