@@ -133,6 +133,18 @@ def what_if_main(argv: list[str]) -> int:
     return play_what_if(options.request, options.out)
 
 
+def preflight_main(argv: list[str]) -> int:
+    from engine.preflight.command import preflight_main as preflight
+
+    return preflight(argv)
+
+
+def environment_calls_main(argv: list[str]) -> int:
+    from engine.environment_calls.server import serve_main
+
+    return serve_main(argv)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "train": train_main,
     "evaluate": evaluate_main,
@@ -145,6 +157,8 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "assess": assess_main,
     "detect": detect_main,
     "what-if": what_if_main,
+    "environment-calls": environment_calls_main,
+    "preflight": preflight_main,
 }
 
 if __name__ == "__main__":

@@ -24,7 +24,14 @@ class ModelError(StarboardError):
 
 
 class EnvironmentFault(StarboardError):
-    """An environment that raised or broke its contract during an episode."""
+    """An environment that raised, exceeded a limit or broke its contract during an episode.
+
+    `kind` says what happened in a few words without the episode's own details, so that faults can be counted.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", kind: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.kind = kind
 
 
 class EnvironmentUnavailable(EnvironmentFault):

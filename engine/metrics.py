@@ -52,10 +52,11 @@ GLOSSARY: dict[str, Metric] = {
     )
 }
 
-_PLACEHOLDER = re.compile(r"<(?:tag|case)>")
-# a tag is a user's text: it may hold anything, slashes too
+_PLACEHOLDER = re.compile(r"<(tag|case|name)>")
+# a tag is a user's text: it may hold anything, slashes too; a name is an identifier of an environment's author
+_MATCHES = {"tag": "(?P<tag>.+)", "case": "(?P<case>.+)", "name": "(?P<name>[^/]+)"}
 _PATTERNS = [
-    (re.compile(_PLACEHOLDER.sub("(.+)", re.escape(name)) + r"\Z", re.DOTALL), entry)
+    (re.compile(_PLACEHOLDER.sub(lambda found: _MATCHES[found[1]], re.escape(name)) + r"\Z", re.DOTALL), entry)
     for name, entry in GLOSSARY.items()
     if _PLACEHOLDER.search(name)
 ]
@@ -67,12 +68,17 @@ def describe(name: str) -> Metric:
         return GLOSSARY[name]
     for pattern, entry in _PATTERNS:
         if match := pattern.match(name):
-            return replace(entry, name=name, title=match[1].join(_PLACEHOLDER.split(entry.title)))
+            return replace(entry, name=name, title=_PLACEHOLDER.sub(lambda found: _words(match, found[1]), entry.title))
     area, _, rest = name.partition("/")
     title = (rest or area).replace("/", ": ").replace("_", " ")
     return Metric(
         name=name, section=section_of(name), title=title, meaning="Reported by the engine; the glossary has no entry."
     )
+
+
+def _words(match: re.Match[str], placeholder: str) -> str:
+    """What a placeholder stands for; of a name, its words."""
+    return match[placeholder].replace("_", " ") if placeholder == "name" else match[placeholder]
 
 
 def section_of(name: str) -> str:

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, apply_override, problems_by_field
 from engine.environments.checker import check_environment
-from engine.errors import ConfigError
+from engine.environments.guard import LimitExceeded, call_guarded
+from engine.environments.measurements import measure
+from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.environment_pool import Request, perform_guarded
 from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.prompts import opener
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +44,18 @@ class Situation:
 
 
 class EpisodeByHand:
+    """The environment runs within its limits, in threads of its own; a fault of it is raised. To be closed at last."""
+
     def __init__(self, config: EnvironmentConfig, seed: int, *, think: bool = False) -> None:
         self.think = think
         self.episode = Episode(
             EpisodeSpec(environment=config, group=0, member=0, seed=seed, chance_seed=seed * 1009 + 1)
         )
-        self.episode.reset()
+        try:
+            self._guarded(self.episode.reset)
+        except EnvironmentFault:
+            self.close()
+            raise
         self.total_reward = 0.0
         self.total_penalty = 0.0
         self.stop = ""
@@ -71,11 +83,15 @@ class EpisodeByHand:
             max_actions=self.episode.config.max_actions_per_turn,
             separator=self.episode.environment.separator,
         )
-        outcome = self.episode.play(parsed)
+        outcome = self._guarded(lambda: self.episode.play(parsed))
         self.total_reward += outcome.reward
         self.total_penalty += outcome.penalty
         self.stop = outcome.stop or ""
         return _plain(outcome)
+
+    def close(self) -> None:
+        """Closes the environment; what goes wrong in it is of no consequence."""
+        perform_guarded(Request(row=0, episode=self.episode, closing=True))
 
     def play_actions(self, names: list[str]) -> dict[str, Any]:
         """One turn with the named actions, and an empty thought if one is required."""
@@ -84,10 +100,11 @@ class EpisodeByHand:
 
     def situation(self) -> Situation:
         episode = self.episode
+        drawing, names = self._guarded(episode.look)
         return Situation(
             observation=episode.observation,
-            drawing=episode.environment.drawing(),
-            actions=episode.environment.action_names(),
+            drawing=drawing,
+            actions=names,
             actions_left=episode.actions_left,
             turns_left=episode.config.max_turns - episode.turns,
             total_reward=self.total_reward,
@@ -95,6 +112,12 @@ class EpisodeByHand:
             stop=self.stop,
             success=episode.success,
         )
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        try:
+            return call_guarded(work, lambda: self.episode.deadline)
+        except LimitExceeded:
+            raise self.episode.limit_fault() from None
 
 
 def _plain(outcome: TurnOutcome) -> dict[str, Any]:
@@ -112,7 +135,8 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
 
 
 def check_env_main(argv: list[str]) -> int:
-    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass."""
+    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass; then what was
+    measured over many seeds."""
     options = _parser("check-env").parse_args(argv)
     config = _environment(options.kind, options.set)
     findings = check_environment(config.kind, config.parameters)
@@ -120,7 +144,15 @@ def check_env_main(argv: list[str]) -> int:
         sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
     if not findings:
         sys.stdout.write(f"{config.kind} satisfies the contract.\n")
+    sys.stdout.write("\n".join(["", *_measured(config), ""]))
     return 1 if findings else 0
+
+
+def _measured(config: EnvironmentConfig) -> list[str]:
+    try:
+        return measure(config).lines()
+    except Exception as error:  # an environment may raise anything
+        return [f"Not measured: {type(error).__name__}: {error}"]
 
 
 def play_main(argv: list[str]) -> int:
@@ -139,13 +171,15 @@ def play_main(argv: list[str]) -> int:
         sys.stdout.flush()
         line = sys.stdin.readline()
         if not line:
+            game.close()
             sys.stdout.write("\nStopped before the end of the episode.\n")
             return 1
         separator = game.episode.environment.separator
         names = line.split(separator) if separator else [line]
         outcome = game.play_actions([name.strip() for name in names])
         sys.stdout.write(f"{outcome['parse']}, reward {outcome['reward']:g}, penalty {outcome['penalty']:g}\n")
-    sys.stdout.write(f"\n{game.situation().observation}\n{game.stop}, return {game.total_reward:g}\n")
+    game.close()
+    sys.stdout.write(f"\n{game.episode.observation}\n{game.stop}, return {game.total_reward:g}\n")
     return 0
 
 

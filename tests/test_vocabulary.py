@@ -100,12 +100,18 @@ RETIRED = (
         words=("doubt", "doubts", "troubles"), use="a name for what it holds: error, problem, reason", names_only=True
     ),
     Retired(words=("keep house",), use="clean up, maintain"),
-    Retired(words=("look at",), use="inspect, poll, read", names_only=True),
+    Retired(
+        words=("look at",),
+        use="inspect, poll, read",
+        names_only=True,
+        unless=r"look_at_obj_in_light",  # a task of ALFWorld
+    ),
     Retired(
         words=("place", "places"),
         use="index, position (in a list or sequence); location (of a process); directory",
         names_only=True,
-        unless=r"(?i:in[_ -]?place)|\bplace[A-Z]|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)",
+        unless=r"(?i:in[_ -]?place)|\bplace[A-Z]|take\w*[_ ](?:\w+[_ ])?place|place-(?:items|content|self)"
+        r"|(?:and|then)_place",  # tasks of ALFWorld
     ),
     Retired(
         words=("shard", "shards", "sharded"),

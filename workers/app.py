@@ -14,12 +14,18 @@ SUPERVISE = "workers.supervise_run"
 ADOPT = "workers.adopt_unsupervised_runs"
 INDEX = "workers.index_run"
 WHAT_IF = "workers.what_if"
+CALL = "workers.call_environment"
+MEASURE = "workers.measure_environments"
+PREFLIGHT = "workers.preflight"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
-SPARE_THREADS = 5  # for adoption, housekeep, deliver, a what-if, and runs that only check for a free slot
+MEASURE_SECONDS = 30.0
+# for adoption, housekeep, deliver, a what-if, a pre-flight, facts of environments, two calls that pages wait for, and
+# runs that only check for a free slot
+SPARE_THREADS = 9
 
 
 def broker_url(redis_url: str) -> str:
@@ -71,6 +77,11 @@ app.conf.update(
             "options": {"expires": 2 * ADOPT_SECONDS},
         },
         "deliver": {"task": DELIVER, "schedule": DELIVER_SECONDS, "options": {"expires": DELIVER_SECONDS}},
+        "measure_environments": {
+            "task": MEASURE,
+            "schedule": MEASURE_SECONDS,
+            "options": {"expires": MEASURE_SECONDS},
+        },
         "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
     },
     timezone="UTC",

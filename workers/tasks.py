@@ -10,8 +10,8 @@ from celery.signals import worker_ready, worker_shutting_down
 
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
-from workers import housekeeping, lease, turns, what_if
-from workers.app import ADOPT, HOUSEKEEP, INDEX, SUPERVISE, WHAT_IF, app
+from workers import environment_calls, housekeeping, lease, preflights, turns, what_if
+from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
 from workers.indexing import index
 from workers.supervisor import supervise
 
@@ -43,6 +43,8 @@ def adopt_unsupervised_runs() -> None:
         enqueue_index(run_id)
     what_if.fail_abandoned()
     what_if.dispatch_next()
+    preflights.fail_abandoned()
+    preflights.dispatch_next()
 
 
 @app.task(name=WHAT_IF)
@@ -50,6 +52,25 @@ def play_what_if(pk: int) -> None:
     """Plays a queued what-if unless another one is running."""
     if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
         what_if.dispatch_next()
+
+
+@app.task(name=PREFLIGHT)
+def play_preflight(pk: int) -> None:
+    """Plays a queued pre-flight unless another one is running."""
+    if not SHUTDOWN.is_set() and preflights.play(pk, SHUTDOWN):
+        preflights.dispatch_next()
+
+
+@app.task(name=CALL)
+def call_environment(key: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
+    """Answers a call that a page waits for, in the list `key` of Redis."""
+    environment_calls.answer_call(key, call, config, arguments, seconds)
+
+
+@app.task(name=MEASURE)
+def measure_environments() -> None:
+    """Measures the facts of environments that have none."""
+    environment_calls.measure_environments(SHUTDOWN)
 
 
 @app.task(name=INDEX)
@@ -67,12 +88,15 @@ def housekeep() -> None:
 def stop_supervisors(**_: Any) -> None:
     """Supervisors end within a round; their engines continue."""
     SHUTDOWN.set()
+    environment_calls.stop()
 
 
 @worker_ready.connect
 def adopt_runs_at_start(**_: Any) -> None:
-    """A new worker adopts runs at once, without waiting for the schedule."""
+    """A new worker adopts runs and measures environments at once, without waiting for the schedule."""
     try:
         app.signature(ADOPT).apply_async(retry=False)
+        app.signature(MEASURE).apply_async(retry=False)
     except Exception as error:
         log.warning("Adopting runs waits for the schedule: %s", error)
+    environment_calls.warm_up()

@@ -20,6 +20,7 @@ from engine.config import RunConfig
 from engine.cpu_threads import threads_for
 
 GPU_THREADS = 4
+CLOSE_SECONDS = 5.0  # for the environments of actors that are about to end
 MEANS = frozenset({"perf/gpu_share"})  # of the other GPU metrics the maximum: one full device ends the run
 Call = tuple[str, Any]  # an actor's name, and the reference to the result
 
@@ -85,7 +86,10 @@ class ActorPool:
         return self.environments[index]
 
     def release(self) -> ReleaseReport:
-        """Ends all actors and releases their resources."""
+        """Ends all actors and releases their resources. Environments have a moment to be closed."""
+        closing = [environment.close_all.remote() for environment in self.environments]
+        if closing:
+            import_ray().wait(closing, num_returns=len(closing), timeout=CLOSE_SECONDS)
         return release([*self.samplers, *self.learners, *self.environments], self.group)
 
     def _learner(self, rank: int) -> Any:

@@ -15,11 +15,12 @@ from engine.cluster.actor_process import location, set_up
 from engine.cluster.connection import import_ray
 from engine.cluster.process_snapshots import ActorLocation
 from engine.cluster.waiting import ActorDied, result_of
+from engine.environments.guard import POLL_SECONDS
 from engine.errors import EnvironmentFault
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_pool import ActiveEpisodes, EnvironmentResult
-from engine.rollout.episode import EpisodeStart, TurnOutcome
+from engine.rollout.environment_pool import EnvironmentResult, Request, Result, perform_guarded
+from engine.rollout.episode import Closed, Episode, EpisodeStart, TurnOutcome
 
 
 class RolloutId(NamedTuple):
@@ -27,6 +28,35 @@ class RolloutId(NamedTuple):
 
     sampler: int
     number: int
+
+
+class ActiveEpisodes:
+    """The episodes of one rollout that an actor is playing, by row. Different rows may be played concurrently, each
+    call in a thread that is abandoned if it hangs."""
+
+    def __init__(self) -> None:
+        self.episodes: dict[int, Episode] = {}
+
+    def start(self, row: int, spec: EpisodeSpec, *, think: bool) -> Result:
+        self.episodes[row] = Episode(spec)
+        return self._perform(Request(row=row, episode=self.episodes[row], think=think))
+
+    def step(self, row: int, parsed: ParsedResponse) -> Result:
+        return self._perform(Request(row=row, episode=self.episodes[row], parsed=parsed))
+
+    def close(self, row: int) -> Result:
+        return self._perform(Request(row=row, episode=self.episodes[row], closing=True))
+
+    def close_all(self) -> None:
+        for row in list(self.episodes):
+            self.close(row)
+
+    def _perform(self, request: Request) -> Result:
+        """An episode that ended is removed."""
+        result = perform_guarded(request)
+        if result.is_over:
+            self.episodes.pop(request.row, None)
+        return result
 
 
 class EnvironmentActor:
@@ -40,11 +70,19 @@ class EnvironmentActor:
     def location(self) -> ActorLocation:
         return location()
 
-    def start(self, rollout: RolloutId, row: int, spec: EpisodeSpec, *, think: bool) -> EpisodeStart:
+    def start(self, rollout: RolloutId, row: int, spec: EpisodeSpec, *, think: bool) -> Result:
         return self._episodes(rollout).start(row, spec, think=think)
 
-    def step(self, rollout: RolloutId, row: int, parsed: ParsedResponse) -> TurnOutcome:
+    def step(self, rollout: RolloutId, row: int, parsed: ParsedResponse) -> Result:
         return self._episodes(rollout).step(row, parsed)
+
+    def close(self, rollout: RolloutId, row: int) -> Result:
+        return self._episodes(rollout).close(row)
+
+    def close_all(self) -> None:
+        """Before the actor ends: closes the environments of all rollouts."""
+        for _, episodes in list(self.rollouts.values()):
+            episodes.close_all()
 
     def _episodes(self, rollout: RolloutId) -> ActiveEpisodes:
         """A sampler's next rollout discards its last one, finished or not: the sampler may have died in it. A late
@@ -54,6 +92,7 @@ class EnvironmentActor:
             if rollout.number < number:
                 return ActiveEpisodes()
             if rollout.number > number:
+                threading.Thread(target=episodes.close_all, name="closing", daemon=True).start()
                 episodes = ActiveEpisodes()
                 self.rollouts[rollout.sampler] = (rollout.number, episodes)
             return episodes
@@ -73,11 +112,12 @@ class ActorAssignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """`parsed` is the response to be played; None where the episode is to be started."""
+class Call:
+    """`parsed` is the response to be played, if it plays one; `closing` where the episode is only ended."""
 
     row: int
     parsed: ParsedResponse | None = None
+    closing: bool = False
 
 
 class RemoteEnvironments:
@@ -87,46 +127,50 @@ class RemoteEnvironments:
     def __init__(self, assignment: ActorAssignment) -> None:
         self.assignment = assignment
         self.specs: dict[int, EpisodeSpec] = {}
-        self.requests: dict[Any, Request] = {}  # by the reference to the result
+        self.calls: dict[Any, Call] = {}  # by the reference to the result
 
     @property
     def pending(self) -> bool:
-        return bool(self.requests)
+        return bool(self.calls)
 
     def start(self, row: int, spec: EpisodeSpec, *, think: bool) -> None:
         self.specs[row] = spec
         reference = self._actor(row).start.remote(self.assignment.rollout, row, spec, think=think)
-        self.requests[reference] = Request(row=row)
+        self.calls[reference] = Call(row=row)
 
     def step(self, row: int, parsed: ParsedResponse) -> None:
         reference = self._actor(row).step.remote(self.assignment.rollout, row, parsed)
-        self.requests[reference] = Request(row=row, parsed=parsed)
+        self.calls[reference] = Call(row=row, parsed=parsed)
+
+    def close(self, row: int) -> None:
+        reference = self._actor(row).close.remote(self.assignment.rollout, row)
+        self.calls[reference] = Call(row=row, closing=True)
 
     def collect(self, *, block: bool) -> list[EnvironmentResult]:
-        if not self.requests:
+        if not self.calls:
             return []
         ray = import_ray()
         if block:
-            ray.wait(list(self.requests), num_returns=1)
-        done, _ = ray.wait(list(self.requests), num_returns=len(self.requests), timeout=0)
+            ray.wait(list(self.calls), num_returns=1, timeout=POLL_SECONDS)
+        done, _ = ray.wait(list(self.calls), num_returns=len(self.calls), timeout=0)
         return [self._result(reference) for reference in done]
 
     def _actor(self, row: int) -> Any:
         return self.assignment.actors[self.assignment.actor_index(row)]
 
     def _result(self, reference: Any) -> EnvironmentResult:
-        request = self.requests.pop(reference)
-        index = self.assignment.actor_index(request.row)
+        call = self.calls.pop(reference)
+        index = self.assignment.actor_index(call.row)
         try:
-            found: EpisodeStart | TurnOutcome = result_of(
-                reference, phase="Rollout", name=f"environment actor {index}", index=index
-            )
-            return request.row, found
+            found: Result = result_of(reference, phase="Rollout", name=f"environment actor {index}", index=index)
+            return call.row, found
         except ActorDied as death:
-            fault = lost(self.specs[request.row], death)
-        if request.parsed is None:
-            return request.row, EpisodeStart(fault=fault)
-        return request.row, TurnOutcome.of_fault(request.parsed, fault)
+            fault = lost(self.specs[call.row], death)
+        if call.closing:
+            return call.row, Closed(close_fault=str(fault))
+        if call.parsed is None:
+            return call.row, EpisodeStart(fault=fault)
+        return call.row, TurnOutcome.of_fault(call.parsed, fault)
 
 
 def lost(spec: EpisodeSpec, death: ActorDied) -> EnvironmentFault:
@@ -134,4 +178,5 @@ def lost(spec: EpisodeSpec, death: ActorDied) -> EnvironmentFault:
     return EnvironmentFault(
         f"The environment {environment.tag!r} ({environment.kind}) with seed {spec.seed} was lost: {death.message}",
         remedy=death.remedy,
+        kind="environment actor died",
     )

@@ -16,6 +16,9 @@ DRIVER = "driver"  # this process
 HEADER = re.compile(r'^(?P<own>Current thread|Thread) (?P<id>\S+).*?(?P<spied>"MainThread")?$')
 FRAME = re.compile(r'^\s+(?:File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)|(?P<spied>\S.*\(.+\)))$')
 ACTOR_FILE = re.compile(r"_actors?\.py")  # where our actors' methods are, which Ray may call in threads of their own
+# what runs environments for them, and what waits for it meanwhile
+GUARDED = re.compile(r"\b_run\b.*environments/guard\.py|\brun\b.*rollout/environment_pool\.py")
+WAITING = re.compile(r"\bcall_guarded\b.*environments/guard\.py")
 
 
 def hang_report(actors: Sequence[ActorLocation], directory: Path) -> str:
@@ -81,11 +84,18 @@ def describe(snapshot: ProcessSnapshot) -> str:
 
 
 def innermost(stack: str) -> str:
-    """The newest frame of each thread that runs an actor's method, else of the main thread. `stack` is in Python's
-    own format or in py-spy's."""
+    """The newest frame of each thread that runs an actor's method or an environment, else of the main thread. `stack`
+    is in Python's own format or in py-spy's."""
     threads, main = threads_of(stack)
-    working = [frames[0] for frames in threads.values() if any(ACTOR_FILE.search(frame) for frame in frames)]
+    working = [frames[0] for frames in threads.values() if _works(frames)]
     return ", ".join(dict.fromkeys(working or threads.get(main, [])[:1])) or "no stack"
+
+
+def _works(frames: list[str]) -> bool:
+    if any(GUARDED.search(frame) for frame in frames[1:]):
+        return True
+    in_actor = any(ACTOR_FILE.search(frame) for frame in frames)
+    return in_actor and not any(WAITING.search(frame) for frame in frames)
 
 
 def threads_of(stack: str) -> tuple[dict[str, list[str]], str]:

@@ -23,6 +23,7 @@ from engine.config.run import (
 )
 from engine.config.sampling import (
     EnvironmentConfig,
+    EnvironmentLimits,
     LoraSection,
     ModelConfig,
     RolloutConfig,
@@ -45,6 +46,7 @@ __all__ = [
     "DetectorsConfig",
     "DiagnosticsConfig",
     "EnvironmentConfig",
+    "EnvironmentLimits",
     "EvaluationConfig",
     "LoraSection",
     "LossConfig",

@@ -14,8 +14,27 @@ from engine.rollout.context_windows import ContextWindow, FullContext
 from engine.section import Section
 
 
+class EnvironmentLimits(Section):
+    """What one call of an environment may take. Beyond it the trajectory ends with a fault."""
+
+    construct_seconds: float = Field(
+        120.0, gt=0, le=86_400, description="Seconds that the constructor may take, in which data may be loaded."
+    )
+    reset_seconds: float = Field(
+        60.0,
+        gt=0,
+        le=86_400,
+        description="Seconds that the start of an episode may take: reset, and the search for a shortest solution.",
+    )
+    step_seconds: float = Field(60.0, gt=0, le=86_400, description="Seconds that one step may take.")
+    close_seconds: float = Field(10.0, gt=0, le=86_400, description="Seconds that close may take.")
+    max_observation_characters: int = Field(
+        100_000, ge=1, le=100_000_000, description="Characters of one observation, and of a drawing as JSON."
+    )
+
+
 class EnvironmentConfig(Section):
-    """One environment of a run: its kind, parameters, instruction and budgets."""
+    """One environment of a run: its kind, parameters, instruction, budgets and limits."""
 
     kind: str = Field("frozen_lake", description="Kind of environment, from the registry.")
     tag: str = Field("", max_length=60, description="Name in metrics and tables. Blank: the kind's title.")
@@ -56,6 +75,9 @@ class EnvironmentConfig(Section):
         description="Of a response with more than max_actions_per_turn actions the first ones are executed. mask: the "
         "model reads the rest later but is not trained on it. penalty: adds format_penalty. ignore: neither.",
     )
+    limits: EnvironmentLimits = Field(
+        EnvironmentLimits(), description="Time and size limits of the environment's own code."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -69,6 +91,8 @@ class EnvironmentConfig(Section):
         filled = {**kind.default_budget, **data}
         filled["tag"] = data.get("tag") or kind.title
         filled["instruction"] = data.get("instruction") or kind.default_instruction
+        limits = data.get("limits", {})
+        filled["limits"] = {**kind.default_limits, **limits} if isinstance(limits, dict) else limits
         return filled
 
     @model_validator(mode="after")

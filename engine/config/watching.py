@@ -129,6 +129,13 @@ class StopConfig(Section):
         le=10_000,
         description="Stop after this many consecutive steps in which the filter kept no group. 0: never.",
     )
+    fault_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Fail when more than this share of the episodes of a step, or of an evaluation, end because their "
+        "environment failed. 0: at the first. 1: only when all do.",
+    )
 
 
 class DetectorsConfig(Section):

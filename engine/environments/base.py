@@ -74,6 +74,8 @@ class Environment(gymnasium.Env[str, Any]):
     Config: ClassVar[type[EnvironmentParameters]]
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
     default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
+    # fields of `EnvironmentLimits` where the usual limits do not do, such as {"step_seconds": 300} for a slow verifier
+    default_limits: ClassVar[Mapping[str, float]] = {}
     needs: ClassVar[str] = ""  # what does not ship with it, such as "a server"
     restricted: ClassVar[str] = ""  # why only an administrator may configure it; empty: everyone may
     separator: ClassVar[str | None] = "||"  # between the actions of an answer; None: the answer is one action

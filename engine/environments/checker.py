@@ -14,6 +14,7 @@ import numpy as np
 from engine.environments.base import UNKNOWN, Environment
 from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
+from engine.metrics import GLOSSARY
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
 # used by the response format, which removes its markers from actions
@@ -28,6 +29,8 @@ STRANGE_TEXTS = (
     "\u2603\u0000\ud7ff",
     "<answer>||</answer>",
 )
+TAG = "env/<tag>/"
+TAKEN = {name.removeprefix(TAG) for name in GLOSSARY if name.startswith(TAG)}  # metrics that every environment has
 STEPS = 30
 CHANCE_SEEDS = range(5)
 
@@ -92,9 +95,15 @@ def _check_resets(first: Environment, second: Environment, seed: int) -> Iterato
         other_start, _ = second.reset(seed=seed, options={"chance_seed": chance_seed})
         if other_start != observation:
             yield "chance-changes-problem", f"chance_seed {chance_seed} started with {other_start!r} instead of "
-            "{observation!r}"
+            f"{observation!r}"
     if not first.describe().strip():
         yield "description", "describe() is empty"
+    for name in first.info_metrics:
+        if name in TAKEN or not name.isidentifier() or name != name.lower():
+            yield (
+                "info-metrics",
+                f"{name!r} cannot be the name of a metric: it is taken, or not a lower-case identifier",
+            )
     yield from _check_state(first, observation)
 
 

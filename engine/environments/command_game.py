@@ -83,6 +83,7 @@ class CommandEnvironment(Environment):
         self.action_space = AnyText()
         self.observation_space = AnyText(min_length=1)
         self.game: CommandGame | None = None
+        self.commands: list[str] = []  # the admissible ones
         self.feedback = ""
         self.steps = 0
         self.over = True
@@ -97,19 +98,20 @@ class CommandEnvironment(Environment):
             seed = int(self.np_random.integers(2**31))
         self.close()
         self.game = self.start_game(seed, split_of(options))
-        self.feedback, self.steps, self.over = self.game.feedback, 0, False
+        self.feedback, self.commands = self.game.feedback, self.game.commands()
+        self.steps, self.over = 0, False
         return self.render(), {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
         text = self.checked_text(action, over=self.over)
         game = self._playing
-        command = admissible(text, game.commands())
+        command = admissible(text, self.commands)
         reward = 0.0
         if command is None:
             self.feedback = NOTHING
         else:
             reward = self.reward_of_score * game.play(command)
-            self.feedback = game.feedback
+            self.feedback, self.commands = game.feedback, game.commands()
         self.steps += 1
         terminated = game.won() or game.lost()
         truncated = not terminated and self.steps >= self.config.max_steps
@@ -132,7 +134,7 @@ class CommandEnvironment(Environment):
         if self.config.repeat_task and game.goal and self.steps:  # the first observation has it already
             parts.append(f"Your task is to: {game.goal}.")
         if self.config.list_commands:
-            parts.append(f"Admissible commands: {', '.join(game.commands())}.")
+            parts.append(f"Admissible commands: {', '.join(self.commands)}.")
         return "\n".join(parts)
 
     def drawing(self) -> Drawing:
@@ -147,8 +149,7 @@ class CommandEnvironment(Environment):
         return self._playing.plan()
 
     def random_action(self, rng: np.random.Generator) -> str:
-        commands = self._playing.commands()
-        return commands[int(rng.integers(len(commands)))]
+        return self.commands[int(rng.integers(len(self.commands)))]
 
     @property
     def _playing(self) -> CommandGame:
@@ -159,6 +160,8 @@ class CommandEnvironment(Environment):
 
 def admissible(text: str, commands: list[str]) -> str | None:
     """The admissible command that `text` means; None if it means none of them."""
+    if text in commands:
+        return text
     if len(text) > LONGEST_COMMAND:
         return None
     wanted = normalized(text)

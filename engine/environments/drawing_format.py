@@ -8,7 +8,9 @@ from typing import Any
 
 CELLS = frozenset({"floor", "wall", "hole", "goal", "start", "target", "box", "box_on_target"})
 AGENT_STATES = frozenset({"ok", "in_hole", "on_goal", "on_target"})
-MARKS = frozenset({"good", "bad", "given", "new"})
+COLOURS = frozenset({"white", "yellow", "red", "orange", "green", "blue"})
+LEVELS = tuple(f"level-{level}" for level in range(1, 9))  # from faint to strong
+MARKS = frozenset({"good", "bad", "given", "new"}) | COLOURS | frozenset(LEVELS)
 CARD_STATES = frozenset({"normal", "chosen", "good", "bad"})
 BLOCK_KINDS = frozenset({"heading", "text", "button", "list", "code"})
 BLOCK_STATES = frozenset({"normal", "chosen"})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments.base import UNKNOWN, Environment, Solution
+from engine.environments.guard import LimitExceeded, call_within
 from engine.environments.registry import make_environment
-from engine.errors import ConfigError
+from engine.errors import ConfigError, StarboardError
 
 WARN_BELOW = 0.6
 
@@ -53,22 +55,40 @@ def action_budget(config: EnvironmentConfig) -> int:
     return min(config.max_actions, config.max_turns * config.max_actions_per_turn)
 
 
-def feasibility(
-    kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
-) -> Feasibility:
-    """Measures solution lengths on `seeds` (at least one), without slips."""
-    environment = make_environment(kind, **parameters)
-    sampled = list(seeds)
-    known = [solution for solution in (_solution(environment, seed) for seed in sampled) if solution is not UNKNOWN]
-    lengths = [len(solution) for solution in known if solution is not None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolutionLengths:
+    """Of problems with a known answer the lengths of shortest solutions, None where there is none; and the number of
+    problems of which nothing is known."""
+
+    lengths: list[int | None]
+    unknown: int
+
+
+def solution_lengths(environment: Environment, seeds: Iterable[int]) -> SolutionLengths:
+    """Measures solutions of the problems of `seeds`, without slips."""
+    found = [_solution(environment, seed) for seed in seeds]
+    known = [None if solution is None else len(solution) for solution in found if solution is not UNKNOWN]
+    return SolutionLengths(lengths=known, unknown=len(found) - len(known))
+
+
+def feasibility_of(measured: SolutionLengths, max_actions: int) -> Feasibility:
+    lengths = [length for length in measured.lengths if length is not None]
     return Feasibility(
-        problems=len(known),
-        unknown=len(sampled) - len(known),
-        solvable_share=sum(length <= max_actions for length in lengths) / max(1, len(known)),
+        problems=len(measured.lengths),
+        unknown=measured.unknown,
+        solvable_share=sum(length <= max_actions for length in lengths) / max(1, len(measured.lengths)),
         median_length=statistics.median(lengths) if lengths else 0.0,
         longest=max(lengths, default=0),
         budget=max_actions,
     )
+
+
+def feasibility(
+    kind: str, parameters: dict[str, Any], max_actions: int, seeds: Iterable[int] = range(20)
+) -> Feasibility:
+    """Whether the problems of `seeds` (at least one) can be solved in `max_actions`, without slips."""
+    with closing(make_environment(kind, **parameters)) as environment:
+        return feasibility_of(solution_lengths(environment, seeds), max_actions)
 
 
 def _solution(environment: Environment, seed: int) -> Solution:
@@ -76,12 +96,33 @@ def _solution(environment: Environment, seed: int) -> Solution:
     return environment.solution()
 
 
-def require_solvable(config: RunConfig) -> None:
-    """`ConfigError` if none of an environment's problems can be solved within its budget."""
+def require_solvable(config: RunConfig, *, check_cancelled: Callable[[], None] = lambda: None) -> None:
+    """`ConfigError` if none of an environment's problems can be solved within its budget.
+
+    An environment that raises or exceeds its limits is not judged: rollouts report and count its faults.
+    """
     for environment in config.environments:
-        found = feasibility(environment.kind, environment.parameters, action_budget(environment))
-        if found.impossible:
+        found = _within_limits(environment, check_cancelled)
+        if found is not None and found.impossible:
             raise ConfigError(
                 f"{environment.tag} cannot be solved within its budget: {found.explain()}",
                 remedy="Raise max_turns, max_actions_per_turn or max_actions, or make the problems smaller.",
             )
+
+
+def _within_limits(environment: EnvironmentConfig, check_cancelled: Callable[[], None]) -> Feasibility | None:
+    """None if it failed. An error with a remedy, such as a missing package, is raised."""
+
+    def measure() -> Feasibility | None:
+        try:
+            return feasibility(environment.kind, environment.parameters, action_budget(environment))
+        except StarboardError:
+            raise
+        except (Exception, SystemExit):
+            return None
+
+    seconds = environment.limits.construct_seconds + environment.limits.reset_seconds
+    try:
+        return call_within(seconds, measure, check_cancelled=check_cancelled)
+    except LimitExceeded:
+        return None

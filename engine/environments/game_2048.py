@@ -32,6 +32,7 @@ from engine.environments.board_2048 import (
     move,
     with_tile,
 )
+from engine.environments.drawing_format import LEVELS
 from engine.environments.spaces import discrete
 
 CHARSET = frozenset("0123456789_ \n:,abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -165,10 +166,10 @@ class Game2048(Environment):
             "caption": f"Score {self.score}",
         }
         marks = [
-            [r, c, "good"]
+            [r, c, "good" if tile >= self.config.target else LEVELS[min(tile.bit_length() - 2, len(LEVELS) - 1)]]
             for r, row in enumerate(self.board)
             for c, tile in enumerate(row)
-            if tile >= self.config.target
+            if tile
         ]
         if self.new_cell is not None and [*self.new_cell, "good"] not in marks:
             marks.append([*self.new_cell, "new"])

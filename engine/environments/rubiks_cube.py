@@ -26,6 +26,7 @@ from engine.environments.pocket_cube import (
 )
 from engine.environments.spaces import discrete
 
+NAMES = {"W": "white", "O": "orange", "G": "green", "R": "red", "B": "blue", "Y": "yellow"}
 COLOURS = "WOGRBY"  # white up, orange left, green front, red right, blue back, yellow down
 CHARSET = frozenset(COLOURS + FACES + ": \n")
 NET = (("", "U", "", ""), ("L", "F", "R", "B"), ("", "D", "", ""))
@@ -147,7 +148,13 @@ class RubiksCube(Environment):
         for faces in NET:
             for row in (0, 2):
                 rows.append([cell for face in faces for cell in self._cells(face)[row : row + 2]])
-        return {"type": "table", "columns": [], "rows": rows, "boxes": [2, 2]}
+        marks = [
+            [row, column, NAMES[letter]]
+            for row, cells in enumerate(rows)
+            for column, letter in enumerate(cells)
+            if letter
+        ]
+        return {"type": "table", "columns": [], "rows": rows, "boxes": [2, 2], "marks": marks}
 
     def problem(self) -> str:
         """The number of the position, which is the same for all ways to hold the cube."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from engine.config import RunConfig
 from engine.cpu_threads import threads_for
-from engine.errors import ConfigError, EnvironmentFault, StarboardError
+from engine.errors import ConfigError, EnvironmentFault, EnvironmentUnavailable, StarboardError
 from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
@@ -187,6 +187,8 @@ def play_out(
     failure: StarboardError | None = None
     try:
         proxy.play(sampler, players)
+    except EnvironmentUnavailable as error:
+        failure = error
     except (EnvironmentFault, ConfigError):
         pass  # every episode of this environment failed, and its rows say so; other environments may succeed
     except StarboardError as error:

@@ -123,10 +123,16 @@ ENV = (
     Metric(
         name="env/<tag>/fault_rate", section="env", title="<tag>: environment errors", unit="share", low=0, high=1,
         better="lower",
-        meaning="Share of this environment's trajectories that ended because the environment raised an error or "
-        "returned a reward that is not a finite number. They are not trained on and are left out of all other means.",
+        meaning="Share of this environment's trajectories that ended because the environment raised an error, exceeded "
+        "a limit or returned what it must not. They are not trained on and are left out of all other means.",
         formula="failed trajectories / trajectories",
         bad="Above 0: read the error of such a trajectory, and run check-env.",
+    ),
+    Metric(  # last, so that it matches only what the others do not
+        name="env/<tag>/<name>", section="env", title="<tag>: <name>",
+        meaning="A number that the environment reports in the info of each step, declared in its info_metrics. Each "
+        "trajectory has one, by the declared reduction: the last, the sum, the mean, the largest or the smallest.",
+        formula="mean over the trajectories that have it", bad="Depends on the environment; see its documentation.",
     ),
 )  # fmt: skip
 
@@ -200,10 +206,18 @@ ROLLOUT = (
     Metric(
         name="rollout/fault_rate", section="rollout", title="Environment errors", unit="share", low=0, high=1,
         better="lower",
-        meaning="Share of the step's trajectories that ended because their environment raised an error or returned a "
-        "reward that is not a finite number. They are not trained on and are left out of means of rewards and success.",
+        meaning="Share of the step's trajectories that ended because their environment raised an error, exceeded a "
+        "limit or returned what it must not. They are not trained on and are left out of means of rewards and success.",
         formula="failed trajectories / trajectories",
-        bad="Above 0: read the error of such a trajectory. When all have one, the run fails.",
+        bad="Above 0: read the error of such a trajectory. Above stop.fault_share the run fails.",
+    ),
+    Metric(
+        name="rollout/close_fault_rate", section="rollout", title="Environments not closed", unit="share", low=0,
+        high=1, better="lower",
+        meaning="Share of the step's trajectories whose environment raised an error in close, or did not return from "
+        "it in time. They are trained on like all others.",
+        formula="trajectories with a failed close / trajectories",
+        bad="Above 0 for many steps: what environments hold, such as processes or connections, may not be released.",
     ),
     Metric(
         name="rollout/context_full_rate", section="rollout", title="Context full", unit="share", low=0, high=1,

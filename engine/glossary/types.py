@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 class Metric:
     """One metric, explained to a reader who has not seen it before.
 
-    A `name` with `<tag>` or `<case>` is a pattern. `low` and `high` are the ends of an axis, None for automatic. `log`
-    is for a logarithmic axis. `bad` says which values are bad, and what they may mean.
+    A `name` with `<tag>`, `<case>` or `<name>` is a pattern. `low` and `high` are the ends of an axis, None for
+    automatic. `log` is for a logarithmic axis. `bad` says which values are bad, and what they may mean.
     """
 
     name: str

@@ -5,18 +5,19 @@ Trajectories do not wait for each other: one that has a response steps its envir
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Protocol
 
 from engine.config import RolloutConfig
-from engine.errors import ConfigError, EnvironmentFault, StarboardError
+from engine.errors import ConfigError, EnvironmentFault, EnvironmentUnavailable, StarboardError
 from engine.rollout.action_parser import ParsedResponse, parse_response
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.context_windows import FullContext, Past, Prompt, State, Window
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_pool import EnvironmentPool, local_environments
-from engine.rollout.episode import EpisodeStart, TurnOutcome
+from engine.rollout.environment_pool import EnvironmentPool, Result, local_environments
+from engine.rollout.episode import Closed, EpisodeStart, TurnOutcome
 from engine.rollout.masking import tokens_within
 from engine.rollout.overlong import LengthPenalty, length_penalty_of, no_penalty
 from engine.rollout.prompts import Message
@@ -78,9 +79,10 @@ class AgentProxy:
     ) -> list[Trajectory]:
         """One trajectory per spec, in order. `check_cancelled` is called between steps and raises to cancel.
 
-        An environment that raises ends its own trajectory as a `fault`; when all of them do, the fault is raised. A
-        first prompt that leaves no room for a response ends its trajectory as `context_full`, without a turn; when no
-        trajectory had room for a turn, a `ConfigError` states how many tokens are needed.
+        An environment that raises or hangs ends its own trajectory as a `fault`; when all of them do, the most frequent
+        fault is raised, and `EnvironmentUnavailable` at once. A first prompt that leaves no room for a response ends
+        its trajectory as `context_full`, without a turn; when no trajectory had room for a turn, a `ConfigError` states
+        how many tokens are needed.
         """
         players = self.players(specs)
         self.play(sampler, players, check_cancelled=check_cancelled)
@@ -113,11 +115,11 @@ class AgentProxy:
 
         Environments run in the given pool, or else in this process with `environment_workers` threads.
         """
-        local = local_environments(self.environment_workers)
+        local = local_environments(self.environment_workers, check_cancelled)
         with nullcontext(environments) if environments is not None else local as pool:
             self._play_in(pool, sampler, players, check_cancelled)
         faults = [player.fault for player in players if player.fault]
-        return faults[0] if len(faults) == len(players) else self._no_room(players)
+        return most_frequent(faults) if len(faults) == len(players) else self._no_room(players)
 
     def _play_in(
         self,
@@ -129,6 +131,9 @@ class AgentProxy:
         def collect(*, block: bool) -> None:
             for row, result in pool.collect(block=block):
                 players[row].record(result, sampler)
+                if players[row].has_no_room:
+                    players[row].has_no_room = False
+                    pool.close(row)
             check_cancelled()
 
         for player in players:
@@ -153,6 +158,12 @@ class AgentProxy:
         )
 
 
+def most_frequent(faults: list[EnvironmentFault]) -> EnvironmentFault:
+    """The first of the kind that is most frequent."""
+    kind, _ = Counter(fault.kind for fault in faults).most_common(1)[0]
+    return next(fault for fault in faults if fault.kind == kind)
+
+
 class Player:
     """Builds the trajectory of one episode. The episode itself runs in an environment pool."""
 
@@ -161,6 +172,7 @@ class Player:
         self.spec, self.config = spec, spec.environment
         self.proxy = proxy
         self.fault: EnvironmentFault | None = None
+        self.has_no_room = False  # its context is full, and its environment is still open
         self.prompt_start = 0
         self.needed = 0  # context tokens of the last prompt and its longest possible response
         self.system = ""
@@ -193,8 +205,11 @@ class Player:
             return ParsedResponse(thought=parsed.thought, actions=[], case="cut_off")
         return parsed
 
-    def record(self, result: EpisodeStart | TurnOutcome, sampler: ResponseSampler) -> None:
+    def record(self, result: Result, sampler: ResponseSampler) -> None:
         """Records the environment's result, and requests the next response unless the episode is over."""
+        self.trajectory.close_fault = self.trajectory.close_fault or result.close_fault
+        if isinstance(result, Closed):
+            return
         if isinstance(result, EpisodeStart):
             self._record_start(result, sampler)
         else:
@@ -223,7 +238,7 @@ class Player:
         if outcome.fault is not None:
             self._end_with_fault(outcome.fault, sampler)
             return
-        trajectory.success = outcome.success
+        trajectory.success, trajectory.info_metrics = outcome.success, outcome.info_metrics
         if outcome.stop is not None:
             trajectory.stop = outcome.stop
             sampler.release(self.row)
@@ -258,6 +273,7 @@ class Player:
         self.needed = self._context_tokens(prompt) + len(prompt.ids) + room
         if self.needed > self.proxy.max_context_tokens:
             trajectory.stop = "context_full"
+            self.has_no_room = True
             if trajectory.turns:
                 sampler.release(self.row)
             return
@@ -298,6 +314,8 @@ class Player:
     def _end_with_fault(self, fault: EnvironmentFault, sampler: ResponseSampler) -> None:
         self.fault = fault
         self.trajectory.stop = "fault"
-        self.trajectory.fault = str(fault)
+        self.trajectory.fault, self.trajectory.fault_kind = str(fault), fault.kind
         if self.trajectory.ids:
             sampler.release(self.row)
+        if isinstance(fault, EnvironmentUnavailable):
+            raise fault

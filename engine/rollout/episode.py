@@ -1,25 +1,32 @@
 """Episode: one environment stepped with parsed responses, within its budgets, with penalties and faults.
 
-It decides when an episode is over and why. Its inputs and results are plain data that can be sent, so it may run in
-another thread or on another machine than the one that keeps its transcript. It knows no tokens.
+It decides when an episode is over and why, and closes its environment then. Its inputs and results are plain data that
+can be sent, so it may run in another thread or on another machine than the one that keeps its transcript. It knows no
+tokens. Time limits are declared here (`deadline`) and enforced by whoever runs it (`environment_pool`).
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from engine.environments import environment_of
 from engine.environments.base import UNKNOWN, Action, Drawing, Environment
+from engine.environments.guard import Interrupt
 from engine.environments.problems import reset_in_split
-from engine.errors import EnvironmentFault
+from engine.errors import EnvironmentFault, EnvironmentUnavailable
 from engine.rollout import prompts
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
+from engine.rollout.environment_output import InfoMetrics, drawing_of, recordable, step_result, text_of
 from engine.rollout.types import Frame, StopReason
+
+Limit = Literal["construct_seconds", "reset_seconds", "step_seconds", "close_seconds"]
+LONGEST_CAUSE = 1000  # characters of an exception's text in a fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +43,16 @@ class EpisodeStart:
     seed: int = 0
     problem: int = 0
     fault: EnvironmentFault | None = None
+    close_fault: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.fault is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
-    """The effect of one response, and the state after it."""
+    """The effect of one response, and the state after it. `info_metrics` are those of the episode so far."""
 
     parsed: ParsedResponse
     executed: list[str] = field(default_factory=list)
@@ -49,11 +61,17 @@ class TurnOutcome:
     penalty: float = 0.0
     valid: bool = False
     info: dict[str, Any] = field(default_factory=dict)
+    info_metrics: dict[str, float] = field(default_factory=dict)
     stop: StopReason | None = None  # None while the episode continues
     observation: str = ""
     actions_left: int = 0
     success: bool = False  # at any time so far
     fault: EnvironmentFault | None = None
+    close_fault: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.stop is not None
 
     @classmethod
     def of_fault(cls, parsed: ParsedResponse, fault: EnvironmentFault) -> TurnOutcome:
@@ -61,8 +79,18 @@ class TurnOutcome:
         return cls(parsed=parsed, stop="fault", fault=fault)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The environment of an episode that ended otherwise has been closed, or failed to."""
+
+    close_fault: str = ""
+    is_over: bool = True
+
+
 class Episode:
-    """One environment being played within its budgets."""
+    """One environment being played within its budgets and limits."""
+
+    environment: Environment
 
     def __init__(self, spec: EpisodeSpec) -> None:
         self.spec = spec
@@ -70,13 +98,19 @@ class Episode:
         self.turns = 0
         self.actions = 0
         self.success = False
-        self.environment: Environment = environment_of(self.config)
         self.observation = ""
         self.seed = spec.seed
         self.problem = 0
+        self.info_metrics = InfoMetrics({})
+        self.phase = ""  # of the environment's code that is running, or was last
+        self.limit: Limit = "construct_seconds"
+        self.deadline = math.inf  # when that must have returned, by `time.monotonic`
+        self.is_closed = False
+        self.ending: EpisodeStart | TurnOutcome | None = None  # what is left to return once the environment is closed
 
     def start(self, *, think: bool) -> EpisodeStart:
-        """Resets the environment; `think` selects the system prompt. An `EnvironmentFault` is part of the result."""
+        """Creates and resets the environment; `think` selects the system prompt. An `EnvironmentFault` is part of the
+        result."""
         start = EpisodeStart()
         try:
             observation = self.reset()
@@ -86,43 +120,103 @@ class Episode:
                 problem=self.problem,
                 separator=self.environment.separator,
             )
-            with self.guarded("drawing, solution or describe"):
-                start = replace(start, drawing=self.environment.drawing())
+            with self.guarded("drawing, solution or describe", "reset_seconds"):
+                start = replace(start, drawing=self._drawing())
                 solution = self.environment.solution()
                 system = prompts.system_prompt(self.config, self.environment, think=think)
+                text_of(system, what="system prompt", most=self.config.limits.max_observation_characters)
                 length = len(solution) if solution is not None and solution is not UNKNOWN else None
         except EnvironmentFault as fault:
-            return replace(start, fault=fault)
+            ending = self.ending = replace(start, fault=fault)
+            return replace(ending, close_fault=self.close())
         return replace(start, optimal_length=length, system=system)
 
     def step(self, parsed: ParsedResponse) -> TurnOutcome:
-        """`play` with a fault of the environment as part of the outcome."""
+        """`play` with a fault of the environment as part of the outcome. The last one closes the environment."""
         try:
-            return self.play(parsed)
+            outcome = self.play(parsed)
         except EnvironmentFault as fault:
-            return TurnOutcome.of_fault(parsed, fault)
+            outcome = TurnOutcome.of_fault(parsed, fault)
+        if not outcome.is_over:
+            return outcome
+        self.ending = outcome
+        return replace(outcome, close_fault=self.close())
+
+    def close(self) -> str:
+        """Closes the environment, if there is one that is open. Returns what went wrong, which ends nothing."""
+        if self.is_closed or not hasattr(self, "environment"):
+            return ""
+        self.is_closed = True
+        try:
+            with self.guarded("close", "close_seconds"):
+                self.environment.close()
+        except EnvironmentFault as fault:
+            return str(fault)
+        return ""
 
     def reset(self) -> str:
-        """The first observation. If the environment raises, `EnvironmentFault` names it and the seed."""
-        with self.guarded("reset"):
+        """Creates the environment and returns the first observation."""
+        with self.guarded("constructor", "construct_seconds"):
+            self.environment = environment_of(self.config)
+            self.info_metrics = InfoMetrics(self.environment.info_metrics)
+        with self.guarded("reset", "reset_seconds"):
             start = reset_in_split(
                 self.environment, seed=self.spec.seed, split=self.spec.split, chance_seed=self.spec.chance_seed_of
             )
             self.seed, self.problem = start.seed, start.problem
-            self.observation = _text(start.observation)
+            self.observation = self._text(start.observation)
         return self.observation
 
+    def look(self) -> tuple[Drawing, list[str] | None]:
+        """The drawing of the state and the names of its actions."""
+        with self.guarded("drawing or action_names", "step_seconds"):
+            return self._drawing(), self.environment.action_names()
+
     @contextmanager
-    def guarded(self, where: str) -> Iterator[None]:
-        """Turns any exception of the environment into an `EnvironmentFault` with its name, its seed and `where`."""
+    def guarded(self, phase: str, limit: Limit) -> Iterator[None]:
+        """Runs code of the environment: sets its deadline, and turns whatever it raises into an `EnvironmentFault` with
+        its name, its seed and the phase."""
+        self.phase, self.limit = phase, limit
+        deadline = self.deadline = time.monotonic() + getattr(self.config.limits, limit)
         try:
             yield
-        except Exception as error:
-            raise EnvironmentFault(
-                f"The environment {self.config.tag!r} ({self.config.kind}) raised in {where} with seed "
-                f"{self.seed}: {type(error).__name__}: {error}",
-                remedy=f"Run `python -m engine check-env {self.config.kind}` and fix the environment.",
+        except Interrupt:
+            raise
+        except EnvironmentUnavailable as error:
+            raise EnvironmentUnavailable(
+                f"{self._name} cannot go on: {_encodable(error.message)}",
+                remedy=_encodable(error.remedy),
+                kind=f"unavailable in {phase}",
             ) from error
+        except BaseException as error:  # an environment may call sys.exit
+            raise EnvironmentFault(
+                f"{self._name} raised in {phase} with seed {self.seed}: {type(error).__name__}: {_cause(error)}",
+                remedy=f"Run `python -m engine check-env {self.config.kind}` and fix the environment.",
+                kind=f"{type(error).__name__} in {phase}",
+            ) from error
+        finally:
+            if self.deadline == deadline:  # else another thread is closing the environment, which exceeded this one
+                self.deadline = math.inf
+
+    def limit_fault(self) -> EnvironmentFault:
+        """The fault of an environment that has not returned by its deadline."""
+        seconds = getattr(self.config.limits, self.limit)
+        return EnvironmentFault(
+            f"{self._name} did not return from {self.phase} with seed {self.seed} within {seconds:g} seconds, "
+            f"limits.{self.limit}.",
+            remedy=f"Fix the environment, or raise limits.{self.limit} if it needs longer.",
+            kind=f"time limit of {self.phase}",
+        )
+
+    @property
+    def _name(self) -> str:
+        return f"The environment {self.config.tag!r} ({self.config.kind})"
+
+    def _text(self, observation: object) -> str:
+        return text_of(observation, most=self.config.limits.max_observation_characters)
+
+    def _drawing(self) -> Drawing:
+        return drawing_of(self.environment.drawing(), most=self.config.limits.max_observation_characters)
 
     @property
     def actions_left(self) -> int:
@@ -154,7 +248,8 @@ class Episode:
             penalty=self._penalty(parsed, valid),
             valid=valid,
             parsed=parsed,
-            info=_scalars(info),
+            info=recordable(info),
+            info_metrics=dict(self.info_metrics.values),
             stop=self._stop(over),
             observation=self.observation,
             actions_left=self.actions_left,
@@ -167,26 +262,26 @@ class Episode:
 
     def _resolve(self, text: str) -> Action | None:
         """The action that `text` means in the present state; None if there is none."""
-        with self.guarded("resolve"):
+        with self.guarded("resolve", "step_seconds"):
             return self.environment.resolve(text)
 
     def _step(self, action: Action) -> tuple[Frame, bool, dict[str, Any]]:
-        with self.guarded("step"):
-            name = self.environment.name_of(action)
-            observation, reward, terminated, truncated, info = self.environment.step(action)
-            if not math.isfinite(reward):
-                raise ValueError(f"the reward of {name!r} is {reward}; rewards are finite numbers")
+        most = self.config.limits.max_observation_characters
+        with self.guarded("step", "step_seconds"):
+            name = text_of(self.environment.name_of(action), what="name of the action", most=most)
+            observation, reward, over, info = step_result(self.environment.step(action))
             frame = Frame(
                 action=name,
-                reward=float(reward),
+                reward=reward,
                 effective=bool(info["action_is_effective"]),
-                observation=_text(observation),
-                drawing=self.environment.drawing(),
+                observation=self._text(observation),
+                drawing=self._drawing(),
             )
             solved = bool(info["success"])
+            self.info_metrics.add(info)
         self.observation = frame.observation
         self.success = self.success or solved
-        return frame, terminated or truncated, info
+        return frame, over, info
 
     def _stop(self, over: bool) -> StopReason | None:
         if over:
@@ -196,14 +291,14 @@ class Episode:
         return "max_turns" if self.turns >= self.config.max_turns else None
 
 
-def _text(observation: object) -> str:
-    """The model reads observations, so anything but text is a fault of the environment."""
-    if not isinstance(observation, str):
-        raise TypeError(f"the observation is {type(observation).__name__}; observations are text")
-    return observation
+def _cause(error: BaseException) -> str:
+    """An exception's text, which may be of any length, hold anything, and raise itself."""
+    try:
+        text = str(error)
+    except Exception as nested:
+        text = f"its text cannot be had, {type(nested).__name__}"
+    return _encodable(text if len(text) <= LONGEST_CAUSE else f"{text[:LONGEST_CAUSE]}…")
 
 
-def _scalars(info: dict[str, Any]) -> dict[str, Any]:
-    """What a record can store: JSON has no NaN or infinity."""
-    plain = {key: value for key, value in info.items() if isinstance(value, bool | int | float | str)}
-    return {key: value for key, value in plain.items() if not isinstance(value, float) or math.isfinite(value)}
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()

@@ -41,6 +41,8 @@ def record_of(
         "reason": reason,
         "stop": trajectory.stop,
         "fault": trajectory.fault,
+        "close_fault": trajectory.close_fault,
+        "info_metrics": trajectory.info_metrics,
         "optimal_length": trajectory.optimal_length,
         "tokens": {
             "ids": trajectory.ids,

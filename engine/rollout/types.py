@@ -79,6 +79,9 @@ class Trajectory:
     stop: StopReason = "max_turns"
     success: bool = False
     fault: str = ""
+    fault_kind: str = ""  # `EnvironmentFault.kind`
+    close_fault: str = ""  # what went wrong when its environment was closed
+    info_metrics: dict[str, float] = field(default_factory=dict)  # numbers of its environment's infos, reduced
 
     @property
     def raw_return(self) -> float:

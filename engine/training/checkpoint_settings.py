@@ -49,8 +49,9 @@ def checkpoint_settings(config: RunConfig) -> Settings:
 
 
 def _environment_settings(environment: EnvironmentConfig) -> Settings:
-    """Its settings with the defaults of its kind filled in, so that an explicit default is not a difference."""
-    data: dict[str, Any] = environment.model_dump(mode="json")
+    """Its settings with the defaults of its kind filled in, so that an explicit default is not a difference. Limits are
+    not among them: a run that failed at one continues with another."""
+    data: dict[str, Any] = environment.model_dump(mode="json", exclude={"limits"})
     parameters = environment_class(environment.kind).Config(**data.pop("parameters")).model_dump(mode="json")
     return data | {f"parameters.{name}": value for name, value in parameters.items()}
 

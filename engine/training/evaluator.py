@@ -13,6 +13,7 @@ from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
 from engine.training.backend import Backend, never_cancelled
+from engine.training.fault_share import require_few_faults
 from engine.training.seen_problems import SeenProblems
 
 
@@ -75,12 +76,16 @@ def evaluate(
     seen: SeenProblems,
     check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
-    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time."""
+    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time.
+    `EnvironmentFault` when too many end with one."""
     settings = config.evaluation
     started = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
     trajectories, _ = backend.play(
         specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], check_cancelled=check_cancelled
+    )
+    require_few_faults(
+        trajectories, share=config.stop.fault_share, what=f"the held-out evaluation of {environment.tag!r}"
     )
     return Evaluation(
         environment=environment.tag,

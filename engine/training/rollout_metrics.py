@@ -123,6 +123,7 @@ def _mishaps(trajectories: list[Trajectory]) -> dict[str, float]:
         parsed[trajectory.group] = parsed.get(trajectory.group, False) or valid
     return {
         "rollout/fault_rate": float(np.mean([bool(trajectory.fault) for trajectory in trajectories])),
+        "rollout/close_fault_rate": float(np.mean([bool(trajectory.close_fault) for trajectory in trajectories])),
         "rollout/context_full_rate": float(np.mean([t.stop == "context_full" for t in trajectories])),
         "rollout/no_room_rate": float(np.mean([t.stop == "context_full" and not t.turns for t in trajectories])),
         "rollout/unparsed_groups": float(np.mean([not valid for valid in parsed.values()])),
@@ -136,7 +137,9 @@ def _environment(tag: str, played: list[Trajectory]) -> dict[str, float]:
         return faults
     turns = [turn for trajectory in trajectories for turn in trajectory.turns]
     frames = [frame for turn in turns for frame in turn.frames]
-    return faults | {
+    return {
+        **_info_metrics(tag, trajectories),  # which do not replace those that every environment has
+        **faults,
         f"env/{tag}/success": float(np.mean([trajectory.success for trajectory in trajectories])),
         f"env/{tag}/return": float(np.mean([trajectory.raw_return for trajectory in trajectories])),
         f"env/{tag}/turns": float(np.mean([len(trajectory.turns) for trajectory in trajectories])),
@@ -145,6 +148,15 @@ def _environment(tag: str, played: list[Trajectory]) -> dict[str, float]:
         f"env/{tag}/parse_ok_rate": float(np.mean([turn.parsed.well_formed for turn in turns])),
         f"env/{tag}/invalid_action_rate": float(np.mean([turn.parsed.case == "unknown_action" for turn in turns])),
     }
+
+
+def _info_metrics(tag: str, trajectories: list[Trajectory]) -> dict[str, float]:
+    """Means of the numbers that the environment's infos have, over the episodes that have them."""
+    values: dict[str, list[float]] = {}
+    for trajectory in trajectories:
+        for name, value in trajectory.info_metrics.items():
+            values.setdefault(name, []).append(value)
+    return {f"env/{tag}/{name}": float(np.mean(found)) for name, found in values.items()}
 
 
 def _turns_used(tag: str, played: list[Trajectory], max_turns: int | None) -> dict[str, float]:

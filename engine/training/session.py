@@ -75,7 +75,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
 def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
-    require_solvable(config)
+    require_solvable(config, check_cancelled=control.check_cancelled)
     torch.manual_seed(config.seed)
     found = checkpoint.latest_valid(directory.checkpoints) if resume else None
     if found is not None:

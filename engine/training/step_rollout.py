@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from engine.config import RunConfig
-from engine.errors import ConfigError, EnvironmentFault
+from engine.errors import ConfigError, EnvironmentFault, EnvironmentUnavailable
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
 from engine.training.backend import Backend, never_cancelled
+from engine.training.fault_share import require_few_faults
 from engine.training.rollout_metrics import group_stds
 
 TRAINING_STREAM = 1
@@ -35,7 +36,8 @@ def roll_out_step(
     *,
     check_cancelled: Callable[[], None] = never_cancelled,
 ) -> StepRollout:
-    """All trajectories of a step, refills included; each group has its own number."""
+    """All trajectories of a step, refills included; each group has its own number. `EnvironmentFault` when too many of
+    them ended with one."""
 
     def play(specs: list[EpisodeSpec], seeds: list[int]) -> tuple[list[Trajectory], int]:
         return backend.play(specs, temperature=config.rollout.temperature, seeds=seeds, check_cancelled=check_cancelled)
@@ -51,12 +53,15 @@ def roll_out_step(
         refills = manager.refill_batch(step, draw=draw, indices=indices)
         try:
             newest, sampled = play(refills, [config.seed, step, TRAINING_STREAM, draw])
+        except EnvironmentUnavailable:
+            raise
         except (EnvironmentFault, ConfigError):  # all of them failed, or no prompt fits
             break
         specs = specs + refills
         refilled += len(indices)
         found.trajectories = found.trajectories + newest
         found.sampled += sampled
+    require_few_faults(found.trajectories, share=config.stop.fault_share, what=f"step {step}")
     if config.rollout.refill:
         found.metrics["filter/refilled_groups"] = float(refilled)
     if config.algorithm.greedy_baseline:
@@ -81,6 +86,8 @@ def greedy_baselines(
     chosen = list({spec.group: spec for spec in reversed(specs)}.values())
     try:
         played, sampled = backend.play(chosen, temperature=0.0, seeds=[0], check_cancelled=check_cancelled)
+    except EnvironmentUnavailable:
+        raise
     except EnvironmentFault:
         played, sampled = [], 0
     scores: dict[int, list[float]] = {}

@@ -21,7 +21,7 @@ from engine.diagnostics.alerts import Detection
 from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.mutual_information import SmoothedZScore
-from engine.errors import ConfigError
+from engine.errors import ConfigError, EnvironmentFault
 from engine.events import (
     Change,
     CheckpointReason,
@@ -98,7 +98,8 @@ class Trainer:
             self.rollouts = OneStepAhead(backend, self._roll_out, last=config.steps)
 
     def run(self) -> None:
-        """Trains to the last step, unless it is stopped or a detector ends the run. Always writes a checkpoint."""
+        """Trains to the last step, unless it is stopped, a detector ends the run, or its environments fail. Always
+        writes a checkpoint of the steps made."""
         try:
             self.verdict.report()
             self._evaluate_if_due()  # an earlier attempt may have been interrupted in it
@@ -110,6 +111,10 @@ class Trainer:
             self._finish(self._take_ending())
         except Interrupted:
             self._save("final")
+            raise
+        except EnvironmentFault:  # never in the middle of an update
+            if self.progress.step:
+                self._save("final")
             raise
         except StopRequested:
             self._finish(RunFinished(step=self.progress.step, outcome="stopped", reason="Stopped on request."))

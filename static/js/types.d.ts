@@ -724,8 +724,16 @@ export interface Block {
 
 export interface PreviewState {
   seed: number;
+  solution: "known" | "unknown" | "impossible";
   optimal_length: number | null;
   drawing: Drawing;
+}
+
+/** What a worker has measured of an environment so far. */
+export interface Facts {
+  drawing?: Drawing | null;
+  baselines?: Baseline[];
+  problem?: string;
 }
 
 export interface Baseline {
@@ -733,6 +741,58 @@ export interface Baseline {
   success: number;
   episodes: number;
   mean_return: number;
+}
+
+// The pre-flight of an environment (engine/preflight)
+
+export interface PreflightRollout {
+  value: number | null;
+  success: boolean;
+  turns: number;
+  malformed: number;
+  stop: string;
+  error: string;
+}
+
+export interface PreflightProblem {
+  seed: number;
+  solution: string;
+  length: number | null;
+  rollouts: PreflightRollout[];
+  mean: number | null;
+  variance: number | null;
+  difficulty: string;
+}
+
+export interface PreflightReport {
+  player: string;
+  rollouts: number;
+  problems: PreflightProblem[];
+  shares: { easy: number; mixed: number; hard: number };
+  varied: number;
+  mean: number | null;
+  success: number | null;
+  variance_within: number;
+  variance_total: number;
+  budget: number;
+  lengths: number[];
+  over_budget: number;
+  unknown_solutions: number;
+  malformed: number;
+  faults: number;
+  errors: string[];
+  distinct: number;
+  shared: number;
+  verdict: { level: string; text: string };
+}
+
+export interface Preflight {
+  state: string;
+  label: string;
+  live: boolean;
+  message: string;
+  asked: { problems: number; rollouts: number };
+  report: PreflightReport | null;
 }
 
 export interface Message {

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Mapping
 from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
 from engine.config import EnvironmentConfig
+from engine.environments.base import UNKNOWN
 from engine.events import TrajectoriesRecorded
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
+from engine.rollout.environment_pool import local_environments
 from engine.rollout.episode import Episode
 from engine.rollout.records import record_of
 from engine.rollout.trajectory_files import write_trajectory_file
@@ -67,7 +69,7 @@ class ScriptedSampler:
     def __init__(
         self,
         tokenizer: WordTokenizer,
-        active: ActiveEpisodes,
+        episodes: Mapping[int, Episode],
         *,
         skill: float,
         faults: float,
@@ -75,7 +77,7 @@ class ScriptedSampler:
         seed: int,
     ) -> None:
         self.tokenizer = tokenizer
-        self.active = active
+        self.episodes = episodes
         self.skill = skill
         self.faults = faults
         self.surplus = surplus
@@ -96,7 +98,7 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.tokenizer.encode(self._response_text(self.active.episodes[row]), add_special_tokens=False), 0]
+        ids = [*self.tokenizer.encode(self._response_text(self.episodes[row]), add_special_tokens=False), 0]
         surprise = [self.stream.expovariate(3.0) for _ in ids]
         entropies = [min(2.5, value * self.stream.uniform(0.6, 1.6)) for value in surprise]
         return Response(row=row, ids=ids, logprobs=[-value for value in surprise], entropies=entropies, ended=True)
@@ -105,7 +107,8 @@ class ScriptedSampler:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
         environment = episode.environment
-        names, plan = environment.action_names(), environment.solution()
+        names, found = environment.action_names() or [], environment.solution()
+        plan = [] if found is None or found is UNKNOWN else found
         if plan and self.stream.random() < self.skill:
             chosen = [names[action] for action in plan[: episode.config.max_actions_per_turn]]
         else:
@@ -132,11 +135,17 @@ def play_step(
     tokenizer = WordTokenizer()
     proxy = AgentProxy(ContextManager(tokenizer, think=True), think=True, max_context_tokens=100_000)
     manager = EnvStateManager([config], groups=groups, group_size=group_size, seed=seed)
-    players, environments = proxy.players(manager.training_batch(step)), InlineEnvironments()
-    sampler = ScriptedSampler(
-        tokenizer, environments.active, skill=skill, faults=faults, surplus=surplus, seed=seed * 1000 + step
-    )
-    proxy.play(sampler, players, environments=environments)
+    players = proxy.players(manager.training_batch(step))
+    with local_environments(0) as environments:
+        sampler = ScriptedSampler(
+            tokenizer,
+            environments.episodes,
+            skill=skill,
+            faults=faults,
+            surplus=surplus,
+            seed=seed * 1000 + step,
+        )
+        proxy.play(sampler, players, environments=environments)
     played = [player.trajectory for player in players]
     return [_record(trajectory, played, tokenizer, step=step, split=split) for trajectory in played]
 

@@ -93,7 +93,7 @@ def of_trajectories(world: World, run: Run) -> list[View]:
 def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
-        View("/environments/"), View(environment), View(f"{environment}edit/"),
+        View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=frozen_lake"), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
         View("/styleguide/", complete=False), View("/accounts/login/", signed_out),

@@ -10,7 +10,10 @@ from pytest_django import Settings
 
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
+from engine.preflight.report import Problem, Rollout, report
 from tests.e2e.open_site import needs_chromium, open_site
+from tests.e2e.threads import in_thread
+from webapp.environments.models import EnvironmentVersion, Preflight
 from webapp.environments.services import define
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
@@ -67,7 +70,7 @@ def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(
 def test_actions_clicked_faster_than_the_server_responds_are_all_played(page: Page) -> None:
     page.route("**/play/", lambda route: (page.wait_for_timeout(300), route.continue_())[1])
     page.goto("/environments/")
-    page.click("text=Lake")
+    page.click(".environment-card >> text=Lake")
     page.fill("#play [name=seed]", str(SEED))
     page.click("[data-act=start]")
     wall = page.locator(".play-actions button:has-text('Up')")
@@ -78,7 +81,7 @@ def test_actions_clicked_faster_than_the_server_responds_are_all_played(page: Pa
 
 def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
     page.goto("/environments/")
-    page.click("text=Lake")
+    page.click(".environment-card >> text=Lake")
     page.fill("#play [name=seed]", str(SEED))
     page.click("[data-act=start]")
     expect(page.locator(".play-left")).to_have_text("5 turns and 10 actions left")
@@ -93,7 +96,7 @@ def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:
 
 def test_a_raw_response_is_parsed_like_a_model_s(page: Page) -> None:
     page.goto("/environments/")
-    page.click("text=Lake")
+    page.click(".environment-card >> text=Lake")
     page.click("[data-act=start]")
     page.click(".play-raw summary")
     page.fill("[name=raw]", "<think>up\u202e</think><answer>Fly</answer>")
@@ -101,3 +104,44 @@ def test_a_raw_response_is_parsed_like_a_model_s(page: Page) -> None:
     entry = page.locator(".play-turn")
     expect(entry).to_contain_text("unknown action: did nothing; reward 0, penalty -0.1")
     expect(entry.locator(".hidden-character")).to_have_text("RLO")
+
+
+def test_free_text_is_written_into_a_field_and_sent_whole(page: Page) -> None:
+    kind = "tests.engine.environment_calls.misbehaving:Sound"
+    config = EnvironmentConfig.model_validate({"kind": kind, "tag": "Words"})
+    in_thread(lambda: define(name="Words", config=config))
+    page.goto("/environments/")
+    page.fill("#environment-search", "says yes")
+    expect(page.locator(".environment-card:visible")).to_have_count(1)
+    page.click(".environment-card >> text=Words")
+    page.click("[data-act=start]")
+    expect(page.locator(".play-named")).to_be_hidden()
+    page.fill("[name=answer]", "no || yes\nreally")
+    page.press("[name=answer]", "Control+Enter")
+    expect(page.locator(".play-board")).to_contain_text("no || yes")
+    page.fill("[name=answer]", "yes")
+    page.click("[data-act=answer]")
+    expect(page.locator(".play-end")).to_have_text("Solved. Return 1, penalty 0.")
+    expect(page.locator("[name=answer]")).to_be_disabled()
+
+
+def test_a_preflight_shows_its_matrix_as_it_grows(page: Page) -> None:
+    version = in_thread(EnvironmentVersion.objects.get)
+    page.goto(f"/environments/{version.definition_id}/preflight/")
+    page.select_option("[name=player]", "random")
+    page.fill("[name=problems]", "2")
+    page.fill("[name=rollouts]", "3")
+    page.click("#preflight-form button")
+    expect(page.locator("#preflight-state")).to_have_text("Queued")
+    rollouts = [Rollout(value=value, success=bool(value), turns=1, malformed=0, stop="terminated") for value in (1, 0)]
+    problems = [
+        Problem(seed=seed, identity=str(seed), solution="known", length=2, rollouts=rollouts) for seed in (0, 1)
+    ]
+    found = report(problems, player="random", rollouts=2, budget=10, shared=0)
+    in_thread(lambda: Preflight.objects.update(state="running", report=found))
+    expect(page.locator("#preflight-state")).to_have_text("Running: 2 of 3 rollouts of each problem")
+    expect(page.locator(".preflight-matrix .heat--solved")).to_have_count(2)
+    expect(page.locator(".preflight-matrix .heat--waiting")).to_have_count(2)
+    in_thread(lambda: Preflight.objects.update(state="finished"))
+    expect(page.locator("#preflight-report .banner--good")).to_contain_text("so RL has something to learn")
+    expect(page.locator("#preflight-stop")).to_have_count(0)

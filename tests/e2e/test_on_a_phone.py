@@ -38,7 +38,8 @@ def addresses(world: World) -> list[str]:
         "/runs/", "/runs/new/", f"/runs/new/?clone={world.run.pk}", *(f"{run}/#{view}" for view in VIEWS),
         f"{run}/trajectories/", "/trajectories/", "/trajectories/?q=thought", f"{run}/trajectories/{trajectory}/",
         f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{what_ifs}/of/{trajectory}/",
-        f"{what_ifs}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/", "/leaderboard/",
+        f"{what_ifs}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/",
+        f"{environment}/preflight/", "/leaderboard/",
         f"/compare/?runs={world.run.pk}", "/settings/notifications/",
     ]  # fmt: skip
 

@@ -16,8 +16,9 @@ env/Frozen Lake/success env/Frozen Lake/return env/Frozen Lake/turns env/Frozen 
 env/Frozen Lake/effective_rate env/Frozen Lake/fault_rate env/Frozen Lake/turns_used
 env/Frozen Lake/parse_ok_rate env/Frozen Lake/invalid_action_rate env/Frozen Lake/kept_ratio rollout/response_tokens_p95
 rollout/success rollout/response_tokens rollout/trajectory_tokens rollout/turns rollout/actions_per_turn
+rollout/contexts rollout/fault_rate rollout/close_fault_rate
+env/Frozen Lake/steps_left rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/surplus_actions rollout/surplus_rate
-rollout/contexts rollout/fault_rate rollout/context_full_rate rollout/no_room_rate rollout/unparsed_groups
 rollout/parse_ok_rate rollout/invalid_action_rate rollout/cut_off_rate rollout/zero_variance_share
 policy/entropy policy/loss policy/kl policy/kl_to_reference policy/clip_fraction policy/clip_fraction_low
 policy/ratio_max policy/clipped_above policy/clipped_below reward/within_group_std_variation rollout/failed_groups
@@ -70,6 +71,11 @@ def test_entries_are_whole_sentences_with_sensible_axes(entry: Metric) -> None:
 def test_a_tag_is_filled_in_whatever_it_holds() -> None:
     assert describe("env/a/b <i>/success").title == "a/b <i>: training success"
     assert describe(r"eval/\1 <tag>/return").title == r"\1 <tag>: held-out return"
+
+
+def test_a_number_of_an_environment_is_titled_by_its_words_and_hides_no_other_metric() -> None:
+    assert describe("env/a/b/best_tile").title == "a/b: best tile"
+    assert describe("env/a/b/success").title == "a/b: training success"
 
 
 def test_the_parse_pattern_answers_for_cases_to_come() -> None:

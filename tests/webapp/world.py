@@ -15,7 +15,7 @@ from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
-from webapp.environments.models import EnvironmentDefinition
+from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion, Preflight, PreflightState
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.panels.models import PanelLayout
@@ -39,6 +39,7 @@ class World:
     trajectories: list[Trajectory]
     layout: PanelLayout
     what_if: WhatIf
+    preflight: Preflight
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -59,7 +60,28 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         trajectories=trajectories,
         layout=layout,
         what_if=what_if,
+        preflight=_add_preflight(environment, text),
     )
+
+
+def _add_preflight(version: EnvironmentVersion, text: str) -> Preflight:
+    """One that failed, with a report whose texts are `text`."""
+    rollout = {"value": None, "success": False, "turns": 0, "malformed": 0, "stop": "fault", "error": text}
+    problem = {
+        "seed": 0, "identity": "0", "solution": "unknown", "length": None, "rollouts": [rollout], "mean": None,
+        "variance": None, "difficulty": "hard",
+    }  # fmt: skip
+    report = {
+        "player": "random", "rollouts": 1, "problems": [problem], "played": 1, "varied": 0.0, "mean": None,
+        "shares": {"easy": 0.0, "mixed": 0.0, "hard": 1.0}, "success": 0.0, "variance_within": 0.0,
+        "variance_total": 0.0, "budget": 1, "lengths": [], "over_budget": 0, "unknown_solutions": 1, "impossible": 0,
+        "malformed": 0.0, "faults": 1, "errors": [text], "distinct": 1, "shared": 0,
+        "verdict": {"level": "bad", "text": text},
+    }  # fmt: skip
+    return Preflight.objects.create(
+        version=version, config=version.config, player="model", model=text[:500], problems=1, rollouts=1,
+        state=PreflightState.FAILED, message=text, report=report,
+    )  # fmt: skip
 
 
 def _add_what_if(original: Trajectory, text: str, parent: WhatIf | None = None) -> WhatIf:

@@ -26,8 +26,8 @@ class Refused(StrEnum):
 
 
 def local_user() -> User:
-    """The default user of a local installation, created without a password."""
-    user, made = User.objects.get_or_create(username=LOCAL_USER)
+    """The default user of a local installation, an administrator, created without a password."""
+    user, made = User.objects.get_or_create(username=LOCAL_USER, defaults={"is_staff": True})
     if made:
         user.set_unusable_password()
         user.save(update_fields=["password"])

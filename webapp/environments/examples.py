@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from engine.config import EnvironmentConfig
 from engine.environments import ENVIRONMENTS, environment_class
 from webapp.environments.models import EnvironmentDefinition
-from webapp.environments.services import define
+from webapp.environments.services import define_unmeasured
 
 
 def examples() -> dict[str, dict[str, Any]]:
@@ -28,7 +28,8 @@ def load_examples() -> list[EnvironmentDefinition]:
         if EnvironmentDefinition.objects.filter(name=name).exists():
             continue
         try:
-            added.append(define(name=name, config=EnvironmentConfig.model_validate({**data, "tag": name})).definition)
+            config = EnvironmentConfig.model_validate({**data, "tag": name})
+            added.append(define_unmeasured(name=name, config=config).definition)
         except IntegrityError:  # another process loads them too
             continue
     return added

@@ -10,9 +10,17 @@ from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, problems_by_field
 from engine.environments import environment_class
-from webapp.environments.limits import why_infeasible
+from engine.environments.base import EnvironmentParameters
+from engine.environments.wrappers import Layer
+from webapp.environments.budgets import why_infeasible
 from webapp.environments.models import EnvironmentDefinition
-from webapp.forms.fields import FormField, Node, all_fields, fields_of
+from webapp.environments.restrictions import (
+    ADMINISTRATORS,
+    changed_restricted,
+    restricted_parameters,
+    why_restricted,
+)
+from webapp.forms.fields import FormField, Node, Variants, all_fields, fields_of, union_node
 from webapp.forms.texts import text_of
 from webapp.forms.values import at_fields, fill, parse
 
@@ -26,6 +34,7 @@ BUDGETS = [
     "surplus_actions",
 ]
 LONGEST_NAME = 60
+MOST_WRAPPERS = 6  # as `EnvironmentConfig.wrappers` allows
 
 
 def tag_for(name: str) -> str:
@@ -36,8 +45,18 @@ def tag_for(name: str) -> str:
     return re.sub(r"[^\w .()+-]", "-", name)
 
 
+def _wrapper_slot(index: int) -> Variants:
+    """The choice of one layer, which may be left empty, and the settings of each."""
+    slot = union_node(f"wrappers.{index}", Layer)
+    slot.choice.label = "Innermost wrapper" if index == 0 else f"Wrapper {index + 1}"
+    slot.choice.optional = True
+    return slot
+
+
 class EnvironmentForm:
     """One environment as a form. When valid, `config` is the engine's; the preview uses the same form.
+
+    `solves` also has a worker measure whether any problem can be solved within the budgets.
 
     `errors` has one reason by the name of an input; "" for what belongs to none.
     """
@@ -52,11 +71,16 @@ class EnvironmentForm:
         current: EnvironmentConfig | None = None,
         definition: EnvironmentDefinition | None = None,
         needs_name: bool = True,
+        solves: bool = True,
+        administrator: bool = False,
     ) -> None:
         self.kind = environment_class(kind)
+        self.kind_name = kind
+        self.administrator = administrator
         self.definition = definition
         self.current = current
         self.needs_name = needs_name
+        self.solves = solves
         self.data = data
         self.errors: dict[str, str] = {}
         self.name_field = FormField(
@@ -69,12 +93,25 @@ class EnvironmentForm:
         )
         self.instruction = fields_of(EnvironmentConfig, only=["instruction"])
         self.parameters = fields_of(self.kind.Config, PARAMETERS)
+        self.wrappers = [_wrapper_slot(index) for index in range(MOST_WRAPPERS)]
         self.budgets = fields_of(EnvironmentConfig, only=BUDGETS)
+        self.restricted = "" if administrator else why_restricted(self.kind, kind)
+        self._lock()
         self._fill()
 
     @property
     def nodes(self) -> list[Node]:
-        return [self.name_field, *self.instruction, *self.parameters, *self.budgets]
+        return [self.name_field, *self._configured]
+
+    @property
+    def _configured(self) -> list[Node]:
+        return [*self.instruction, *self.parameters, *self.wrappers, *self.budgets]
+
+    @property
+    def shown_wrappers(self) -> int:
+        """The slots in use, and one more."""
+        used = [index for index, slot in enumerate(self.wrappers, start=1) if slot.choice.value]
+        return max(used, default=0) + 1
 
     @property
     def name(self) -> str:
@@ -98,12 +135,17 @@ class EnvironmentForm:
         fill(self.nodes, posted, initial, self.errors)
 
     def _initial(self) -> dict[str, str]:
-        config = self.current or EnvironmentConfig.model_validate({"kind": self.kind.kind})
-        parameters = self.kind.Config(**config.parameters).model_dump(mode="json")
+        config = self.current or EnvironmentConfig.model_validate({"kind": self.kind_name})
+        parameters = self._before().model_dump(mode="json")
         return {
             "name": self.definition.name if self.definition else "",
             "instruction": config.instruction,
             **{f"{PARAMETERS}{name}": text_of(value) for name, value in parameters.items()},
+            **{
+                f"wrappers.{index}.{name}": text_of(value)
+                for index, layer in enumerate(config.wrappers)
+                for name, value in layer.model_dump(mode="json").items()
+            },
             **{name: text_of(getattr(config, name)) for name in BUDGETS},
         }
 
@@ -126,22 +168,47 @@ class EnvironmentForm:
 
     def _check_config(self, data: Mapping[str, str]) -> dict[str, str]:
         """Sets `config`; errors by dotted field otherwise."""
-        values, errors = parse([*self.instruction, *self.parameters, *self.budgets], data)
+        values, errors = parse(self._configured, data)
+        slots = values.pop("wrappers", {})
+        values["wrappers"] = [slots[index] for index in sorted(slots) if slots[index].get("type")]
         if "\0" in data.get("instruction", ""):
             errors["instruction"] = "The text has a NUL character. Remove it."
         if errors:
             return errors
+        if self.restricted:
+            return {"": f"{ADMINISTRATORS} {self.restricted}"}
         try:
-            self.kind.Config(**values.get("parameters", {}))
+            given = self.kind.Config(**values.get("parameters", {}))
         except ValidationError as error:
             return {f"{PARAMETERS}{field}": why for field, why in problems_by_field(error, self.kind.Config)}
+        if refused := self._refused(given):
+            return refused
         try:
             self.config = EnvironmentConfig.model_validate({**values, **self._identity()})
         except ValidationError as error:
             return dict(problems_by_field(error, EnvironmentConfig))
-        if problem := why_infeasible(self.config):
+        if self.solves and (problem := why_infeasible(self.config)):
             return {"max_actions": problem}
         return {}
 
+    def _refused(self, given: EnvironmentParameters) -> dict[str, str]:
+        """Parameters that this user may not change, and has."""
+        if self.administrator:
+            return {}
+        before = self._before().model_dump(mode="json")
+        changed = changed_restricted(self.kind, before, given.model_dump(mode="json"))
+        return {f"{PARAMETERS}{name}": f"{ADMINISTRATORS} {reason}" for name, reason in changed.items()}
+
+    def _lock(self) -> None:
+        reasons = {} if self.administrator else restricted_parameters(self.kind)
+        for one in all_fields(self.parameters):
+            if reason := reasons.get(one.name.removeprefix(PARAMETERS), ""):
+                one.locked = f"{ADMINISTRATORS} {reason}"
+
+    def _before(self) -> EnvironmentParameters:
+        return self.kind.Config(**(self.current.parameters if self.current else {}))
+
     def _identity(self) -> dict[str, Any]:
-        return {"kind": self.kind.kind, "tag": self.current.tag if self.current else tag_for(self.name)}
+        if self.current:
+            return {"kind": self.kind_name, "tag": self.current.tag, "limits": self.current.limits}
+        return {"kind": self.kind_name, "tag": tag_for(self.name)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -35,7 +36,7 @@ class EnvironmentVersion(models.Model):
     definition = models.ForeignKey(EnvironmentDefinition, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(default=1)
     config = models.JSONField()
-    facts = models.JSONField(default=dict, blank=True)  # `facts.Facts`, computed when it was saved
+    facts = models.JSONField(default=dict, blank=True)  # `measuring.Facts`; empty until a worker has measured it
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -52,3 +53,57 @@ class EnvironmentVersion(models.Model):
     def kind(self) -> str:
         kind: Any = self.config["kind"]
         return str(kind)
+
+
+class PreflightState(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    FINISHED = "finished", "Finished"
+    STOPPED = "stopped", "Stopped"
+    FAILED = "failed", "Failed"
+
+
+LIVE = (PreflightState.QUEUED, PreflightState.RUNNING)
+
+
+class Preflight(models.Model):
+    """Problems of a version, each played several times by a player or, where `model` is given, by a model.
+
+    queued ─▶ running ─▶ finished | stopped | failed; a queued one may be stopped.
+    """
+
+    version = models.ForeignKey(EnvironmentVersion, on_delete=models.CASCADE, related_name="preflights")
+    config = models.JSONField()  # the version's, which may be edited in place later
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    player = models.CharField(max_length=40)
+    model = models.CharField(max_length=500, blank=True, default="")
+    problems = models.PositiveIntegerField()
+    rollouts = models.PositiveIntegerField()
+    first_seed = models.PositiveIntegerField(default=0)
+
+    state = models.CharField(max_length=10, choices=PreflightState.choices, default=PreflightState.QUEUED)
+    stop_requested = models.BooleanField(default=False)
+    message = models.TextField(blank=True, default="")
+    report = models.JSONField(default=dict)  # of `engine.preflight`, as far as it was played
+    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"pre-flight of {self.version} with {self.who}"
+
+    @property
+    def who(self) -> str:
+        return self.model or self.player
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in LIVE
+
+    @property
+    def folder(self) -> Path:
+        return Path(settings.STARBOARD_DATA_DIR) / "preflights" / str(self.pk)

@@ -10,21 +10,29 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.config import EnvironmentConfig
-from webapp.environments.facts import Facts, facts_of
+from webapp.environments.measuring import measure_soon
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 
 
 def define(*, name: str, config: EnvironmentConfig, owner: User | None = None) -> EnvironmentVersion:
     """A new environment and its version 1."""
-    facts = facts_of(config)  # plays episodes: not while the database is locked
+    return measure_soon(define_unmeasured(name=name, config=config, owner=owner))
+
+
+def define_unmeasured(*, name: str, config: EnvironmentConfig, owner: User | None = None) -> EnvironmentVersion:
+    """The same, measured when a worker next looks for environments without facts."""
     with transaction.atomic():
         definition = EnvironmentDefinition.objects.create(name=name, owner=owner)
-        return _add_version(definition, 1, config, facts)
+        return _add_version(definition, 1, config)
 
 
 def edit(definition: EnvironmentDefinition, *, name: str, config: EnvironmentConfig) -> EnvironmentVersion:
     """The version with `config`: the newest one unchanged, changed in place, or a new one."""
-    facts = facts_of(config)
+    version = _edited(definition, name, config)
+    return version if version.facts else measure_soon(version)
+
+
+def _edited(definition: EnvironmentDefinition, name: str, config: EnvironmentConfig) -> EnvironmentVersion:
     with transaction.atomic():
         locked = EnvironmentDefinition.objects.select_for_update().get(pk=definition.pk)
         if name != locked.name:
@@ -34,8 +42,8 @@ def edit(definition: EnvironmentDefinition, *, name: str, config: EnvironmentCon
         if newest.config == config.model_dump(mode="json"):
             return newest
         if newest.runs.exists():
-            return _add_version(locked, newest.number + 1, config, facts)
-        newest.config, newest.facts = config.model_dump(mode="json"), dict(facts)
+            return _add_version(locked, newest.number + 1, config)
+        newest.config, newest.facts = config.model_dump(mode="json"), {}
         newest.save(update_fields=["config", "facts"])
         return newest
 
@@ -49,15 +57,5 @@ def unarchive(definition: EnvironmentDefinition) -> None:
     EnvironmentDefinition.objects.filter(pk=definition.pk).update(archived_at=None)
 
 
-def ensure_facts(version: EnvironmentVersion) -> EnvironmentVersion:
-    """`version` with its facts; a version created otherwise has none until it is first shown."""
-    if not version.facts:
-        version.facts = dict(facts_of(version.parsed()))
-        version.save(update_fields=["facts"])
-    return version
-
-
-def _add_version(
-    definition: EnvironmentDefinition, number: int, config: EnvironmentConfig, facts: Facts
-) -> EnvironmentVersion:
-    return definition.versions.create(number=number, config=config.model_dump(mode="json"), facts=dict(facts))
+def _add_version(definition: EnvironmentDefinition, number: int, config: EnvironmentConfig) -> EnvironmentVersion:
+    return definition.versions.create(number=number, config=config.model_dump(mode="json"))

@@ -13,11 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.config import EnvironmentConfig
-from engine.environments import ENVIRONMENTS, environment_class
+from engine.environments import environment_class, environment_kinds
+from engine.environments.wrappers import Layer
+from engine.errors import ConfigError
 from webapp.environments import services
-from webapp.environments.differences import differences
+from webapp.environments.differences import differences, shown
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
 from webapp.environments.templatetags.visible_text import visible
 
 Versions = Sequence[EnvironmentVersion]
@@ -31,17 +34,14 @@ def environment_list(request: HttpRequest) -> HttpResponse:
     definitions = EnvironmentDefinition.objects.filter(archived_at__isnull=not archived).prefetch_related(
         Prefetch("versions", queryset=versions)
     )
-    return render(
-        request,
-        "environments/list.html",
-        {"cards": [_card(definition) for definition in definitions], "archived": archived, "kinds": _kinds("")},
-    )
+    groups = _by_kind([_card(definition) for definition in definitions])
+    return render(request, "environments/list.html", {"groups": groups, "archived": archived, "kinds": _kinds("")})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_environment(request: HttpRequest) -> HttpResponse:
     kind = _kind_asked(request)
-    form = EnvironmentForm(request.POST or None, kind=kind, current=None)
+    form = EnvironmentForm(request.POST or None, kind=kind, current=None, administrator=administers(request))
     if request.method == "POST" and form.is_valid():
         version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
         messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
@@ -53,7 +53,13 @@ def new_environment(request: HttpRequest) -> HttpResponse:
 def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = get_object_or_404(EnvironmentDefinition, pk=pk)
     newest = definition.latest
-    form = EnvironmentForm(request.POST or None, kind=newest.kind, current=newest.parsed(), definition=definition)
+    form = EnvironmentForm(
+        request.POST or None,
+        kind=newest.kind,
+        current=newest.parsed(),
+        definition=definition,
+        administrator=administers(request),
+    )
     if request.method == "POST" and form.is_valid():
         version = services.edit(definition, name=form.name, config=form.config)
         messages.success(request, _edited(version, newest))
@@ -73,7 +79,8 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
         {
             "definition": definition,
             "versions": versions,
-            "shown": services.ensure_facts(shown),
+            "shown": shown,
+            "measuring": "baselines" not in shown.facts,
             "config": shown.parsed(),
             "kind": kind_texts(shown.kind),
             "parameters": _parameters(shown.parsed()),
@@ -96,14 +103,25 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("environments:list")
 
 
+def _by_kind(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cards under their kinds, in the order of the kinds' titles; within a kind by name."""
+    groups: dict[str, dict[str, Any]] = {}
+    for card in sorted(cards, key=lambda card: (card["kind"]["title"].lower(), card["definition"].name.lower())):
+        groups.setdefault(card["kind"]["kind"], {"kind": card["kind"], "cards": []})["cards"].append(card)
+    return list(groups.values())
+
+
 def _card(definition: EnvironmentDefinition) -> dict[str, Any]:
-    newest = services.ensure_facts(definition.versions.all()[0])
+    newest = definition.versions.all()[0]
+    kind = kind_texts(newest.kind)
     return {
         "definition": definition,
         "version": newest,
         "script_id": f"drawing-{newest.pk}",
-        "kind": kind_texts(newest.kind),
+        "kind": kind,
         "facts": newest.facts,
+        "measuring": "baselines" not in newest.facts,
+        "search": visible(f"{definition.name} {kind['kind']} {kind['title']} {kind['summary']}".lower()),
         "run_count": sum(version.run_count for version in definition.versions.all()),  # type: ignore[attr-defined]
     }
 
@@ -114,8 +132,11 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
         "environments/form.html",
         {
             "form": form,
-            "kind": kind_texts(form.kind.kind),
-            "kinds": _kinds(form.kind.kind),
+            "kind": kind_texts(form.kind_name),
+            "kinds": _kinds(form.kind_name),
+            "administrator": administers(request),
+            "refused_class": _refused_class(request),
+            "kind_chosen": "kind" in request.GET,
             "version": version,
             "used": version is not None and version.runs.exists(),
         },
@@ -124,18 +145,38 @@ def _form_page(request: HttpRequest, form: EnvironmentForm, version: Environment
 
 
 def kind_texts(kind: str) -> dict[str, str]:
-    """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts."""
-    found = environment_class(kind)
-    return {"kind": found.kind, "title": found.title, "summary": found.summary}
+    """A kind as templates need it. Templates call callables, and classes are callable, so they get its texts. One that
+    cannot be imported, as when its package was removed, is shown by its name."""
+    try:
+        found = environment_class(kind)
+    except ConfigError as error:
+        return {"kind": kind, "title": kind, "summary": error.message, "needs": "", "restricted": ""}
+    texts = {"title": found.title, "summary": found.summary, "needs": found.needs, "restricted": found.restricted}
+    return {"kind": kind, **texts}
 
 
 def _kinds(current: str) -> list[dict[str, Any]]:
-    return [{"kind": kind_texts(kind), "current": kind == current} for kind in sorted(ENVIRONMENTS)]
+    kinds = [{"kind": kind_texts(kind), "current": kind == current} for kind in environment_kinds()]
+    return sorted(kinds, key=lambda item: str(item["kind"]["title"]).lower())
+
+
+def _refused_class(request: HttpRequest) -> str:
+    """Why the class that is asked for has no form; empty if it has one."""
+    kind = request.GET.get("kind", "").strip()
+    if ":" not in kind or is_allowed(kind, request):
+        return ""
+    if not administers(request):
+        return f"{ADMINISTRATORS} {OWN_CLASS}"
+    try:
+        environment_class(kind)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _kind_asked(request: HttpRequest) -> str:
-    kind = request.GET.get("kind", DEFAULT_KIND)
-    return kind if kind in ENVIRONMENTS else DEFAULT_KIND
+    kind = request.GET.get("kind", DEFAULT_KIND).strip()
+    return kind if is_allowed(kind, request) else DEFAULT_KIND
 
 
 def _version_asked(
@@ -152,10 +193,18 @@ def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
     """The kind's parameters as they apply, defaults included, with their meaning."""
     kind = environment_class(config.kind)
     values = kind.Config(**config.parameters).model_dump(mode="json")
-    return [
+    parameters = [
         {"name": name, "value": values[name], "meaning": field.description}
         for name, field in kind.Config.model_fields.items()
     ]
+    return [*parameters, *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1))]
+
+
+def _layer(index: int, layer: Layer) -> dict[str, Any]:
+    settings = layer.model_dump(mode="json")
+    kind = settings.pop("type")
+    text = ", ".join(f"{name} {shown(value)}" for name, value in settings.items())
+    return {"name": f"wrapper {index}", "value": f"{kind}: {text}" if text else kind, "meaning": ""}
 
 
 def _edited(version: EnvironmentVersion, before: EnvironmentVersion) -> str:

@@ -40,6 +40,7 @@ class FormField:
     max_length: int | None = None
     scope: str = ""
     optional: bool = False  # empty stands for None
+    locked: str = ""  # why the user may not change it
     value: str = ""
     preset_value: str = ""
     error: str = ""
@@ -218,4 +219,6 @@ def _bound(info: FieldInfo, *names: str) -> Any:
 
 def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
-    return "" if value is PydanticUndefined or value is None else text_of(value.value if isinstance(value, Enum) else value)
+    if value is PydanticUndefined or value is None:
+        return ""
+    return text_of(value.value if isinstance(value, Enum) else value)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
 
 from engine.cluster.checks import check_cluster, this_machine
 from engine.config import RunConfig, problems_by_field
-from engine.environments.feasibility import Feasibility, action_budget, feasibility
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
+from webapp.environments.measuring import measured_feasibility
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
@@ -106,19 +104,15 @@ def _field(name: str) -> str:
 
 def _check_budget(made: Draft, config: RunConfig) -> None:
     for index, environment in enumerate(config.environments):
-        parameters = json.dumps(environment.parameters, sort_keys=True)
-        found = _measure(environment.kind, parameters, action_budget(environment))
+        found = measured_feasibility(environment)
+        if found is None:  # the engine checks it again when the run starts
+            continue
         if found.impossible:
             made.errors[_field(f"environments.{index}")] = (
                 f"No problem can be solved within the action budget. {found.explain()}"
             )
         elif found.unlikely:
             made.warnings.append(f"Many problems cannot be solved within the action budget. {found.explain()}")
-
-
-@lru_cache(maxsize=256)
-def _measure(kind: str, parameters: str, budget: int) -> Feasibility:
-    return feasibility(kind, json.loads(parameters), budget)
 
 
 def _warn(made: Draft, config: RunConfig) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from engine.config import EnvironmentConfig
-from engine.environments.optimal import UNSOLVABLE, OptimalPlay, actions_to_go, optimal_play
+from engine.environment_calls.helper import CallFailed
+from engine.environments.optimal import UNSOLVABLE, OptimalPlay
 from engine.errors import RunDirectoryError, StarboardError
+from webapp.environments.calls import ask
 from webapp.trajectories import services
 from webapp.trajectories.alignment import Aligned, Cell, align
 from webapp.trajectories.models import Trajectory
@@ -165,8 +167,9 @@ def _best_play(columns: list[Column]) -> OptimalPlay | None:
     row, initial = columns[0].row, columns[0].record.get("initial") or {}
     config = _environment(row)
     try:
-        return optimal_play(config, row.seed, initial.get("drawing")) if config else None
-    except Exception as error:  # an environment is third-party code, and may raise anything
+        found = ask("optimal", config, seed=row.seed, initial=initial.get("drawing"))["optimal"] if config else None
+        return OptimalPlay(**found) if found else None
+    except CallFailed as error:
         log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
 
@@ -179,8 +182,8 @@ def _measure(columns: list[Column]) -> None:
         turns = [[(frame["action"], frame["drawing"]) for frame in turn["frames"]] for turn in column.record["turns"]]
         try:
             seconds = SEARCH_SECONDS / len(columns)
-            column.to_go = actions_to_go(config, column.row.seed, turns, seconds=seconds)
-        except Exception as error:  # as above
+            column.to_go = ask("distances", config, seed=column.row.seed, turns=turns, seconds_for_all=seconds)["to_go"]
+        except CallFailed as error:
             log.warning("Run %s: no distances of seed %d: %s", column.row.run_id, column.row.seed, error)
 
 

@@ -10,9 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.config import EnvironmentConfig
-from engine.environments import make_environment
+from engine.environment_calls.helper import CallFailed
 from engine.errors import RunDirectoryError
+from engine.rollout.env_state_manager import chance_seed
 from engine.what_if.request import EDITS
+from webapp.environments.calls import ask
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
@@ -21,6 +23,8 @@ from webapp.whatif.origins import ForkedOrigin, Origin, RecordedOrigin
 
 LONGEST_NUMBER = 12  # digits
 LARGEST = 1e12
+HINT_SECONDS = 2.0  # a page does not wait longer for names of actions
+MOST_NAMES = 60
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -125,6 +129,8 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
     except RunDirectoryError as error:
         problem = problem or str(error)
     turn = _chosen_turn(request, len(record["turns"]))
+    parsed = record["turns"][turn]["parsed"] if record["turns"] else []
+    hint = _hint(run, record, turn) if record["turns"] else {}
     context = {
         "run": run,
         "origin": origin,
@@ -132,7 +138,8 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
         "turn": turn + 1,
         "recorded": record["turns"][turn] if record["turns"] else None,
         "drawing": _state_before(record, turn),
-        "actions": _actions(run, record),
+        "hint": hint,
+        "recorded_action": f" {hint.get('separator') or '||'} ".join(parsed),
         "edits": EDITS,
         "edit": request.POST.get("edit", "nothing"),
         "typed": {name: request.POST.get(name, "") for name in ("action", "response", "prompt")},
@@ -171,15 +178,16 @@ def _state_before(record: dict[str, Any], turn: int) -> dict[str, Any] | None:
     return drawing if isinstance(drawing, dict) else None
 
 
-def _actions(run: Run, record: dict[str, Any]) -> list[str]:
-    """Names of actions, as a hint; none if the environment cannot be created."""
-    for data in run.config.get("environments", []):
-        if data.get("tag") == record.get("environment"):
-            try:
-                config = EnvironmentConfig.model_validate(data)
-                environment = make_environment(config.kind, **config.parameters)
-                environment.reset(seed=record["seed"])
-                return (environment.action_names() or [])[:20]
-            except Exception:  # an environment is third-party code, and may raise anything
-                return []
-    return []
+def _hint(run: Run, record: dict[str, Any], turn: int) -> dict[str, Any]:
+    """What may be written at the start of the turn, as a hint; empty if no worker can tell."""
+    environments = run.config.get("environments", [])
+    data = next((one for one in environments if one.get("tag") == record.get("environment")), None)
+    try:
+        config = EnvironmentConfig.model_validate(data)
+        seed = int(record["seed"])
+        executed = [name for earlier in record["turns"][:turn] for name in earlier["executed"]]
+        chance = chance_seed(seed, int(record["member"]))
+        found = ask("actions", config, seconds=HINT_SECONDS, seed=seed, chance_seed=chance, executed=executed)
+    except (CallFailed, ValueError, KeyError, TypeError):
+        return {}
+    return {**found, "actions": (found["actions"] or [])[:MOST_NAMES], "free": found["actions"] is None}

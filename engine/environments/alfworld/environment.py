@@ -11,15 +11,14 @@ from engine.environments.alfworld.catalogue import GOALS, TaskType
 from engine.environments.alfworld.generation import Evaluation, make_household
 from engine.environments.alfworld.household_game import HouseholdGame
 from engine.environments.alfworld.official import find_games, open_game
-from engine.environments.base import Split
+from engine.environments.base import Split, server_file
 from engine.environments.command_game import CommandEnvironment, CommandGame, CommandParameters
 
 
 class AlfworldParameters(CommandParameters):
-    data: str = Field(
-        "",
-        description="The directory of ALFWorld's games, such as ~/.cache/alfworld/json_2.1.1. Empty: households that "
-        "are made here, which are not ALFWorld's.",
+    data: str = server_file(
+        "The directory of ALFWorld's games, such as ~/.cache/alfworld/json_2.1.1. Empty: households that are made "
+        "here, which are not ALFWorld's."
     )
     evaluation: Evaluation = Field(
         "seen",

@@ -45,7 +45,7 @@ def make_household(seed: int, split: Split, evaluation: Evaluation, tasks: tuple
         if found:
             chosen = found[int(rng.integers(len(found)))]
             task = Task(chosen.type, chosen.object, chosen.target, wording=int(rng.integers(2)))
-            return Household(room, receptacles, task, _place(rng, room, receptacles, task))
+            return Household(room, receptacles, task, _scatter(rng, room, receptacles, task))
 
 
 @lru_cache(maxsize=256)
@@ -83,7 +83,7 @@ def _kept(task: Task) -> bool:
     return hashlib.sha256(text.encode()).digest()[0] % 5 == 0
 
 
-def _place(rng: np.random.Generator, room: str, receptacles: tuple[str, ...], task: Task) -> dict[str, str]:
+def _scatter(rng: np.random.Generator, room: str, receptacles: tuple[str, ...], task: Task) -> dict[str, str]:
     """Where each object is. Those asked for are not where they are asked for; the rest is clutter."""
     least, most = CLUTTER[room]
     names = [str(one) for one in rng.choice(FOUND_IN[room], size=int(rng.integers(least, most + 1)))]

@@ -5,7 +5,7 @@ Rules and sentences are those of ALFWorld's text engine 0.4; tests compare the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from engine.environments.alfworld.catalogue import (
@@ -134,7 +134,7 @@ class Household:
         """Does `command`, which is one of `commands()`."""
         verb, _, rest = command.partition(" ")
         name = rest.split(" from ")[0].split(" to ")[0].split(" with ")[0]
-        self.feedback = {
+        does: dict[str, Callable[[], str]] = {
             "look": self._look,
             "inventory": self._inventory,
             "help": lambda: HELP,
@@ -149,7 +149,8 @@ class Household:
             "clean": lambda: self._treat("clean", name),
             "cool": lambda: self._treat("cool", name),
             "slice": lambda: self._slice(name),
-        }[verb]()
+        }
+        self.feedback = does[verb]()
 
     def _look(self) -> str:
         if self.at is None:

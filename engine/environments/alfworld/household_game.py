@@ -11,6 +11,7 @@ from engine.environments.base import Drawing, Solution
 class HouseholdGame:
     def __init__(self, household: Household) -> None:
         self.household = household
+        self._plan: list[str] | None = None  # from the current state, if it is known
         household.start()
 
     @property
@@ -25,6 +26,7 @@ class HouseholdGame:
         return self.household.commands()
 
     def play(self, command: str) -> float:
+        self._plan = self._plan[1:] if self._plan and self._plan[0] == command else None
         self.household.play(command)
         return float(self.household.won())
 
@@ -35,7 +37,9 @@ class HouseholdGame:
         return False
 
     def plan(self) -> Solution:
-        return list(plan(self.household))
+        if self._plan is None:
+            self._plan = plan(self.household)
+        return list(self._plan)
 
     def problem(self) -> str:
         """Without the wording of the goal."""

@@ -7,12 +7,11 @@ A file's grammar has Python expressions, which TextWorld evaluates: use files of
 from __future__ import annotations
 
 import json
-import sys
-import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from engine.environments.alfworld.catalogue import TaskType
 from engine.environments.alfworld.generation import Evaluation
 from engine.environments.base import UNKNOWN, Drawing, Solution, Split
 from engine.environments.command_game import admissible
+from engine.environments.textworld.making import EXTRA, alone
 from engine.errors import ConfigError
 
-EXTRA = "Install the extra: pip install 'starboard[alfworld]'."
-_LOADING = threading.Lock()  # for `_translating`
 # Engines to use again. Each has a copy of the planner's library, which must stay loaded: it is called when the process
 # exits.
 _IDLE: deque[Any] = deque()
@@ -82,7 +80,7 @@ class OfficialGame:
     def __init__(self, path: Path, data: dict[str, Any]) -> None:
         self._data = data
         self._engine = _engine()
-        with _translating():
+        with alone():
             if getattr(self._engine, "_game_data", None) is not data:
                 self._engine.load(data)
             for entity, name in display_names(self._engine._entity_infos).items():
@@ -102,7 +100,8 @@ class OfficialGame:
     def play(self, command: str) -> float:
         expected = admissible(self._walkthrough[0], [command]) if self._walkthrough else None
         self._walkthrough = self._walkthrough[1:] if self._walkthrough and expected else None
-        self._state, _, _ = self._engine.step(command)
+        with alone():
+            self._state, _, _ = self._engine.step(command)
         return float(self.won())
 
     def won(self) -> bool:
@@ -117,7 +116,8 @@ class OfficialGame:
             return []
         if self._walkthrough:
             return list(self._walkthrough)
-        return list(self._engine._pddl_state.replan(self._engine._entity_infos)) or UNKNOWN
+        with alone():
+            return list(self._engine._pddl_state.replan(self._engine._entity_infos)) or UNKNOWN
 
     def problem(self) -> str:
         return str(self._data["pddl_problem"])
@@ -132,27 +132,13 @@ class OfficialGame:
             self._engine = None
 
 
-@contextmanager
-def _translating() -> Iterator[None]:
-    """Lets one game at a time be translated for the planner, which redirects the process's standard output meanwhile,
-    and leaves other arguments in `sys.argv`."""
-    with _LOADING:
-        arguments = sys.argv
-        try:
-            yield
-        finally:
-            sys.argv = arguments
-
-
 def _engine() -> Any:
     """One that no other game uses."""
     with suppress(IndexError):
         return _IDLE.pop()
     try:
-        from textworld.core import EnvInfos
-        from textworld.envs.pddl import PddlEnv
-
-        return PddlEnv(EnvInfos(won=True, feedback=True, admissible_commands=True))
+        infos = import_module("textworld.core").EnvInfos(won=True, feedback=True, admissible_commands=True)
+        return import_module("textworld.envs.pddl").PddlEnv(infos)
     except ImportError as error:
         raise ConfigError(f"ALFWorld's games need textworld and its planner: {error}.", remedy=EXTRA) from error
 

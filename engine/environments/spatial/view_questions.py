@@ -105,7 +105,7 @@ def ask_walk(world: World, rng: np.random.Generator) -> Question | None:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    jumps: tuple[str, ...]  # relations, as they are told
+    jumps: tuple[str, ...]  # relations
     end: Pose
 
     @property
@@ -118,7 +118,7 @@ class Walk:
 
 
 def _random_walk(world: World, rng: np.random.Generator) -> Walk | None:
-    """Two jumps to objects of the same room, each told by a relation that only this object has, and a facing."""
+    """Two jumps to objects of the same room, each described by a relation that only this object has, and a facing."""
     position = world.start.position
     jumps: list[str] = []
     for _ in range(JUMPS):

@@ -6,6 +6,7 @@ StarPO starts. A share of their moves is random: they describe the state correct
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from engine.models.tiny.thoughts import THINKERS
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.environment_pool import ActiveEpisodes, InlineEnvironments
+from engine.rollout.environment_pool import local_environments
 from engine.rollout.episode import Episode
 from engine.rollout.types import Response, Trajectory
 
@@ -71,8 +72,8 @@ MIX: tuple[MixComponent, ...] = (
 class ScriptedSampler:
     """A `ResponseSampler` that generates responses by script instead of with a model."""
 
-    def __init__(self, active: ActiveEpisodes, context: ContextManager, rng: np.random.Generator) -> None:
-        self.active = active
+    def __init__(self, episodes: Mapping[int, Episode], context: ContextManager, rng: np.random.Generator) -> None:
+        self.episodes = episodes
         self.context = context
         self.rng = rng
         self.waiting: list[int] = []
@@ -91,7 +92,7 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.context.encode(self._write(self.active.episodes[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(self.episodes[row])), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
@@ -123,6 +124,7 @@ def play(context: ContextManager, *, episodes: int, seed: int) -> list[Trajector
         for i, kind in enumerate(kinds)
     ]
     proxy = AgentProxy(context, think=True, max_context_tokens=1024)
-    players, environments = proxy.players(specs), InlineEnvironments()
-    proxy.play(ScriptedSampler(environments.active, context, rng), players, environments=environments)
+    players = proxy.players(specs)
+    with local_environments(0) as environments:
+        proxy.play(ScriptedSampler(environments.episodes, context, rng), players, environments=environments)
     return [player.trajectory for player in players]

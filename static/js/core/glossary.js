@@ -4,6 +4,12 @@ import { element, findAll } from "./dom.js";
 
 /** @import { Metric } from "../types.js" */
 
+const PLACEHOLDER = /(<(?:tag|case|name)>)/;
+const SPECIAL = /[.*+?^${}()|[\]\\]/g;
+// a tag may hold anything, slashes too; a name is an identifier of an environment's author
+/** @type {Record<string, string>} */
+const MATCHES = { "<tag>": "(?<tag>.+)", "<case>": "(?<case>.+)", "<name>": "(?<name>[^/]+)" };
+
 /** @type {Record<string, Metric> | undefined} */
 let entries;
 /** @type {[pattern: RegExp, entry: Metric][]} */
@@ -27,8 +33,8 @@ function glossary() {
 function patternsOf(all) {
   const tagged = Object.values(all).filter((entry) => entry.name.includes("<"));
   return tagged.map((entry) => {
-    const escaped = entry.name.split(/<(?:tag|case)>/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-    return [new RegExp(`^${escaped.join("(.+)")}$`, "s"), entry];
+    const parts = entry.name.split(PLACEHOLDER).map((part) => MATCHES[part] ?? part.replace(SPECIAL, "\\$&"));
+    return [new RegExp(`^${parts.join("")}$`, "s"), entry];
   });
 }
 
@@ -42,7 +48,12 @@ export function describe(name) {
   if (entry) return entry;
   for (const [pattern, tagged] of patterns) {
     const found = pattern.exec(name);
-    if (found) return { ...tagged, name, title: tagged.title.replace(/<(?:tag|case)>/, found[1]) };
+    if (found) {
+      const { tag = "", case: kind = "", name: own = "" } = found.groups ?? {};
+      const words = { "<tag>": tag, "<case>": kind, "<name>": own.replaceAll("_", " ") };
+      const title = tagged.title.replace(/<(?:tag|case|name)>/g, (part) => words[/** @type {"<tag>"} */ (part)]);
+      return { ...tagged, name, title };
+    }
   }
   const parts = name.split("/");
   return {

@@ -12,8 +12,13 @@ const MOST_ROWS = 200;
 const MOST_COLUMNS = 60;
 const LONGEST_TILE = 5; // characters
 const MOST_NAMED = 6; // changed cells that are named
-/** @type {Record<string, string>} */
+/** @type {Record<string, string>} words of marks that say something; the others only colour what the text says */
 const MARKS = { good: "good", bad: "bad", given: "given", new: "new" };
+const SHADES = new Set(
+  ["white", "yellow", "red", "orange", "green", "blue"].concat(
+    [1, 2, 3, 4, 5, 6, 7, 8].map((level) => `level-${level}`),
+  ),
+);
 
 /**
  * @param {Drawing} drawing
@@ -57,8 +62,8 @@ export function changeOfTable(previous, drawing) {
     cells.forEach((cell, column) => {
       const was = before.rows[row]?.[column];
       if (was === cell) return;
-      const place = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
-      changes.push(`${place}: ${was || "empty"} → ${cell || "empty"}`);
+      const cellName = `row ${row + 1}, ${table.columns[column] || `column ${column + 1}`}`;
+      changes.push(`${cellName}: ${was || "empty"} → ${cell || "empty"}`);
     });
   });
   const removed = before.rows.length - table.rows.length;
@@ -118,7 +123,7 @@ function body({ rows }, marks, before, boxes) {
         [mark && `board-cell--${mark}`, changed && "board-cell--changed", edges].filter(Boolean).join(" "),
       );
       cell.append(textNodes(text));
-      if (mark) cell.append(spoken(MARKS[mark]));
+      if (Object.hasOwn(MARKS, mark)) cell.append(spoken(MARKS[mark]));
       line.append(cell);
     });
     made.append(line);
@@ -144,7 +149,7 @@ function marksOf({ marks }) {
   for (const mark of Array.isArray(marks) ? marks : []) {
     if (!Array.isArray(mark)) continue;
     const [row, column, name] = mark;
-    if (typeof name === "string" && Object.hasOwn(MARKS, name)) found.set(`${row},${column}`, name);
+    if (Object.hasOwn(MARKS, name) || SHADES.has(name)) found.set(`${row},${column}`, name);
   }
   return found;
 }

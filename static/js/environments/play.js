@@ -26,19 +26,32 @@ import { showText, visibleString } from "../core/visible_text.js";
  * @typedef {object} PlayState
  * @property {string} stop
  * @property {boolean} success
- * @property {string[]} actions
+ * @property {string[] | null} actions null where an action is free text
  * @property {number} turns_left
  * @property {number} actions_left
  * @property {number} total_reward
  * @property {number} total_penalty
  */
 
-/** @typedef {{ first: { drawing: Drawing }, now: PlayState, turns: PlayedTurn[], actions_per_turn: number }} Episode */
+/**
+ * @typedef {object} Episode
+ * @property {{ drawing: Drawing }} first
+ * @property {PlayState} now
+ * @property {PlayedTurn[]} turns
+ * @property {number} actions_per_turn
+ * @property {string | null} separator between the actions of an answer; null: the whole answer is one action
+ * @property {string} answer_form
+ */
 
 const panel = byId("play");
 const form = find(panel, ".play-form", HTMLFormElement);
 const part = (/** @type {string} */ name) => find(panel, `.play-${name}`);
 const button = (/** @type {string} */ action) => find(panel, `[data-act="${action}"]`, HTMLButtonElement);
+
+const answerField = control(form, "answer", HTMLTextAreaElement);
+const filterField = control(form, "filter");
+const MANY = 16; // names from here on can be searched
+const MOST_BUTTONS = 120;
 
 /** @type {string[]} */
 let responses = [];
@@ -68,6 +81,7 @@ async function send(next) {
   if (!answer) return;
   part("problem").hidden = Boolean(answer.ok);
   if (!answer.ok) {
+    answerField.value ||= lastText(next);
     part("problem").textContent = problemsOf(answer);
     chosen = [...sent, ...chosen];
     return;
@@ -78,12 +92,19 @@ async function send(next) {
   sendIfFull();
 }
 
+/**
+ * The answer of the last response, to be corrected after a refusal.
+ * @param {string[]} next
+ */
+const lastText = (next) =>
+  next.length > responses.length ? (/<answer>([^]*)<\/answer>$/.exec(next.at(-1) ?? "")?.[1] ?? "") : "";
+
 /** @param {string[]} next */
 function request(next) {
   const source = panel.dataset.source === "form" ? byId("environment-form", HTMLFormElement) : form;
   const data = new FormData(source);
   data.set("seed", control(form, "seed").value || "0");
-  data.delete("raw");
+  for (const name of ["raw", "answer", "filter"]) data.delete(name);
   for (const response of next) data.append("response", response);
   return data;
 }
@@ -93,16 +114,7 @@ function show({ first, now, turns }) {
   part("stage").hidden = false;
   const frames = turns.flatMap((turn) => turn.frames);
   showBoard([first.drawing, ...frames.map((frame) => frame.drawing)]);
-  const actions = now.actions.map((name) => {
-    const choice = html("button", "button", {
-      type: "button",
-      textContent: visibleString(name),
-      disabled: Boolean(now.stop),
-    });
-    choice.addEventListener("click", () => choose(name));
-    return choice;
-  });
-  part("actions").replaceChildren(...actions);
+  showAnswering(now);
   part("left").textContent = now.stop
     ? ""
     : `${plural(now.turns_left, "turn")} and ${plural(now.actions_left, "action")} left`;
@@ -114,6 +126,62 @@ function show({ first, now, turns }) {
   button("raw").disabled = Boolean(now.stop);
   button("start").textContent = "Start again";
   showChosen();
+}
+
+/**
+ * The actions of this state as buttons, or a field for free text.
+ * @param {PlayState} now
+ */
+function showAnswering(now) {
+  const free = now.actions === null;
+  part("free").hidden = !free;
+  part("named").hidden = free;
+  if (free) showField(Boolean(now.stop));
+  else showNames();
+}
+
+/** @param {boolean} over */
+function showField(over) {
+  const asked = episode?.answer_form ?? "answer";
+  const whole = episode?.separator === null;
+  const most = allowance();
+  part("form-name").textContent = `Answer: ${visibleString(asked)}`;
+  const several = `Up to ${plural(most, "action")}, with ${episode?.separator} between them. Enter sends it.`;
+  if (whole) part("how").textContent = "All of it is one action. Ctrl+Enter sends it.";
+  else part("how").textContent = most === 1 ? "One action. Enter sends it." : several;
+  answerField.rows = whole ? 6 : 1;
+  answerField.disabled = button("answer").disabled = over;
+}
+
+/** Buttons of the actions that the filter lets through. */
+function showNames() {
+  const names = episode?.now.actions ?? [];
+  part("filter").hidden = names.length <= MANY;
+  const wanted = names.length > MANY ? filterField.value.trim().toLowerCase() : "";
+  const fitting = names.filter((name) => name.toLowerCase().includes(wanted));
+  /** @type {HTMLElement[]} */
+  const buttons = fitting.slice(0, MOST_BUTTONS).map((name) => {
+    const choice = html("button", "button", {
+      type: "button",
+      textContent: visibleString(name),
+      disabled: Boolean(episode?.now.stop),
+    });
+    choice.addEventListener("click", () => choose(name));
+    return choice;
+  });
+  const left = fitting.length - buttons.length;
+  if (left > 0) buttons.push(note(`and ${left} more: type a part of its name`));
+  part("actions").replaceChildren(...(buttons.length ? buttons : [note("No action has this in its name.")]));
+}
+
+/** @param {string} textContent */
+const note = (textContent) => html("span", "muted", { textContent });
+
+function sendAnswer() {
+  if (button("answer").disabled || !answerField.value.trim()) return;
+  const text = answerField.value;
+  answerField.value = "";
+  send([...responses, inTags(text)]);
 }
 
 /**
@@ -141,7 +209,9 @@ function sendIfFull() {
 const allowance = () => (episode ? Math.min(episode.actions_per_turn, episode.now.actions_left) : Infinity);
 
 /** @param {string[]} names */
-const written = (names) => `<think></think><answer>${names.join(" || ")}</answer>`;
+const written = (names) => inTags(names.join(episode?.separator ? ` ${episode.separator} ` : ""));
+/** @param {string} answer */
+const inTags = (answer) => `<think></think><answer>${answer}</answer>`;
 
 function showChosen() {
   part("chosen").textContent = chosen.length
@@ -186,6 +256,15 @@ button("start").addEventListener("click", () => send([]));
 button("undo").addEventListener("click", () => send(responses.slice(0, -1)));
 button("send").addEventListener("click", () => send([...responses, written(chosen)]));
 button("raw").addEventListener("click", () => send([...responses, control(form, "raw", HTMLTextAreaElement).value]));
+button("answer").addEventListener("click", sendAnswer);
+answerField.addEventListener("keydown", (event) => {
+  const sends =
+    event.key === "Enter" && (event.ctrlKey || event.metaKey || (answerField.rows === 1 && !event.shiftKey));
+  if (!sends || event.isComposing) return;
+  event.preventDefault();
+  sendAnswer();
+});
+filterField.addEventListener("input", showNames);
 button("clear").addEventListener("click", () => {
   chosen = [];
   showChosen();

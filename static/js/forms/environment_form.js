@@ -1,10 +1,11 @@
 // The preview of the environment form: first states, prompt and scripted players for the form's present values.
 
+import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
 import { post } from "../core/requests.js";
-import { byId } from "../core/dom.js";
-import { html, svg } from "../core/html.js";
+import { byId, find, findAll } from "../core/dom.js";
+import { html } from "../core/html.js";
 import { fixText, showErrors, watchVariants } from "./fields.js";
 
 /** @import { Baseline, FormAnswer, Message, PreviewState } from "../types.js" */
@@ -45,7 +46,7 @@ async function refresh() {
   showStates(states);
   /** @type {Baselines | null} */
   const players = await request("baselines", signal);
-  if (players?.ok) showBaselines(players.baselines);
+  if (players?.ok) byId("preview-baselines").replaceChildren(baselineBars(players.baselines));
 }
 
 /**
@@ -66,8 +67,7 @@ function showStates({ states, prompt, warning: words }) {
   const host = byId("preview-states");
   host.replaceChildren(
     ...states.map((state) => {
-      const length = state.optimal_length === null ? "no solution" : `solved in ${state.optimal_length}`;
-      const caption = html("figcaption", "muted", { textContent: `seed ${state.seed} · ${length}` });
+      const caption = html("figcaption", "muted", { textContent: `seed ${state.seed} · ${solutionOf(state)}` });
       return html("figure", "preview-state", {}, html("div", "board", {}, drawBoard(state.drawing)), caption);
     }),
   );
@@ -77,23 +77,23 @@ function showStates({ states, prompt, warning: words }) {
   showMessages(byId("preview-prompt"), prompt);
 }
 
-/** @param {Baseline[]} baselines */
-function showBaselines(baselines) {
-  const list = html("dl", "baselines");
-  for (const { player, success, episodes, mean_return: mean } of baselines) {
-    const bar = svg(
-      "svg",
-      { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-      svg("rect", { width: success * 100, height: 8 }),
-    );
-    const number = html("span", "num", { textContent: `${Math.round(success * 100)}%` });
-    const value = html("dd", "", { title: `${episodes} episodes, mean return ${mean.toFixed(2)}` }, bar, number);
-    list.append(html("dt", "", { textContent: player }), value);
-  }
-  byId("preview-baselines").replaceChildren(list);
+/** @param {PreviewState} state */
+function solutionOf({ solution, optimal_length: length }) {
+  if (solution === "unknown") return "solution unknown";
+  return solution === "impossible" ? "no solution" : `solved in ${length}`;
+}
+
+/** Shows the slots of wrappers in use, and one more. */
+function showSlots() {
+  const slots = findAll(form, ".wrapper-slot");
+  const last = slots.findLastIndex((slot) => find(slot, "select", HTMLSelectElement).value !== "");
+  slots.forEach((slot, index) => {
+    slot.hidden = index > last + 1;
+  });
 }
 
 watchVariants(form);
+form.addEventListener("change", showSlots);
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);
 seedField.addEventListener("input", schedule);

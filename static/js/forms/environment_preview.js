@@ -1,7 +1,8 @@
 // The selected environment, before launch: a first state, and the success of scripted players.
 
+import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
-import { byId, element, svg } from "../core/dom.js";
+import { byId } from "../core/dom.js";
 import { csrfToken } from "../run/controls.js";
 import { post } from "../core/requests.js";
 
@@ -27,7 +28,7 @@ async function refresh() {
   byId("first-board").replaceChildren(drawBoard(first.states[0].drawing));
   /** @type {Baselines | null} */
   const players = await request("baselines", signal);
-  if (players?.ok) byId("first-baselines").replaceChildren(bars(players.baselines));
+  if (players?.ok) byId("first-baselines").replaceChildren(baselineBars(players.baselines));
 }
 
 /**
@@ -43,24 +44,6 @@ function request(part, signal) {
   data.set("part", part);
   data.set("seed", SEED);
   return post(preview.dataset.preview ?? "", data, signal);
-}
-
-/** @param {Baseline[]} baselines */
-function bars(baselines) {
-  const rows = baselines.flatMap(({ player, success, episodes }) => [
-    element("dt", {}, player),
-    element(
-      "dd",
-      { title: `${episodes} episodes` },
-      svg(
-        "svg",
-        { class: "baseline-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-        svg("rect", { width: 100 * success, height: 8 }),
-      ),
-      element("span", { class: "num" }, `${Math.round(100 * success)}%`),
-    ),
-  ]);
-  return element("dl", { class: "baselines" }, ...rows);
 }
 
 choice.addEventListener("change", refresh);

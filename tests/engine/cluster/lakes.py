@@ -11,6 +11,7 @@ from typing import Any
 from engine.cluster.environment_actors import EnvironmentActor
 from engine.environments.frozen_lake import FrozenLake
 from engine.environments.registry import ENVIRONMENTS
+from engine.rollout.env_state_manager import chance_seed
 
 MOST_SECONDS = 30
 WHERE, HOW_MANY = "TESTS_MEETING_FOLDER", "TESTS_MEETING_SIZE"
@@ -53,8 +54,7 @@ class DyingLake(FrozenLake):
     """The first member of the first group kills its process."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        chance = (options or {}).get("chance_seed", 0)
-        self.deadly = chance == (seed or 0) * 1009 + 1
+        self.deadly = (options or {}).get("chance_seed") == chance_seed(seed or 0, 0)
         return super().reset(seed=seed, options=options)
 
     def step(self, action: int) -> Any:

@@ -129,6 +129,21 @@ def test_an_environment_that_kills_its_actor_ends_only_the_trajectories_of_that_
     assert [*played[1::2]] == say(config, RESPONSES)[1::2]
 
 
+@pytest.mark.slow
+@needs_ray
+def test_what_hangs_or_fails_to_close_in_an_actor_ends_only_its_own_trajectory(cluster: Any, tmp_path: Path) -> None:
+    limits = {"step_seconds": 1.0, "close_seconds": 1.0}
+    config = lake_config(rollout={"groups": 1, "group_size": 4}, limits=limits)
+    for number, (lake, stops) in enumerate(
+        [("StepSleeps", ["fault", "max_turns"] * 2), ("CloseSleeps", ["max_turns"] * 4)]
+    ):
+        actors = start_actors(cluster, tmp_path, lake=f"tests.engine.rollout.bad_lakes:{lake}")
+        played = say_in(actors, config, number=number)
+        assert [trajectory.stop for trajectory in played] == stops
+        faults = [one.fault if lake == "StepSleeps" else one.close_fault for one in played]
+        assert ["within 1 seconds" in fault for fault in faults] == [True, False] * 2
+
+
 class ScriptedActor:
     """A sampler without a model. `temperature` is the number of environment actors it kills after the first responses
     of a rollout, and the second seed how many times."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -134,6 +134,10 @@ class DrawsACloud(FrozenLake):
 class DescribesNothing(FrozenLake):
     def describe(self) -> str:
         return ""
+
+
+class CountsUnderATakenName(FrozenLake):
+    info_metrics: ClassVar[Any] = {"turns": "last"}
 
 
 class GivesUp(FrozenLake):

@@ -6,9 +6,11 @@ Needs the extra `alfworld`, which brings the domain and the grammar, and no down
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +85,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def play(environment: Environment, commands: list[str]) -> list[float]:
-    return [environment.step(command)[1] for command in commands]
+    return [float(environment.step(command)[1]) for command in commands]
 
 
 @pytest.mark.parametrize(("split", "evaluation", "folder"), [("held_out", "seen", 2), ("held_out", "unseen", 3)])
@@ -114,20 +116,34 @@ def test_off_the_walkthrough_the_planner_finds_another_way(data: Path) -> None:
     environment.close()
 
 
-def test_two_games_at_once_do_not_disturb_each_other_nor_the_process(data: Path) -> None:
+def test_games_in_two_threads_do_not_disturb_each_other_nor_the_process(data: Path) -> None:
     arguments, shown = list(sys.argv), sys.stdout
-    one, other = (make_environment("alfworld", data=str(data)) for _ in range(2))
-    starts = one.reset(seed=0)[0], other.reset(seed=1)[0]
-    assert starts[0] != starts[1]
-    for game in (one, other):
-        assert play(game, list(game.solution()))[-1] == 10.0  # type: ignore[arg-type]
-        game.close()
+
+    def win(seed: int) -> float:
+        environment = make_environment("alfworld", data=str(data))
+        environment.reset(seed=seed)
+        rewards = play(environment, list(environment.solution()))  # type: ignore[arg-type]
+        environment.close()
+        return rewards[-1]
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(win, (0, 1))) == [10.0, 10.0]
     assert (sys.argv, sys.stdout) == (arguments, shown)
 
 
 @pytest.mark.slow
 def test_it_keeps_our_contract(data: Path) -> None:
     assert check_environment("alfworld", {"data": str(data)}, seeds=[0]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("ALFWORLD_DATA" not in os.environ, reason="needs ALFWorld's data, and ALFWORLD_DATA to name it")
+@pytest.mark.parametrize("seed", range(10))
+def test_the_walkthroughs_of_alfworlds_own_data_win(seed: int) -> None:
+    environment = make_environment("alfworld", data=os.environ["ALFWORLD_DATA"])
+    environment.reset(seed=seed * 331)  # games of all six tasks
+    assert play(environment, list(environment.solution()))[-1] == 10.0  # type: ignore[arg-type]
+    environment.close()
 
 
 def test_what_is_written_is_compared_after_case_articles_and_spaces(data: Path) -> None:

@@ -33,6 +33,7 @@ BROKEN = {
     "DrawsLava": "drawing",
     "DrawsTheAgentOutside": "drawing",
     "DrawsACloud": "drawing",
+    "CountsUnderATakenName": "info-metrics",
     "DescribesNothing": "description",
     "GivesUp": "solvable",
     "ThinksItIsDone": "solution",
@@ -62,7 +63,9 @@ def test_each_rule_is_reported_once_however_many_seeds_break_it(monkeypatch: pyt
 
 def test_the_command_passes_a_healthy_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert check_env_main(["frozen_lake", "--set", "success_rate=0.6"]) == 0
-    assert capsys.readouterr().out == "frozen_lake satisfies the contract.\n"
+    verdict, _, *measured = capsys.readouterr().out.splitlines()
+    assert verdict == "frozen_lake satisfies the contract."
+    assert [line.split(":")[0] for line in measured] == ["Problems", "Solutions", "Rewards", "Speed"]
 
 
 def test_the_command_fails_a_broken_kind_and_says_what_it_does(
@@ -70,4 +73,6 @@ def test_the_command_fails_a_broken_kind_and_says_what_it_does(
 ) -> None:
     monkeypatch.setitem(ENVIRONMENTS, "broken", "tests.engine.environments.broken:Raises")
     assert check_env_main(["broken"]) == 1
-    assert "raises: seed 0: OSError: the ice broke" in capsys.readouterr().out
+    written = capsys.readouterr().out
+    assert "raises: seed 0: OSError: the ice broke" in written
+    assert "Not measured: OSError: the ice broke" in written

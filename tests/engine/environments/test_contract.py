@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,6 +19,7 @@ from engine.config import EnvironmentConfig
 from engine.environments import ENVIRONMENTS, environment_class, make_environment
 from engine.environments.checker import check_environment
 from engine.environments.feasibility import action_budget, feasibility
+from tests.engine.environments.lean_test_server import lean_test_server
 
 EXAMPLES: list[tuple[str, dict[str, Any]]] = [
     (kind, dict(fields.get("parameters", {})))
@@ -38,6 +40,14 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("sokoban", {"rows": 8, "columns": 7, "boxes": 2, "format": "coordinates"}),
     ("sokoban", {"symbols": {"wall": "W", "floor": ".", "target": "G", "box": "B", "player": "A"}}),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def servers() -> Iterator[None]:
+    """The servers that environments need."""
+    with lean_test_server() as (address, _), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LEAN_SERVER_API_URL", address)
+        yield
 
 
 @pytest.mark.parametrize("kind", SELF_CONTAINED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +14,7 @@ from engine.environments.registry import ENVIRONMENTS
 from engine.policies.batched_sampler import BatchedSampler
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.rollout.environment_pool import ThreadedEnvironments
-from engine.rollout.episode import TurnOutcome
+from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.types import Response
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, roll_out
 from tests.engine.talker import talking_model
@@ -103,10 +101,11 @@ def test_a_first_prompt_does_not_wait_for_the_slowest_reset(monkeypatch: pytest.
 class RecordingSampler:
     """A sampler that records events, and after the first response blocks until its environment has stepped."""
 
+    working, stepped = threading.Event(), threading.Event()
+
     def __init__(self, inner: BatchedSampler) -> None:
         self.inner = inner
         self.events: list[str] = []
-        self.working, self.stepped = threading.Event(), threading.Event()
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
         self.events.append(f"submit {row}")
@@ -127,26 +126,21 @@ class RecordingSampler:
         return responses
 
 
-class DelayedEnvironments(ThreadedEnvironments):
-    """Steps the first row only once the sampler is generating again."""
+class SlowEpisode(Episode):
+    """Plays the turns of the first member only once the sampler is generating again."""
 
-    def __init__(self, executor: ThreadPoolExecutor, sampler: RecordingSampler) -> None:
-        super().__init__(executor)
-        self.sampler = sampler
-
-    def step(self, row: int, parsed: ParsedResponse) -> None:
-        self.requests[self.executor.submit(self._step, row, parsed)] = row
-
-    def _step(self, row: int, parsed: ParsedResponse) -> TurnOutcome:
-        if row == 0:
-            assert self.sampler.working.wait(10)
-        outcome = self.active.step(row, parsed)
-        if row == 0:
-            self.sampler.stepped.set()
-        return outcome
+    def play(self, parsed: ParsedResponse) -> TurnOutcome:
+        if self.spec.member:
+            return super().play(parsed)
+        assert RecordingSampler.working.wait(10)
+        RecordingSampler.stepped.set()
+        return super().play(parsed)
 
 
-def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_another_response() -> None:
+def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_another_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.rollout.environment_pool.Episode", SlowEpisode)
     config = lake_config(rollout={"environment_workers": 2, "groups": 1, "group_size": 2}, max_turns=2)
     manager = EnvStateManager(config.environments, groups=1, group_size=2, seed=1)
     inner = BatchedSampler(talking_model(), rows=2, stop_ids=set(), temperature=1.0, seeds=[1])
@@ -154,6 +148,5 @@ def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_another_re
     short, long = manager.training_batch(1)
     # nothing ends a response but its length: 12 tokens of the first trajectory, 300 of the second
     long = replace(long, environment=long.environment.model_copy(update={"max_response_tokens": 300}))
-    with ThreadPoolExecutor(2) as executor:
-        proxy.play(sampler, proxy.players([short, long]), environments=DelayedEnvironments(executor, sampler))
+    proxy.play(sampler, proxy.players([short, long]))
     assert sampler.events.index("submit 0", sampler.events.index("response 0")) < sampler.events.index("response 1")

@@ -1,11 +1,15 @@
-"""An environment whose every step raises."""
+"""Environments that fail in runs."""
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from pathlib import Path
 
 from engine.environments.base import Info
 from engine.environments.frozen_lake import FrozenLake
+from engine.errors import EnvironmentUnavailable
 
 
 class FaultyLake(FrozenLake):
@@ -57,3 +61,40 @@ class LeavingLake(FrozenLake):
         if options is not None:
             sys.exit("the ice broke")
         return super().reset(seed=seed)
+
+
+class HangingLake(FrozenLake):
+    """Hangs in the way that an environment variable says, and leaves a file when it does."""
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        self._hang("step")
+        return super().step(action)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None) -> tuple[str, Info]:
+        self._hang("reset")
+        return super().reset(seed=seed, options=options)
+
+    def close(self) -> None:
+        self._hang("close")
+
+    def _hang(self, where: str) -> None:
+        phase, how, marker = os.environ["TESTS_HANG"].split(" ")
+        if where not in phase.split("+"):
+            return
+        Path(marker).touch()
+        while True:
+            if how == "sleep":
+                time.sleep(3600)
+
+
+class UnreachableLake(FrozenLake):
+    """Has a server for training only."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None) -> tuple[str, Info]:
+        self.reachable = (options or {}).get("split") != "held_out"
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
+        if self.reachable:
+            return super().step(action)
+        raise EnvironmentUnavailable("The ice server does not respond.", remedy="Start it.")

@@ -53,7 +53,8 @@ def test_an_environment_that_exits_ends_the_run_with_a_word_and_is_not_retryable
 ) -> None:
     monkeypatch.setitem(ENVIRONMENTS, "frozen_lake", "tests.engine.training.faulty:LeavingLake")
     failed = failure_of(model, tmp_path)
-    assert (failed.error, failed.message, failed.retryable) == ("SystemExit", "the ice broke", False)
+    assert (failed.error, failed.retryable) == ("EnvironmentFault", False)
+    assert "raised in reset" in failed.message and "SystemExit: the ice broke" in failed.message
 
 
 def test_a_failure_from_before_there_was_the_word_is_not_retryable() -> None:

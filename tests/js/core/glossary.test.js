@@ -4,6 +4,7 @@ import { test } from "node:test";
 const GLOSSARY = {
   "policy/entropy": { name: "policy/entropy", title: "Policy entropy", meaning: "…", section: "policy" },
   "env/<tag>/success": { name: "env/<tag>/success", title: "Success in <tag>", meaning: "…", section: "environment" },
+  "env/<tag>/<name>": { name: "env/<tag>/<name>", title: "<tag>: <name>", meaning: "…", section: "environment" },
 };
 Object.assign(globalThis, { document: { getElementById: () => ({ textContent: JSON.stringify(GLOSSARY) }) } });
 const { describe } = await import("../../../static/js/core/glossary.js");
@@ -16,6 +17,11 @@ test("a metric is described by its entry, or by the one of its pattern", () => {
     { name, title, section },
     { name: "env/Frozen Lake/success", title: "Success in Frozen Lake", section: "environment" },
   );
+});
+
+test("a number of an environment is described by its words, behind any slash of the tag", () => {
+  assert.equal(describe("env/2048/4x4/best_tile").title, "2048/4x4: best tile");
+  assert.equal(describe("env/2048/4x4/success").title, "Success in 2048/4x4");
 });
 
 test("a metric without an entry is described by its name", () => {

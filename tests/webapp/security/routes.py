@@ -27,6 +27,7 @@ def address(route: str, world: World) -> str:
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
     plain = plain.replace("<int:seq>", str(ALERT_SEQ))
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))
+    plain = plain.replace("<int:preflight_id>", str(world.preflight.pk))
     return "/" + re.sub(r"<int:pk>", str(pk), plain)
 
 

@@ -19,6 +19,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
+        parser.add_argument(
+            "--administrator",
+            action="store_true",
+            help="may configure environments that reach servers, files or code of this machine",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["name"]
@@ -26,7 +31,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"User {name!r} already exists. Change the password with `manage.py changepassword {name}`."
             )
-        user = User(username=name)
+        user = User(username=name, is_staff=options["administrator"])
         try:
             User.username_validator(name)
             password = os.environ.get(VARIABLE) or getpass("Password: ")

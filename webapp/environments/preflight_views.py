@@ -1,0 +1,61 @@
+"""The pre-flight page of an environment, and the JSON behind it."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from webapp.environments import preflights
+from webapp.environments.models import EnvironmentDefinition, Preflight
+from webapp.whole_numbers import whole_number
+
+EARLIER = 20
+DEFAULTS = {"player": "mixed:0.4", "problems": "16", "rollouts": "8", "first_seed": "0", "model": "tiny"}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET shows the pre-flight `id`, or the newest, and the form; POST submits one and redirects to it."""
+    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    problem = ""
+    if request.method == "POST":
+        try:
+            made = preflights.submit(definition.latest, request.user, request.POST.dict())
+            return redirect(f"{reverse('environments:preflight', args=[pk])}?id={made.pk}")
+        except preflights.Refused as refused:
+            problem = str(refused)
+    earlier = Preflight.objects.filter(version__definition=definition).select_related("version")
+    asked = whole_number(request.GET.get("id", ""))
+    shown = earlier.filter(pk=asked).first() if asked is not None else earlier.first()
+    latest = definition.latest
+    posted = request.POST if request.method == "POST" else {}
+    return render(
+        request,
+        "environments/preflight.html",
+        {
+            "definition": definition,
+            "version": latest,
+            "shown": shown,
+            "state": preflights.as_json(shown) if shown else None,
+            "earlier": earlier[:EARLIER],
+            "players": preflights.PLAYERS,
+            "values": {name: posted.get(name, default) for name, default in DEFAULTS.items()},
+            "most": {"problems": preflights.MOST_PROBLEMS, "rollouts": preflights.MOST_ROLLOUTS},
+            "problem": problem,
+        },
+        status=422 if problem else 200,
+    )
+
+
+@require_safe
+def preflight_data(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
+    found = get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk)
+    return JsonResponse(preflights.as_json(found))
+
+
+@require_POST
+def stop_preflight(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
+    preflights.stop(get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk))
+    return redirect(f"{reverse('environments:preflight', args=[pk])}?id={preflight_id}")

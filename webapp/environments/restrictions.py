@@ -1,0 +1,58 @@
+"""What only an administrator may configure: kinds and parameters that reach servers, files or code of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest
+
+from engine.environments import environment_class, environment_kinds
+from engine.environments.base import Environment
+from engine.errors import ConfigError
+
+OWN_CLASS = "Naming a class runs its code on the workers and in the site, with the rights of both."
+ADMINISTRATORS = "Only an administrator may configure this."
+
+
+def is_administrator(user: User | AnonymousUser | None) -> bool:
+    return bool(user and user.is_staff)
+
+
+def administers(request: HttpRequest) -> bool:
+    return is_administrator(request.user)
+
+
+def why_restricted(kind: type[Environment], name: str) -> str:
+    """Why the whole kind, called `name`, is for administrators; empty if it is for everyone."""
+    return OWN_CLASS if ":" in name else kind.restricted
+
+
+def restricted_parameters(kind: type[Environment]) -> dict[str, str]:
+    """The reason by parameter."""
+    found: dict[str, str] = {}
+    for name, info in kind.Config.model_fields.items():
+        extra = info.json_schema_extra
+        if isinstance(extra, Mapping) and extra.get("restricted"):
+            found[name] = str(extra["restricted"])
+    return found
+
+
+def changed_restricted(kind: type[Environment], before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """The restricted parameters whose values differ, with the reason."""
+    reasons = restricted_parameters(kind)
+    return {name: reason for name, reason in reasons.items() if before.get(name) != after.get(name)}
+
+
+def is_allowed(kind: str, request: HttpRequest) -> bool:
+    """Whether the form may be shown for `kind`: one with a name, or for an administrator any class that exists."""
+    if kind in environment_kinds():
+        return True
+    if ":" not in kind or not administers(request):
+        return False
+    try:
+        environment_class(kind)
+    except ConfigError:
+        return False
+    return True
