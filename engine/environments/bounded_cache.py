@@ -56,7 +56,18 @@ class BoundedCache(Generic[T]):
 
 def size_in_bytes(value: Any) -> int:
     """The memory of data: numbers, text, containers, dataclasses and arrays. What occurs twice in it counts once."""
-    return _size(value, set())
+    total, seen, left = 0, set[int](), [value]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if type(one) in PLAIN:
+            total += sys.getsizeof(one)
+        else:
+            total += one.nbytes if isinstance(one, np.ndarray) else sys.getsizeof(one)
+            left.extend(_parts(one))
+    return total
 
 
 def cached_in_bytes(
@@ -77,16 +88,6 @@ def cached_in_bytes(
         return cached
 
     return decorate
-
-
-def _size(value: Any, seen: set[int]) -> int:
-    if id(value) in seen:
-        return 0
-    seen.add(id(value))
-    if type(value) in PLAIN:
-        return sys.getsizeof(value)
-    own = value.nbytes if isinstance(value, np.ndarray) else sys.getsizeof(value)
-    return own + sum(_size(part, seen) for part in _parts(value))
 
 
 def _parts(value: Any) -> Iterable[Any]:
