@@ -11,6 +11,22 @@ def write_tables(document: Path, result: dict[str, Any]) -> None:
     document.write_text(filled(document.read_text(encoding="utf-8"), tables(result)), encoding="utf-8")
 
 
+def write_pools(document: Path, result: dict[str, Any]) -> None:
+    document.write_text(filled(document.read_text(encoding="utf-8"), {"pools": pools_table(result)}), encoding="utf-8")
+
+
+def pools_table(result: dict[str, Any]) -> str:
+    measured = {name: ways for name, ways in result.items() if isinstance(ways, dict)}
+    return _table(
+        ("Environment", "Way", "seconds", "times as fast as in turn"),
+        [
+            (name, way, f"{found['seconds']:.2f}", f"{found['ratio']:.2g}")
+            for name, ways in measured.items()
+            for way, found in ways.items()
+        ],
+    )
+
+
 def filled(text: str, found: dict[str, str]) -> str:
     """`text` with the table after each `<!-- NAME -->` replaced."""
     for name, rows in found.items():
@@ -31,13 +47,14 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
             ],
         ),
         "steps": _table(
-            ("Work", "Compared with", "steps/s", "ratio", "steps with resets, ratio", "What one side does more"),
+            ("Work", "Compared with", "steps/s", "ratio of steps", "of resets", "of both", "What one side does more"),
             [
                 (
                     pair["name"],
                     pair["library"],
                     f"{number(pair['steps']['ours'])} and {number(pair['steps']['theirs'])}",
                     ratio(pair["steps"]),
+                    ratio(pair["resets"]),
                     ratio(pair["with_resets"]),
                     pair["more"],
                 )

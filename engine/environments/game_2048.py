@@ -138,8 +138,10 @@ class Game2048(Environment):
             self.board = moved
             self.score += gained
             self._add_tile(self._rng)
-        self.over = (self._success and self.config.stop_at_target) or not legal_moves(self.board)
-        info = step_info(effective=changed, success=self._success, score=self.score, max_tile=largest_tile(self.board))
+        largest = largest_tile(self.board)
+        success = largest >= self.config.target
+        self.over = (success and self.config.stop_at_target) or not legal_moves(self.board)
+        info = step_info(effective=changed, success=success, score=self.score, max_tile=largest)
         return self.render(), self._reward(gained, changed=changed), self.over, False, info
 
     def action_names(self) -> list[str]:
