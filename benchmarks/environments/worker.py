@@ -1,4 +1,4 @@
-"""A process that measures what it is told to, one request a line, so that two libraries can take turns.
+"""A process that measures on request, one a line, so that two libraries can take turns.
 
 A request is `{"suite": "steps", "index": 3, "side": "ours", "seconds": 1, "first_seed": 0}`; its answer the rates.
 """

