@@ -11,7 +11,11 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics environments
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
+<<<<<<< HEAD
 .PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl setup-trackers setup-games
+=======
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers
+>>>>>>> main
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -34,7 +38,7 @@ types:
 unit:
 	$(VENV)/python -m pytest $(UNIT) -q -m unit
 
-test: lint test-js setup-cluster  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+test: lint test-js setup-suites  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	$(VENV)/python -m pytest $(TOGETHER)
 	$(VENV)/python -m tests.on_postgres $(TOGETHER)
 
@@ -74,6 +78,9 @@ setup-dev:
 
 setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of clusters and the benchmarks use
 	@$(PYTHON) -m workers.launch.install cluster
+
+setup-suites: setup-cluster  ## reasoning-gym and TextArena, whose adapters the tests play
+	@$(PYTHON) -m workers.launch.install suites
 
 setup-trl:  ## TRL in .venv-trl, which a step is measured against
 	@$(PYTHON) -m workers.launch.install trl

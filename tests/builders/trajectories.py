@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
+import numpy as np
+
 from engine.config import EnvironmentConfig
 from engine.environments.base import UNKNOWN
 from engine.events import TrajectoriesRecorded
@@ -107,6 +109,10 @@ class ScriptedSampler:
         if self.stream.random() < self.faults:
             return self.stream.choice(MALFORMED)
         environment = episode.environment
+        if environment.action_names() is None:
+            rng = np.random.default_rng(self.stream.randrange(2**32))
+            act = environment.scripted_action if self.stream.random() < self.skill else environment.random_action
+            return f"Some words on what to do next</think><answer>{act(rng)}</answer>"
         names, found = environment.action_names() or [], environment.solution()
         plan = [] if found is None or found is UNKNOWN else found
         if plan and self.stream.random() < self.skill:

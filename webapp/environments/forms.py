@@ -20,7 +20,7 @@ from webapp.environments.restrictions import (
     restricted_parameters,
     why_restricted,
 )
-from webapp.forms.fields import FormField, Node, Variants, all_fields, fields_of, union_node
+from webapp.forms.fields import FormField, Node, Variants, all_fields, fields_of, label_of, union_node
 from webapp.forms.texts import text_of
 from webapp.forms.values import at_fields, fill, parse
 
@@ -50,6 +50,9 @@ def _wrapper_slot(index: int) -> Variants:
     slot = union_node(f"wrappers.{index}", Layer)
     slot.choice.label = "Innermost wrapper" if index == 0 else f"Wrapper {index + 1}"
     slot.choice.optional = True
+    for variant in slot.variants:
+        for one in all_fields(variant.nodes):
+            one.label = label_of(one.name.removeprefix(f"wrappers.{index}."))
     return slot
 
 

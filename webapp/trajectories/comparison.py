@@ -24,6 +24,7 @@ MOST = 8  # side by side
 TURNS = 30  # on a page
 STEPS = 6  # of one problem over time
 SEARCH_SECONDS = 1.5  # for all distances of a page
+CALL_SECONDS = 3.0  # of each environment, which may hang
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,9 +93,13 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         others = [str(other.row.pk) for other in columns if other is not column]
         column.as_first = _query([str(column.row.pk), *others], best=best)
         column.without = _query(others, best=best)
-    play = _best_play(shown) if best else None
+    play = None
     if best:
-        _measure(shown)
+        try:
+            play = _best_play(shown)
+            _measure(shown)
+        except CallFailed as error:  # no worker, which the page waits for once
+            log.warning("No optimal play: %s", error)
     keys = [str(column.row.pk) for column in columns]
     length = max([len(column.aligned.cells) for column in shown if column.aligned], default=0)
     first = _first_turn(start, length)
@@ -167,9 +172,12 @@ def _best_play(columns: list[Column]) -> OptimalPlay | None:
     row, initial = columns[0].row, columns[0].record.get("initial") or {}
     config = _environment(row)
     try:
-        found = ask("optimal", config, seed=row.seed, initial=initial.get("drawing"))["optimal"] if config else None
+        arguments = {"seed": row.seed, "initial": initial.get("drawing")}
+        found = ask("optimal", config, seconds=CALL_SECONDS, **arguments)["optimal"] if config else None
         return OptimalPlay(**found) if found else None
     except CallFailed as error:
+        if error.unasked:
+            raise
         log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
 
@@ -181,9 +189,11 @@ def _measure(columns: list[Column]) -> None:
             continue
         turns = [[(frame["action"], frame["drawing"]) for frame in turn["frames"]] for turn in column.record["turns"]]
         try:
-            seconds = SEARCH_SECONDS / len(columns)
-            column.to_go = ask("distances", config, seed=column.row.seed, turns=turns, seconds_for_all=seconds)["to_go"]
+            arguments = {"seed": column.row.seed, "turns": turns, "seconds_for_all": SEARCH_SECONDS / len(columns)}
+            column.to_go = ask("distances", config, seconds=CALL_SECONDS, **arguments)["to_go"]
         except CallFailed as error:
+            if error.unasked:
+                raise
             log.warning("Run %s: no distances of seed %d: %s", column.row.run_id, column.row.seed, error)
 
 

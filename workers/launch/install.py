@@ -58,7 +58,8 @@ def requirements_of(kind: str) -> list[str]:
 
 def overrides_of(kind: str) -> list[str]:
     """Requirements of packages that are not installed."""
-    return ["requirements/cluster-overrides.txt"] if kind.startswith("cluster") else []
+    files = {"cluster": "cluster", "cluster-gpu": "cluster", "suites": "suites"}
+    return [f"requirements/{files[kind]}-overrides.txt"] if kind in files else []
 
 
 def fingerprint(kind: str) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
 import secrets
 import time
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import httpx2
@@ -32,27 +34,35 @@ class _Transient(Exception):
     """A failure after which another attempt may succeed."""
 
 
+class _NoConnection(_Transient):
+    pass
+
+
 class LeanServer:
-    """Used from many threads at once. `wait_seconds` bound a check with all its attempts."""
+    """Used from many threads at once. `wait_seconds` bound a check with all its attempts; a server that was never
+    reached is given up after three."""
 
     def __init__(self, address: str, key: str, check_seconds: int, wait_seconds: float) -> None:
         self.address, self.check_seconds, self.wait_seconds = address, check_seconds, wait_seconds
-        self._key, self._path = key, PATHS[0]
+        self._key, self._path, self._reached = key, PATHS[0], False
         host = httpx2.URL(address).host
+        logging.getLogger("httpcore2").setLevel(logging.WARNING)  # its debug logs contain headers
         self._client = httpx2.Client(follow_redirects=False, trust_env=not is_this_machine(host))
 
     def check(self, text: str, theorem: Theorem) -> Check:
         deadline = time.monotonic() + self.wait_seconds
-        pause, reason = FIRST_PAUSE, ""
-        while True:
+        for attempt in count():
             try:
                 return self._checked(self._result(text, deadline), theorem)
             except _Transient as problem:
-                reason = str(problem)
+                reason = problem
+            if isinstance(reason, _NoConnection) and not self._reached and attempt == 2:
+                raise self._unavailable(str(reason))
+            pause = min(FIRST_PAUSE * 2 ** min(attempt, 10), LONGEST_PAUSE)
             if time.monotonic() + pause > deadline:
                 raise self._unavailable(f"{reason} (for {self.wait_seconds:g} s)")
             time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+        raise AssertionError("attempts do not end by themselves")
 
     def _checked(self, result: dict[str, Any], theorem: Theorem) -> Check:
         error, response = result.get("error"), result.get("response")
@@ -95,6 +105,7 @@ class LeanServer:
         try:
             url = f"{self.address}{path}"
             with self._client.stream("POST", url, json=payload, headers=headers, timeout=left) as response:
+                self._reached = True
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > MOST_BYTES:
@@ -102,6 +113,8 @@ class LeanServer:
                     if time.monotonic() > deadline:
                         raise _Transient("its response was incomplete")
                 return response.status_code, bytes(body)
+        except httpx2.ConnectError as error:
+            raise _NoConnection(_line(str(error)) or "no connection") from None
         except httpx2.TimeoutException:
             raise _Transient("it did not respond in time") from None
         except httpx2.HTTPError as error:

@@ -69,7 +69,6 @@ def lean_test_server(behaviour: Behaviour | None = None) -> Iterator[tuple[str, 
     acts = behaviour or Behaviour()
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
         wbufsize = -1  # one packet for headers and body; the second would wait for an acknowledgement
 
         def do_POST(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,10 +152,20 @@ def test_a_server_that_stays_busy_stops_the_run(server: Behaviour, one_theorem: 
 def test_an_unreachable_server_stops_the_run_and_scores_nothing(one_theorem: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    environment = started(path=one_theorem, server=address, wait_seconds=0.4)
+    environment = started(path=one_theorem, server=address)
     with pytest.raises(EnvironmentUnavailable, match=f"{address} cannot be used.*LEAN_SERVER_API_URL"):
         environment.step("intro h")
     assert (environment.steps, environment.attempts) == (0, [])
+
+
+def test_a_server_that_was_reached_before_is_awaited(one_theorem: str) -> None:
+    with lean_test_server() as (address, _):
+        environment = started(path=one_theorem, server=address, wait_seconds=2)
+        environment.step("intro h")
+    began = time.monotonic()
+    with pytest.raises(EnvironmentUnavailable, match=r"for 2 s"):
+        environment.step("exact h")
+    assert time.monotonic() - began > 1
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"results": []}', b'{"results": [{"id": "other"}]}', b"[" * 9999])

@@ -52,6 +52,7 @@ const evaluated = (/** @type {number} */ seq, /** @type {number} */ step, /** @t
   time: seq,
   step,
   environment: "lake",
+  episodes: 100,
   success,
   low: 0,
   high: 1,

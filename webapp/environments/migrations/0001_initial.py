@@ -37,7 +37,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['definition__name', '-number'],
-                'constraints': [models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version')],
             },
         ),
         migrations.CreateModel(
@@ -64,5 +63,9 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-pk'],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='environmentversion',
+            constraint=models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version'),
         ),
     ]

@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('response_tokens', models.PositiveIntegerField()),
                 ('parse_failures', models.PositiveIntegerField()),
                 ('faults', models.CharField(blank=True, default='', max_length=160)),
+                ('surplus', models.PositiveIntegerField(db_default=0, default=0)),
                 ('stop', models.CharField(max_length=20)),
                 ('reason', models.CharField(default='all', max_length=14)),
                 ('removed', models.BooleanField(default=False)),
@@ -152,6 +153,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='trajectory',
             index=models.Index(condition=models.Q(('faults__gt', '')), fields=['id'], name='trajectories_with_faults'),
+        ),
+        migrations.AddIndex(
+            model_name='trajectory',
+            index=models.Index(condition=models.Q(('surplus__gt', 0)), fields=['id'], name='trajectories_with_surplus'),
         ),
         migrations.AddConstraint(
             model_name='trajectory',
