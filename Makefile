@@ -11,11 +11,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics environments
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-<<<<<<< HEAD
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-trl setup-trackers setup-games
-=======
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers
->>>>>>> main
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers setup-games
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch

