@@ -38,6 +38,12 @@ def draw(rows: list[list[str]]) -> str:
     return "\n".join(" ".join(row) for row in rows)
 
 
+def with_symbol(grid: str, columns: int, row: int, column: int, symbol: str) -> str:
+    """What `draw` wrote with another symbol in one cell; each cell is one character with one after it."""
+    at = 2 * (row * columns + column)
+    return grid[:at] + symbol + grid[at + 1 :]
+
+
 def list_positions(objects: dict[str, list[Position]]) -> str:
     """One line per kind of object: `Holes: (0, 3) (2, 1)`; kinds without objects are left out."""
     return "\n".join(
