@@ -45,7 +45,7 @@ class SudokuBoard:
 
     def right_cells(self) -> int:
         """How many cells that were not given hold their number of the solution."""
-        right = sum(map(eq, self.cells, self.problem.solution))
+        right: int = sum(map(eq, self.cells, self.problem.solution))
         return right - (len(self.cells) - self.problem.givens.count(0))
 
     def candidates_of(self, cell: int) -> list[int]:
