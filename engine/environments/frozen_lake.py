@@ -109,6 +109,7 @@ class FrozenLake(Environment):
         self.ground = ""  # the grid without the player
         self.agent: Position = (0, 0)
         self.over = True
+        self._symbols_of_ground = str.maketrans({tile: self.symbols[name] for tile, name in GROUND.items()})
         self._chance: np.random.Generator | None = None
         slip = (1 - config.success_rate) / 2
         self._slips = (slip, slip + config.success_rate, slip + config.success_rate + slip)
@@ -119,8 +120,8 @@ class FrozenLake(Environment):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         self.lake = make_lake(seed, self.config.size, self.config.frozen_probability)
-        self.ground = draw([[self.symbols[GROUND[tile]] for tile in row] for row in self.lake])
-        self.agent = self._all("S")[0]
+        self.ground = draw(self.lake).translate(self._symbols_of_ground)
+        self.agent = divmod("".join(self.lake).index("S"), self.config.size)
         if self.config.success_rate < 1:
             self._chance = chance_of(int((options or {}).get("chance_seed", seed)) % 2**31)
         self.over = False

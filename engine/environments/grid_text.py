@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 GridFormat = Literal["grid", "coordinates", "grid_and_coordinates"]
@@ -34,7 +35,7 @@ def legend(symbols: dict[str, str], words: dict[str, str]) -> str:
     return "Symbols: " + ", ".join(f"{symbols[name]} {word}" for name, word in words.items()) + "."
 
 
-def draw(rows: list[list[str]]) -> str:
+def draw(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(" ".join(row) for row in rows)
 
 
