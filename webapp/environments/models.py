@@ -67,7 +67,7 @@ LIVE = (PreflightState.QUEUED, PreflightState.RUNNING)
 MODEL = "model"
 PLAYERS = {
     "scripted": "Scripted player",
-    "mixed:0.4": "Scripted player, 40% random actions",
+    "mixed:0.4": "Scripted, 40% random actions",
     "random": "Random player",
     MODEL: "Model",
 }
