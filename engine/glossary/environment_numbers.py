@@ -22,7 +22,7 @@ def _number(
     better: Better | None = None,
 ) -> Metric:
     return Metric(
-        name=f"env/<tag>/{name}", section="env", title=f"<tag>: {title}", meaning=f"{meaning} Mean over trajectories.",
+        name=f"env/<tag>/{name}", section="env", title=f"<tag>: {title}", meaning=meaning,
         formula="mean over the trajectories that have it", bad=bad, unit=unit, low=low, high=high, better=better,
     )  # fmt: skip
 
