@@ -64,7 +64,11 @@ RETIRED = (
         use="response",
         unless=r"Reply (?:\{|<)",  # the instruction that the model in engine/models was trained on
     ),
-    Retired(words=("puzzle", "puzzles"), use="problem (environment), prompt (training batch)"),
+    Retired(
+        words=("puzzle", "puzzles"),
+        use="problem (environment), prompt (training batch)",
+        unless="puzzle24",  # a data set of reasoning-gym
+    ),
     Retired(words=("siblings",), use="members of a group", allowed={"static/js/": "siblings of the DOM"}),
     Retired(
         words=("spread", "spreads"),

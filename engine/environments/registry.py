@@ -30,13 +30,16 @@ ENVIRONMENTS: dict[str, str] = {
     "lean": "engine.environments.lean:Lean",
     "metamathqa": "engine.environments.metamathqa:MetaMathQA",
     "openenv": "engine.environments.remote.openenv:OpenEnv",
+    "reasoning_gym": "engine.environments.suites.reasoning_gym:ReasoningGym",
     "rubiks_cube": "engine.environments.rubiks_cube:RubiksCube",
     "search": "engine.environments.search.environment:Search",
     "sokoban": "engine.environments.sokoban:Sokoban",
     "spatial": "engine.environments.spatial:Spatial",
     "static": "engine.environments.static:Static",
     "sudoku": "engine.environments.sudoku.environment:Sudoku",
+    "textarena": "engine.environments.suites.textarena:TextArena",
     "textworld": "engine.environments.textworld.environment:TextWorld",
+    "verifiers": "engine.environments.suites.verifiers:Verifiers",
     "webshop": "engine.environments.webshop.environment:WebShop",
 }
 

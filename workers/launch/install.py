@@ -19,8 +19,8 @@ from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
-WITHOUT_STARBOARD = {"trackers"}
+APART = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "trackers", "games")}
+WITHOUT_STARBOARD = {"trackers", "games"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 
@@ -58,7 +58,8 @@ def requirements_of(kind: str) -> list[str]:
 
 def overrides_of(kind: str) -> list[str]:
     """Requirements of packages that are not installed."""
-    return ["requirements/cluster-overrides.txt"] if kind.startswith("cluster") else []
+    files = {"cluster": "cluster", "cluster-gpu": "cluster", "suites": "suites"}
+    return [f"requirements/{files[kind]}-overrides.txt"] if kind in files else []
 
 
 def fingerprint(kind: str) -> str:

@@ -12,14 +12,16 @@ import sys
 from workers.launch.install import ROOT, UV_EXECUTABLE, WITHOUT_STARBOARD, environment_of, overrides_of
 
 # The files, and the extras of `pyproject.toml` in each. Each keeps to the versions of the first, and `cluster` to those
-# of `dev`, beside which it is installed.
+# of `dev`, beside which it is installed, as `suites` is beside `cluster`.
 FILES = {
     "base": ([], []),
     "dev": (["dev"], ["base"]),
     "cluster": (["cluster"], ["dev"]),
+    "suites": (["reasoning-gym", "textarena"], ["cluster"]),
     "cluster-gpu": (["cluster-gpu"], ["base"]),
     "trl": (["trl"], ["base"]),
     "trackers": ([], []),
+    "games": ([], []),
 }
 ALWAYS = [
     "--overrides", "requirements/torch.txt",  # whatever build a package requires
