@@ -122,6 +122,11 @@ class Environment(gymnasium.Env[str, Any]):
     def action_names(self) -> list[str] | None:
         """The names of all actions in this state, in the order of their ids; None if an action is free text."""
 
+    def suggestions(self) -> list[str]:
+        """Where actions are free text: texts that mean something in this state, for a person who plays. Empty where
+        they cannot be listed."""
+        return []
+
     @abstractmethod
     def describe(self) -> str:
         """The legend for the system prompt: symbols and actions with these parameters."""
