@@ -11,7 +11,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics environments
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers
+.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers setup-games
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -52,7 +52,7 @@ test-js: node_modules/.package-lock.json  ## unit tests of the browser's code, b
 node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --no-progress
 
-bench: setup-dev setup-cluster setup-trl setup-trackers  ## how fast this machine does what matters, beside other tools where there are any
+bench: setup-dev setup-cluster setup-trl setup-trackers setup-games  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
 
 screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
@@ -83,6 +83,9 @@ setup-trl:  ## TRL in .venv-trl, which a step is measured against
 
 setup-trackers:  ## trackio and MLflow in .venv-trackers, which the first load of a run's page is measured against
 	@$(PYTHON) -m workers.launch.install trackers
+
+setup-games:  ## gym-sokoban, TextArena and magiccube in .venv-games, which environments are measured against
+	@$(PYTHON) -m workers.launch.install games
 
 clean:  ## caches only; runs and the database in var/ stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -21,6 +21,8 @@ COMMANDS = {
     "training_against_trl": ["benchmarks.training_against_trl"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "vllm_engines": ["benchmarks.vllm_engines"],
+    "environments": ["benchmarks.environments"],
+    "environment_pools": ["benchmarks.environments.pools"],
     "ingestion": ["benchmarks.ingestion"],
     "run_lists": ["benchmarks.run_lists"],
     "trajectory_list": ["benchmarks.trajectory_list"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from engine.glossary import collapse, gradient, learning, outcomes, running
+from engine.glossary import collapse, environment_numbers, gradient, learning, outcomes, running
 from engine.glossary.foreign import FOREIGN_NAMES
 from engine.glossary.types import Chart, Metric, Section
 
@@ -44,6 +44,7 @@ OVERVIEW: tuple[Chart, ...] = (
 GLOSSARY: dict[str, Metric] = {
     entry.name: entry
     for entry in (
+        *environment_numbers.ENTRIES,  # before those of outcomes, whose last one has any name
         *outcomes.ENTRIES,
         *learning.ENTRIES,
         *collapse.ENTRIES,

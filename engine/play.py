@@ -35,6 +35,7 @@ class Situation:
     observation: str
     drawing: dict[str, Any]
     actions: list[str] | None  # None where actions are free text
+    suggestions: list[str]  # of free text, where they can be listed
     actions_left: int
     turns_left: int
     total_reward: float
@@ -100,11 +101,12 @@ class EpisodeByHand:
 
     def situation(self) -> Situation:
         episode = self.episode
-        drawing, names = self._guarded(episode.look)
+        drawing, names, suggestions = self._guarded(episode.look)
         return Situation(
             observation=episode.observation,
             drawing=drawing,
             actions=names,
+            suggestions=suggestions,
             actions_left=episode.actions_left,
             turns_left=episode.config.max_turns - episode.turns,
             total_reward=self.total_reward,

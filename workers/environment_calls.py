@@ -36,7 +36,7 @@ def answer_call(key: str, call: str, config: dict[str, Any], arguments: dict[str
     try:
         message = {"result": CALLS.call(call, config, arguments, seconds=seconds)}
     except CallFailed as error:
-        message = {"error": str(error)}
+        message = {"error": str(error), "unasked": error.unasked}
     _send(client, key, message)
     client.close()
 

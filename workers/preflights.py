@@ -33,6 +33,7 @@ PLAYER_MIB = 4096  # a model needs what it needs
 POLL_SECONDS = 0.3
 SWEEP_SECONDS = 30.0
 LARGEST_REPORT = 8 << 20
+LONGEST_MESSAGE = 500
 Outcome = dict[str, Any]  # fields of the row
 
 
@@ -99,8 +100,7 @@ def _play(preflight: Preflight, shutdown: threading.Event) -> Outcome:
         return interruption
     if status == 0:
         return {"state": PreflightState.FINISHED}
-    lines = log_tail(preflight.folder / "engine.log").strip().splitlines()[-1:]
-    return _failed(f"The engine ended with exit status {status}. {' '.join(lines)[:500]}")
+    return _failed(_why(log_tail(preflight.folder / "engine.log"), status))
 
 
 def _start(preflight: Preflight) -> subprocess.Popen[bytes]:
@@ -138,6 +138,15 @@ def _interruption(preflight: Preflight, *, late: bool, shutdown: threading.Event
     if late:
         return _failed(f"It took longer than {seconds:g} s. Play fewer problems or rollouts.")
     return _failed("The worker was shut down. Start it again.") if shutdown.is_set() else None
+
+
+def _why(log: str, status: int) -> str:
+    """The error that the engine reported; of one that ended otherwise its status and last line."""
+    _, reported, error = f"\n{log}".rpartition("\nerror: ")
+    if reported:
+        return error.strip()[:LONGEST_MESSAGE]
+    lines = log.strip().splitlines()[-1:]
+    return f"The engine ended with exit status {status}. {' '.join(lines)[:LONGEST_MESSAGE]}"
 
 
 def _failed(message: str) -> Outcome:

@@ -83,7 +83,7 @@ def _turn(episode: EpisodeByHand, response: str) -> Answer:
 
 
 def actions(config: EnvironmentConfig, *, seed: int, chance_seed: int, executed: list[str]) -> Answer:
-    """The actions of the state after `executed`: their names, or null where they are free text."""
+    """The actions of the state after `executed`: their names, or null and suggestions where they are free text."""
     with closing(environment_of(config)) as environment:
         environment.reset(seed=seed, options={"chance_seed": chance_seed})
         for name in executed:
@@ -92,6 +92,7 @@ def actions(config: EnvironmentConfig, *, seed: int, chance_seed: int, executed:
                 environment.step(action)
         return {
             "actions": environment.action_names(),
+            "suggestions": environment.suggestions(),
             "separator": environment.separator,
             "answer_form": environment.answer_form,
         }

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import seeding
 from pydantic import BaseModel, ConfigDict, Field
 
 Action = int | str  # the id of a named action, or free text
@@ -90,13 +91,41 @@ class Environment(gymnasium.Env[str, Any]):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]]
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"]}
+    _generator: np.random.Generator | None = None
+    _pending_seed: int | None = None
 
     def __init__(self, config: EnvironmentParameters) -> None:
         self.config = config
 
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
+        """Subclasses call it first. It seeds `np_random`, which is made when something draws from it: making one takes
+        longer than the rest of some resets, and most environments draw from generators of their own."""
+        if type(seed) is int and seed >= 0:
+            self._np_random_seed, self._pending_seed = seed, seed
+        else:  # None keeps the generator; gymnasium says what is wrong with anything else
+            super().reset(seed=seed)
+        return "", {}
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """Gymnasium's attribute behind `np_random`."""
+        if self._pending_seed is not None:
+            self._generator, _ = seeding.np_random(self._pending_seed)
+            self._pending_seed = None
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator, self._pending_seed = generator, None
+
     @abstractmethod
     def action_names(self) -> list[str] | None:
         """The names of all actions in this state, in the order of their ids; None if an action is free text."""
+
+    def suggestions(self) -> list[str]:
+        """Where actions are free text: texts that mean something in this state, for a person who plays. Empty where
+        they cannot be listed."""
+        return []
 
     @abstractmethod
     def describe(self) -> str:
@@ -126,6 +155,8 @@ class Environment(gymnasium.Env[str, Any]):
         names = self.action_names()
         if names is None:
             return text
+        if text in names:
+            return names.index(text)
         return next((index for index, name in enumerate(names) if name.lower() == text.lower()), None)
 
     def name_of(self, action: Action) -> str:

@@ -25,20 +25,39 @@ def slide(row: Row) -> tuple[Row, int]:
     return (*merged, *[0] * (len(row) - len(merged))), gained
 
 
+@lru_cache(maxsize=16384)
+def slide_back(row: Row) -> tuple[Row, int]:
+    """`row` slid to the right."""
+    slid, gained = slide(row[::-1])
+    return slid[::-1], gained
+
+
+@lru_cache(maxsize=16384)
+def changes(row: Row) -> tuple[bool, bool]:
+    """Whether sliding `row` to the left, and to the right, changes it."""
+    return slide(row)[0] != row, slide_back(row)[0] != row
+
+
 def move(board: Board, action: int) -> tuple[Board, int]:
     """The board after a move, before a new tile, and the sum of merged tiles."""
     lines = board if action in (1, 3) else _transposed(board)
-    backwards = action in (1, 2)
-    slid = [slide(line[::-1] if backwards else line) for line in lines]
-    moved = tuple(line[::-1] if backwards else line for line, _ in slid)
-    gained = sum(gain for _, gain in slid)
+    slid = [*map(slide_back if action in (1, 2) else slide, lines)]
+    moved, gained = tuple([line for line, _ in slid]), sum([gain for _, gain in slid])
     return (moved if action in (1, 3) else _transposed(moved)), gained
 
 
 @lru_cache(maxsize=1024)  # about 1 kB each; a step asks twice for the same board
 def legal_moves(board: Board) -> tuple[int, ...]:
     """The ids of moves that change the board."""
-    return tuple(action for action in range(len(ACTIONS)) if move(board, action)[0] != board)
+    rows = [*map(changes, board)]
+    columns = [*map(changes, _transposed(board))]
+    legal = (  # up is to the left in columns
+        any(left for left, _ in columns),
+        any(right for _, right in rows),
+        any(right for _, right in columns),
+        any(left for left, _ in rows),
+    )
+    return tuple(action for action, changed in enumerate(legal) if changed)
 
 
 def empty_cells(board: Board) -> list[tuple[int, int]]:
@@ -88,4 +107,4 @@ def _value(board: Board) -> float:
 
 
 def _transposed(board: Board) -> Board:
-    return tuple(zip(*board, strict=True))
+    return tuple(zip(*board, strict=False))  # a check of lengths would take a third of the time

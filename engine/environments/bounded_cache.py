@@ -15,6 +15,7 @@ import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
+PLAIN = frozenset({int, float, bool, str, bytes, type(None)})  # values without parts
 BYTES_PER_ENTRY = 200  # of the cache itself: an entry of the ordered dictionary
 
 
@@ -55,7 +56,18 @@ class BoundedCache(Generic[T]):
 
 def size_in_bytes(value: Any) -> int:
     """The memory of data: numbers, text, containers, dataclasses and arrays. What occurs twice in it counts once."""
-    return _size(value, set())
+    total, seen, left = 0, set[int](), [value]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if type(one) in PLAIN:
+            total += sys.getsizeof(one)
+        else:
+            total += one.nbytes if isinstance(one, np.ndarray) else sys.getsizeof(one)
+            left.extend(_parts(one))
+    return total
 
 
 def cached_in_bytes(
@@ -76,14 +88,6 @@ def cached_in_bytes(
         return cached
 
     return decorate
-
-
-def _size(value: Any, seen: set[int]) -> int:
-    if id(value) in seen:
-        return 0
-    seen.add(id(value))
-    own = value.nbytes if isinstance(value, np.ndarray) else sys.getsizeof(value)
-    return own + sum(_size(part, seen) for part in _parts(value))
 
 
 def _parts(value: Any) -> Iterable[Any]:

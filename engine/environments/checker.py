@@ -14,7 +14,7 @@ import numpy as np
 from engine.environments.base import UNKNOWN, Environment
 from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
-from engine.metrics import GLOSSARY
+from engine.glossary import outcomes
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
 # used by the response format, which removes its markers from actions
@@ -30,7 +30,7 @@ STRANGE_TEXTS = (
     "<answer>||</answer>",
 )
 TAG = "env/<tag>/"
-TAKEN = {name.removeprefix(TAG) for name in GLOSSARY if name.startswith(TAG)}  # metrics that every environment has
+TAKEN = {entry.name.removeprefix(TAG) for entry in outcomes.ENV}  # metrics that every environment has
 STEPS = 30
 CHANCE_SEEDS = range(5)
 

@@ -128,6 +128,9 @@ class CommandEnvironment(Environment):
     def action_names(self) -> None:
         return None
 
+    def suggestions(self) -> list[str]:
+        return self.commands
+
     def render(self) -> str:
         game = self._playing
         parts = [self.feedback.strip() or NOTHING]

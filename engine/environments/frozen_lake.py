@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from copy import copy
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from gymnasium.utils import seeding
 from pydantic import Field, model_validator
 
 from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Solution, step_info
-from engine.environments.bounded_cache import cached_in_bytes, size_in_bytes
+from engine.environments.bounded_cache import cached_in_bytes
 from engine.environments.grid_text import (
     CHARSET,
     GridFormat,
@@ -24,6 +23,7 @@ from engine.environments.grid_text import (
     legend,
     list_positions,
     resolve_symbols,
+    with_symbol,
 )
 from engine.environments.spaces import discrete
 
@@ -36,6 +36,7 @@ WORDS = {
     "player_in_hole": "player in hole",
     "player_on_goal": "player on goal",
 }
+GROUND = {"S": "ice", "F": "ice", "H": "hole", "G": "goal"}
 ACTIONS = ["Left", "Down", "Right", "Up"]  # gymnasium's ids 0 to 3
 MOVES: tuple[Position, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
 
@@ -105,8 +106,13 @@ class FrozenLake(Environment):
         self.action_space = discrete(len(ACTIONS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.lake: tuple[str, ...] = ()
-        self.game: FrozenLakeEnv | None = None
+        self.ground = ""  # the grid without the player
+        self.agent: Position = (0, 0)
         self.over = True
+        self._symbols_of_ground = str.maketrans({tile: self.symbols[name] for tile, name in GROUND.items()})
+        self._chance: np.random.Generator | None = None
+        slip = (1 - config.success_rate) / 2
+        self._slips = (slip, slip + config.success_rate, slip + config.success_rate + slip)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the lake; `options["chance_seed"]` (default: the seed) only how it slips."""
@@ -114,30 +120,31 @@ class FrozenLake(Environment):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         self.lake = make_lake(seed, self.config.size, self.config.frozen_probability)
-        self.game = copy(_game(self.lake, self.config.success_rate))
-        self.game.reset(seed=int((options or {}).get("chance_seed", seed)) % 2**31)
+        self.ground = draw(self.lake).translate(self._symbols_of_ground)
+        self.agent = divmod("".join(self.lake).index("S"), self.config.size)
+        if self.config.success_rate < 1:
+            self._chance = chance_of(int((options or {}).get("chance_seed", seed)) % 2**31)
         self.over = False
         return self.render(), {}
 
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         action = self.checked(action, over=self.over)
         before = self.agent
-        game: Any = self._playing  # gymnasium leaves its step untyped
-        _, reward, terminated, _, _ = game.step(action)
-        self.over = terminated
-        info = step_info(effective=self.agent != before, success=self._tile(self.agent) == "G")
-        return self.render(), float(reward), terminated, False, info
+        down, right = MOVES[self._direction(action)]
+        moved = before[0] + down, before[1] + right
+        self.agent = moved if self._inside(moved) else before
+        tile = self._tile(self.agent)
+        self.over = tile in "GH"
+        info = step_info(effective=self.agent != before, success=tile == "G")
+        return self.render(), float(tile == "G"), self.over, False, info
 
-    @property
-    def agent(self) -> Position:
-        row, column = divmod(int(self._playing.s), self.config.size)
-        return row, column
-
-    @property
-    def _playing(self) -> FrozenLakeEnv:
-        if self.game is None:
-            raise RuntimeError("There is no lake yet; call reset first.")
-        return self.game
+    def _direction(self, action: int) -> int:
+        """Where a move goes: as intended, or to one of its sides, drawn as gymnasium draws it."""
+        if self._chance is None:
+            return action
+        drawn = self._chance.random()
+        side = next((index for index, bound in enumerate(self._slips) if bound > drawn), 0)
+        return (action + side - 1) % len(MOVES)
 
     def action_names(self) -> list[str]:
         return list(ACTIONS)
@@ -151,13 +158,19 @@ class FrozenLake(Environment):
         return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
 
     def render(self) -> str:
-        rows = [[self._symbol((r, c)) for c in range(self.config.size)] for r in range(self.config.size)]
+        if not self.lake:
+            raise RuntimeError("There is no lake yet; call reset first.")
+        row, column = self.agent
+        player = {"H": "player_in_hole", "G": "player_on_goal"}.get(self._tile(self.agent), "player")
+        grid = with_symbol(self.ground, self.config.size, row, column, self.symbols[player])
+        if self.config.format == "grid":
+            return grid
         positions = {
             "Player": [self.agent],
             "Goal": self._all("G"),
             "Holes": self._all("H"),
         }
-        return compose(self.config.format, draw(rows), list_positions(positions))
+        return compose(self.config.format, grid, list_positions(positions))
 
     def drawing(self) -> Drawing:
         names = {"S": "floor", "F": "floor", "H": "hole", "G": "goal"}
@@ -192,12 +205,6 @@ class FrozenLake(Environment):
                     queue.append((neighbour, [*path, action]))
         return None
 
-    def _symbol(self, position: Position) -> str:
-        tile = self._tile(position)
-        if position == self.agent:
-            return self.symbols[{"H": "player_in_hole", "G": "player_on_goal"}.get(tile, "player")]
-        return self.symbols[{"H": "hole", "G": "goal"}.get(tile, "ice")]
-
     def _tile(self, position: Position) -> str:
         return self.lake[position[0]][position[1]]
 
@@ -208,10 +215,11 @@ class FrozenLake(Environment):
         return [(r, c) for r, row in enumerate(self.lake) for c, found in enumerate(row) if found == tile]
 
 
-@cached_in_bytes(16_000_000, size_of=lambda game: size_in_bytes(game.P))
-def _game(lake: tuple[str, ...], success_rate: float) -> FrozenLakeEnv:
-    """A game to copy. Its transition table is expensive to build and never changes, so copies share it."""
-    return FrozenLakeEnv(desc=list(lake), is_slippery=success_rate < 1, success_rate=success_rate)
+def chance_of(seed: int) -> np.random.Generator:
+    """The generator of slips. gymnasium draws the start from it first, of which there is one here."""
+    generator, _ = seeding.np_random(seed)
+    generator.random()
+    return generator
 
 
 @cached_in_bytes(4_000_000)
@@ -219,24 +227,32 @@ def make_lake(seed: int, size: int, frozen_probability: float) -> tuple[str, ...
     """Rows of S, F, H and G: start and goal uniform and distinct, drawn until a path connects them."""
     rng = np.random.default_rng([seed, size])
     while True:
-        ice = rng.random((size, size)) < frozen_probability
-        start, goal = (divmod(int(tile), size) for tile in rng.choice(size * size, size=2, replace=False))
-        tiles = [["F" if frozen else "H" for frozen in row] for row in ice]
-        tiles[start[0]][start[1]], tiles[goal[0]][goal[1]] = "S", "G"
-        if _connected(tiles, start):
-            return tuple("".join(row) for row in tiles)
+        ice = (rng.random(size * size) < frozen_probability).tolist()
+        start, goal = rng.choice(size * size, size=2, replace=False).tolist()
+        tiles = ["F" if frozen else "H" for frozen in ice]
+        tiles[start], tiles[goal] = "S", "G"
+        if _connected(tiles, size, start):
+            text = "".join(tiles)
+            return tuple(text[row : row + size] for row in range(0, size * size, size))
 
 
-def _connected(tiles: list[list[str]], start: Position) -> bool:
-    frontier, seen = [start], {start}
+def _connected(tiles: list[str], size: int, start: int) -> bool:
+    """Whether a path over ice leads from `start` to the goal; tiles are numbered row by row."""
+    frontier, unseen = [start], [tile != "H" for tile in tiles]
+    unseen[start] = False
     while frontier:
-        row, column = frontier.pop()
-        if tiles[row][column] == "G":
+        tile = frontier.pop()
+        if tiles[tile] == "G":
             return True
-        for down, right in MOVES:
-            position = (row + down, column + right)
-            inside = 0 <= position[0] < len(tiles) and 0 <= position[1] < len(tiles)
-            if inside and position not in seen and tiles[position[0]][position[1]] != "H":
-                seen.add(position)
-                frontier.append(position)
+        column = tile % size
+        neighbours = (
+            tile - size,
+            tile + size if tile + size < size * size else -1,
+            tile - 1 if column else -1,
+            tile + 1 if column < size - 1 else -1,
+        )
+        for neighbour in neighbours:
+            if neighbour >= 0 and unseen[neighbour]:
+                unseen[neighbour] = False
+                frontier.append(neighbour)
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import gymnasium
@@ -23,6 +24,7 @@ from engine.environments.base import (
 from engine.environments.board_2048 import (
     ACTIONS,
     Board,
+    Row,
     best_move,
     empty_cells,
     largest_tile,
@@ -137,8 +139,10 @@ class Game2048(Environment):
             self.board = moved
             self.score += gained
             self._add_tile(self._rng)
-        self.over = (self._success and self.config.stop_at_target) or not legal_moves(self.board)
-        info = step_info(effective=changed, success=self._success, score=self.score, max_tile=largest_tile(self.board))
+        largest = largest_tile(self.board)
+        success = largest >= self.config.target
+        self.over = (success and self.config.stop_at_target) or not legal_moves(self.board)
+        info = step_info(effective=changed, success=success, score=self.score, max_tile=largest)
         return self.render(), self._reward(gained, changed=changed), self.over, False, info
 
     def action_names(self) -> list[str]:
@@ -152,7 +156,7 @@ class Game2048(Environment):
         )
 
     def render(self) -> str:
-        lines = [" ".join(_text(tile) for tile in row) for row in self.board]
+        lines = [*map(_row_text, self.board)]
         if self.config.list_moves:
             lines.append(f"Moves: {', '.join(ACTIONS[action] for action in legal_moves(self.board)) or 'none'}")
         return "\n".join(lines)
@@ -176,7 +180,7 @@ class Game2048(Environment):
 
     def problem(self) -> str:
         """The first board."""
-        return "\n".join(" ".join(_text(tile) for tile in row) for row in self.board)
+        return "\n".join(map(_row_text, self.board))
 
     def solution(self) -> Solution:
         """Chance decides, so none is known; a finished episode needs no more moves, or has none."""
@@ -205,5 +209,6 @@ class Game2048(Environment):
         return 0.1 * math.log2(gained + 1) if self.config.log_reward else float(gained)
 
 
-def _text(tile: int) -> str:
-    return str(tile) if tile else "_"
+@lru_cache(maxsize=16384)  # 16384 rows of about 300 bytes; a 4x4 game meets a few thousand
+def _row_text(row: Row) -> str:
+    return " ".join(str(tile) if tile else "_" for tile in row)

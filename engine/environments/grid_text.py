@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 GridFormat = Literal["grid", "coordinates", "grid_and_coordinates"]
@@ -34,8 +35,14 @@ def legend(symbols: dict[str, str], words: dict[str, str]) -> str:
     return "Symbols: " + ", ".join(f"{symbols[name]} {word}" for name, word in words.items()) + "."
 
 
-def draw(rows: list[list[str]]) -> str:
+def draw(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(" ".join(row) for row in rows)
+
+
+def with_symbol(grid: str, columns: int, row: int, column: int, symbol: str) -> str:
+    """What `draw` wrote with another symbol in one cell; each cell is one character with one after it."""
+    at = 2 * (row * columns + column)
+    return grid[:at] + symbol + grid[at + 1 :]
 
 
 def list_positions(objects: dict[str, list[Position]]) -> str:

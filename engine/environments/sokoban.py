@@ -135,6 +135,7 @@ class Sokoban(Environment):
         self.action_space = discrete(len(ACTIONS))
         self.observation_space = gymnasium.spaces.Text(min_length=1, max_length=4000, charset=CHARSET)
         self.level: Level | None = None
+        self.ground = ""
         self.player: Position = (0, 0)
         self.boxes: frozenset[Position] = frozenset()
         self.plan: tuple[int, ...] | None = None  # the remaining part of a known shortest solution
@@ -148,6 +149,7 @@ class Sokoban(Environment):
             seed = int(self.np_random.integers(2**31))
         config = self.config
         self.level = make_level(seed, config.rows, config.columns, config.boxes, config.depth)
+        self.ground = self._ground(self.level)
         self.player, self.boxes = self.level.player, self.level.boxes
         self.plan = self.level.solution
         self.steps, self.over = 0, False
@@ -178,8 +180,12 @@ class Sokoban(Environment):
         return "\n".join(line for line in [*lines, f"Actions: {', '.join(ACTIONS)}."] if line)
 
     def render(self) -> str:
-        rows = [[self.symbols[self._name((r, c))] for c in range(self.config.columns)] for r in range(self.config.rows)]
-        return compose(self.config.format, draw(rows), list_positions(self._positions()))
+        grid = self._grid()
+        return (
+            grid
+            if self.config.format == "grid"
+            else compose(self.config.format, grid, list_positions(self._positions()))
+        )
 
     def drawing(self) -> Drawing:
         level = self._level
@@ -213,6 +219,26 @@ class Sokoban(Environment):
         if self.level is None:
             raise RuntimeError("There is no level yet; call reset first.")
         return self.level
+
+    def _grid(self) -> str:
+        level, columns = self._level, self.config.columns
+        grid = list(self.ground)
+        for row, column in self.boxes:
+            on_target = (row, column) in level.targets
+            grid[2 * (row * columns + column)] = self.symbols["box_on_target" if on_target else "box"]
+        row, column = self.player
+        player = "player_on_target" if self.player in level.targets else "player"
+        grid[2 * (row * columns + column)] = self.symbols[player]
+        return "".join(grid)
+
+    def _ground(self, level: Level) -> str:
+        """The room without boxes and player; each cell is one character with one after it."""
+
+        def name(position: Position) -> str:
+            return "wall" if position not in level.floor else "target" if position in level.targets else "floor"
+
+        rows, columns = range(self.config.rows), range(self.config.columns)
+        return draw([[self.symbols[name((row, column))] for column in columns] for row in rows])
 
     def _name(self, position: Position) -> str:
         if position == self.player:

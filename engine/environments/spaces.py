@@ -47,6 +47,17 @@ class AnyText(gymnasium.Space[str]):
         return f"AnyText({self.min_length}, {self.max_length})"
 
 
+class Ids(gymnasium.spaces.Discrete):
+    """The ids of named actions. It says whether an id is one of them without numpy's types, which every step asks."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+    def contains(self, x: Any) -> bool:
+        return 0 <= x < self.count if type(x) is int else super().contains(x)
+
+
 def discrete(count: int) -> gymnasium.Space[int]:
     """The ids 0 to `count - 1`; gymnasium types its own space with numpy's integers."""
-    return cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(count))
+    return cast("gymnasium.Space[int]", Ids(count))

@@ -12,7 +12,7 @@ from engine.environments import environment_of
 from engine.environments.base import UNKNOWN, Environment
 from engine.environments.players import player_named
 from engine.environments.problems import reset_in_split
-from engine.errors import EnvironmentFault
+from engine.errors import EnvironmentFault, EnvironmentUnavailable
 from engine.preflight.report import Problem, Rollout
 from engine.rollout.action_parser import ParsedResponse, parse_response
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
@@ -62,7 +62,9 @@ def rounds_of_model(
     local = LocalModel(run, model_source(model))
     try:
         for member in range(rollouts):
-            results = local.play(_specs(config, seeds, member), temperature=temperature).results
+            played = local.play(_specs(config, seeds, member), temperature=temperature)
+            if played.failure is not None:
+                raise played.failure
             yield [
                 Rollout(
                     value=result.raw_return,
@@ -72,7 +74,7 @@ def rounds_of_model(
                     stop=result.stop,
                     error=result.error,
                 )
-                for result in results
+                for result in played.results
             ]
     finally:
         local.close()
@@ -104,6 +106,8 @@ def _played(config: EnvironmentConfig, player: str, seed: int, member: int) -> R
             malformed += not outcome.parsed.well_formed
             stop = outcome.stop or ""
         return Rollout(value=total, success=episode.success, turns=episode.turns, malformed=malformed, stop=stop)
+    except EnvironmentUnavailable:
+        raise  # no other rollout would fare better
     except Exception as error:  # an environment may raise anything, in what the player asks of it too
         text = error.message if isinstance(error, EnvironmentFault) else f"{type(error).__name__}: {error}"
         turns = episode.turns if episode else 0

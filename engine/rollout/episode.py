@@ -167,10 +167,10 @@ class Episode:
             self.observation = self._text(start.observation)
         return self.observation
 
-    def look(self) -> tuple[Drawing, list[str] | None]:
-        """The drawing of the state and the names of its actions."""
-        with self.guarded("drawing or action_names", "step_seconds"):
-            return self._drawing(), self.environment.action_names()
+    def look(self) -> tuple[Drawing, list[str] | None, list[str]]:
+        """The drawing of the state, the names of its actions, and suggestions where actions are free text."""
+        with self.guarded("drawing, action_names or suggestions", "step_seconds"):
+            return self._drawing(), self.environment.action_names(), self.environment.suggestions()
 
     @contextmanager
     def guarded(self, phase: str, limit: Limit) -> Iterator[None]:

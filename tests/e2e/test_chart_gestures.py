@@ -169,6 +169,8 @@ def test_a_changed_axis_scale_is_kept_in_the_url_and_in_a_layout(page: Page) -> 
 
 def test_small_charts_share_the_crosshair_and_export_their_values(page: Page, tmp_path: Path) -> None:
     page.goto(f"/runs/{recorded_run(HOSTILE).run.pk}/#rollouts")
+    expect(page.locator("#rollouts-curves")).to_contain_text("Surplus actions")
+    expect(page.locator("#rollouts-curves")).not_to_contain_text("[object")
     length = page.locator("#rollouts-curves .lines").first
     plot = length.locator(".lines-plot > svg")
     drawn(page, '#charts-rollouts [data-chart="reward/mean"]')

@@ -145,3 +145,6 @@ def test_a_preflight_shows_its_matrix_as_it_grows(page: Page) -> None:
     in_thread(lambda: Preflight.objects.update(state="finished"))
     expect(page.locator("#preflight-report .banner--good")).to_contain_text("so RL has something to learn")
     expect(page.locator("#preflight-stop")).to_have_count(0)
+    row = page.locator("#preflight-row")
+    expect(row).to_contain_text("Finished")
+    expect(row).to_contain_text("so RL has something to learn")

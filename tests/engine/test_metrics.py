@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from engine.environments import ENVIRONMENTS, environment_class
 from engine.metrics import FOREIGN_NAMES, GLOSSARY, OVERVIEW, SECTIONS, Metric, describe, section_of
 from engine.rollout.action_parser import ParseCase
 
@@ -76,6 +77,13 @@ def test_a_tag_is_filled_in_whatever_it_holds() -> None:
 def test_a_number_of_an_environment_is_titled_by_its_words_and_hides_no_other_metric() -> None:
     assert describe("env/a/b/best_tile").title == "a/b: best tile"
     assert describe("env/a/b/success").title == "a/b: training success"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ENVIRONMENTS if environment_class(kind).info_metrics])
+def test_numbers_of_the_environments_that_ship_have_entries_of_their_own(kind: str) -> None:
+    assert {f"env/<tag>/{name}" for name in environment_class(kind).info_metrics} <= set(GLOSSARY)
+    [*_, name] = environment_class(kind).info_metrics
+    assert describe(f"env/a/b/{name}").meaning == GLOSSARY[f"env/<tag>/{name}"].meaning
 
 
 def test_the_parse_pattern_answers_for_cases_to_come() -> None:

@@ -91,6 +91,16 @@ def test_an_environment_that_ends_the_process_fails_its_preflight() -> None:
     assert made.message.startswith("The engine ended with exit status 5.")
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_error_that_the_engine_reports_is_the_reason_of_the_failure() -> None:
+    made = preflight(f"{MODULE}:Unreachable")
+    assert preflights.play(made.pk, threading.Event())
+    made.refresh_from_db()
+    assert (made.state, made.message) == (
+        PreflightState.FAILED, "The server of sounds cannot be reached. Start it.",
+    )  # fmt: skip
+
+
 @pytest.fixture
 def browser_of_ada(client: Client, django_user_model: object) -> Client:
     client.force_login(django_user_model.objects.create_user("ada"))  # type: ignore[attr-defined]

@@ -80,7 +80,7 @@ def _awaited(key: str, seconds: float, patience: float) -> dict[str, Any]:
         raise CallFailed("The worker that took this up did not answer. Its log says why; try again.", unasked=True)
     message = json.loads(received[1])
     if "error" in message:
-        raise CallFailed(message["error"])
+        raise CallFailed(message["error"], unasked=message["unasked"])
     return dict(message["result"])
 
 

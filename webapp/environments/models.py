@@ -64,6 +64,13 @@ class PreflightState(models.TextChoices):
 
 
 LIVE = (PreflightState.QUEUED, PreflightState.RUNNING)
+MODEL = "model"
+PLAYERS = {
+    "scripted": "Scripted player",
+    "mixed:0.4": "Scripted, 40% random actions",
+    "random": "Random player",
+    MODEL: "Model",
+}
 
 
 class Preflight(models.Model):
@@ -98,7 +105,7 @@ class Preflight(models.Model):
 
     @property
     def who(self) -> str:
-        return self.model or self.player
+        return f"{PLAYERS[MODEL]} {self.model}" if self.model else PLAYERS.get(self.player, self.player)
 
     @property
     def is_live(self) -> bool:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.environments import preflights
-from webapp.environments.models import EnvironmentDefinition, Preflight
+from webapp.environments.models import PLAYERS, EnvironmentDefinition, Preflight
 from webapp.whole_numbers import whole_number
 
 EARLIER = 20
@@ -40,7 +40,7 @@ def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
             "shown": shown,
             "state": preflights.as_json(shown) if shown else None,
             "earlier": earlier[:EARLIER],
-            "players": preflights.PLAYERS,
+            "players": PLAYERS,
             "values": {name: posted.get(name, default) for name, default in DEFAULTS.items()},
             "most": {"problems": preflights.MOST_PROBLEMS, "rollouts": preflights.MOST_ROLLOUTS},
             "problem": problem,

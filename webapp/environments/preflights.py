@@ -12,16 +12,10 @@ from django.utils import timezone
 
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
-from webapp.environments.models import LIVE, EnvironmentVersion, Preflight, PreflightState
+from webapp.environments.models import LIVE, MODEL, PLAYERS, EnvironmentVersion, Preflight, PreflightState
 from webapp.environments.preflight_queue import enqueue
 from webapp.whole_numbers import whole_number
 
-PLAYERS = {
-    "scripted": "Scripted player",
-    "mixed:0.4": "Scripted player, 40% random actions",
-    "random": "Random player",
-    "model": "Model",
-}
 MOST_PROBLEMS = 64
 MOST_ROLLOUTS = 32
 LARGEST_SEED = 900_000_000
@@ -42,7 +36,7 @@ def submit(version: EnvironmentVersion, owner: User | AnonymousUser | None, data
         "rollouts": _number(data, "rollouts", 1, MOST_ROLLOUTS),
         "first_seed": _number(data, "first_seed", 0, LARGEST_SEED),
         "player": player,
-        "model": _model(data) if player == "model" else "",
+        "model": _model(data) if player == MODEL else "",
     }
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():

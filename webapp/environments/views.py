@@ -11,6 +11,7 @@ from django.db.models import Count, Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from pydantic import BaseModel
 
 from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
@@ -18,10 +19,11 @@ from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
 from webapp.environments import services
 from webapp.environments.differences import differences, shown
-from webapp.environments.forms import EnvironmentForm
+from webapp.environments.forms import BUDGETS, EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
 from webapp.environments.templatetags.visible_text import visible
+from webapp.forms.fields import label_of
 
 Versions = Sequence[EnvironmentVersion]
 DEFAULT_KIND = "frozen_lake"
@@ -190,21 +192,40 @@ def _before(versions: Versions, shown: EnvironmentVersion) -> EnvironmentVersion
 
 
 def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
-    """The kind's parameters as they apply, defaults included, with their meaning."""
+    """The kind's parameters, the wrappers and the budgets as they apply, with their meaning: first those that are not
+    the kind's own, then the others. Blank ones, such as paths, are left out."""
     kind = environment_class(config.kind)
-    values = kind.Config(**config.parameters).model_dump(mode="json")
-    parameters = [
-        {"name": name, "value": values[name], "meaning": field.description}
-        for name, field in kind.Config.model_fields.items()
+    of_kind = EnvironmentConfig.model_validate({"kind": config.kind})
+    given, usual = kind.Config(**config.parameters), kind.Config()
+    budgets = config.model_dump(mode="json", include=set(BUDGETS))
+    rows = [
+        *_rows(given.model_dump(mode="json"), usual.model_dump(mode="json"), kind.Config),
+        *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1)),
+        *_rows(budgets, of_kind.model_dump(mode="json"), EnvironmentConfig),
     ]
-    return [*parameters, *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1))]
+    return sorted(rows, key=lambda row: not row["changed"])
+
+
+def _rows(values: dict[str, Any], usual: dict[str, Any], model: type[BaseModel]) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": label_of(name),
+            "value": shown(values[name]),
+            "meaning": field.description,
+            "changed": values[name] != usual[name],
+            "default": shown(usual[name]) or "blank",
+        }
+        for name, field in model.model_fields.items()
+        if values.get(name) not in ("", None)
+    ]
 
 
 def _layer(index: int, layer: Layer) -> dict[str, Any]:
     settings = layer.model_dump(mode="json")
     kind = settings.pop("type")
     text = ", ".join(f"{name} {shown(value)}" for name, value in settings.items())
-    return {"name": f"wrapper {index}", "value": f"{kind}: {text}" if text else kind, "meaning": ""}
+    value = f"{kind}: {text}" if text else kind
+    return {"label": f"Wrapper {index}", "value": value, "meaning": "", "changed": True, "default": "none"}
 
 
 def _edited(version: EnvironmentVersion, before: EnvironmentVersion) -> str:

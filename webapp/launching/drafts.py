@@ -121,6 +121,15 @@ def _warn(made: Draft, config: RunConfig) -> None:
     critic = config.algorithm.critic_settings
     if critic is not None and critic.warmup_steps == 0:
         made.warnings.append("The critic starts untrained. Set its warmup_steps to train it before the policy.")
+    context = config.rollout.max_context_tokens
+    for environment in config.environments if config.rollout.context.type == "full" else []:
+        responses = environment.max_turns * environment.max_response_tokens
+        if responses > context:
+            made.warnings.append(
+                f"{environment.tag}: {environment.max_turns} turns of up to {environment.max_response_tokens} tokens "
+                f"may take {responses:,} tokens without their prompts, and the context has {context:,}. Episodes that "
+                "fill it end early. Raise max context tokens, or choose a context window that leaves out old turns."
+            )
 
 
 def summary(config: RunConfig) -> list[tuple[str, str]]:

@@ -190,4 +190,5 @@ def _hint(run: Run, record: dict[str, Any], turn: int) -> dict[str, Any]:
         found = ask("actions", config, seconds=HINT_SECONDS, seed=seed, chance_seed=chance, executed=executed)
     except (CallFailed, ValueError, KeyError, TypeError):
         return {}
-    return {**found, "actions": (found["actions"] or [])[:MOST_NAMES], "free": found["actions"] is None}
+    offered = {"actions": (found["actions"] or [])[:MOST_NAMES], "suggestions": found["suggestions"][:MOST_NAMES]}
+    return {**found, **offered, "free": found["actions"] is None}

@@ -19,8 +19,8 @@ from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-APART = {"trl": ROOT / ".venv-trl", "trackers": ROOT / ".venv-trackers"}
-WITHOUT_STARBOARD = {"trackers"}
+APART = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "trackers", "games")}
+WITHOUT_STARBOARD = {"trackers", "games"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 

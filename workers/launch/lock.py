@@ -21,6 +21,7 @@ FILES = {
     "cluster-gpu": (["cluster-gpu"], ["base"]),
     "trl": (["trl"], ["base"]),
     "trackers": ([], []),
+    "games": ([], []),
 }
 ALWAYS = [
     "--overrides", "requirements/torch.txt",  # whatever build a package requires

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -182,7 +183,9 @@ def _make(config: GymnasiumParameters, known: Known) -> gymnasium.Env[Any, Any]:
     if known.render:
         arguments.setdefault("render_mode", "ansi")
     try:
-        return gymnasium.make(config.env_id, disable_env_checker=True, **arguments)
+        # the order of calls is checked here, so that its wrapper can go
+        spec = replace(gymnasium.spec(config.env_id), order_enforce=False)
+        return gymnasium.make(spec, disable_env_checker=True, **arguments)
     except Exception as error:  # whatever the constructor raises
         raise ConfigError(
             f"{config.env_id} cannot be made with {arguments}: {type(error).__name__}: {error}",

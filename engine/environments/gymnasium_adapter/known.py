@@ -20,6 +20,19 @@ def _ansi(environment: Any, observation: Any) -> str:
     return _COLOURS.sub("", str(environment.render())).strip("\n")
 
 
+def _by_state(text: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+    """`text`, kept, of an environment whose text follows from its state's number alone, one of a few hundred."""
+    texts: dict[tuple[type, int], str] = {}
+
+    def found(environment: Any, observation: Any) -> str:
+        state = (type(environment.unwrapped), int(observation))
+        if state not in texts:
+            texts[state] = text(environment, observation)
+        return texts[state]
+
+    return found
+
+
 def _taxi(environment: Any, observation: Any) -> str:
     row, column, passenger, destination = environment.unwrapped.decode(int(observation))
     where = "in the taxi" if passenger == len(TAXI_STOPS) else f"at {TAXI_STOPS[passenger]}"
@@ -68,7 +81,7 @@ class Known:
 KNOWN: dict[str, Known] = {
     "Taxi": Known(
         actions=("South", "North", "East", "West", "Pickup", "Dropoff"),
-        text=_taxi,
+        text=_by_state(_taxi),
         render=True,
         legend="Places are (row, column). | is a wall, : is open. Pick the passenger up and drop them at the "
         "destination.",
@@ -76,7 +89,7 @@ KNOWN: dict[str, Known] = {
     "CliffWalking": Known(
         actions=("Up", "Right", "Down", "Left"),
         success="terminated",
-        text=_ansi,
+        text=_by_state(_ansi),
         render=True,
         legend="x is you, T the goal, C the cliff, which sends you back to the start, o free ground.",
     ),

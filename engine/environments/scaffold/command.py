@@ -21,9 +21,9 @@ FILES = {
 NEXT = """Created {directory}:
 {files}
 
-Check it:     PYTHONPATH={directory} python -m engine check-env {name}:{class_name}
-Play it:      PYTHONPATH={directory} python -m engine play {name}:{class_name}
-Install it:   uv pip install -e {directory}
+Check it:     PYTHONPATH={directory} {python} -m engine check-env {name}:{class_name}
+Play it:      PYTHONPATH={directory} {python} -m engine play {name}:{class_name}
+Install it:   {uv} pip install --python {python} -e {directory}
 Then start Starboard again: the kind {name} is in the form for environments.
 """
 
@@ -38,10 +38,16 @@ def new_environment_main(argv: list[str]) -> int:
     directory = options.directory or Path(options.name)
     written = create(options.name, directory)
     files = "\n".join(f"  {path}" for path in written)
-    sys.stdout.write(
-        NEXT.format(directory=directory, files=files, name=options.name, class_name=class_name(options.name))
-    )
+    python = interpreter()
+    names = {"name": options.name, "class_name": class_name(options.name)}
+    sys.stdout.write(NEXT.format(directory=directory, files=files, python=python, uv=python.parent / "uv", **names))
     return 0
+
+
+def interpreter() -> Path:
+    """This Python as a command is typed: from the working directory, if it is in it."""
+    python = Path(sys.executable)
+    return python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
 
 
 def create(name: str, directory: Path) -> list[Path]:

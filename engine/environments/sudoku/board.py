@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import eq
+
 from engine.environments.sudoku.actions import Placement
 from engine.environments.sudoku.generator import Problem
 from engine.environments.sudoku.solver import candidates, units_of_cell
@@ -43,8 +45,8 @@ class SudokuBoard:
 
     def right_cells(self) -> int:
         """How many cells that were not given hold their number of the solution."""
-        filled = zip(self.problem.givens, self.cells, self.problem.solution, strict=True)
-        return sum(not given and number == right for given, number, right in filled)
+        right: int = sum(map(eq, self.cells, self.problem.solution))
+        return right - (len(self.cells) - self.problem.givens.count(0))
 
     def candidates_of(self, cell: int) -> list[int]:
         """The numbers that may be placed there now."""

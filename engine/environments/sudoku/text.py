@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isqrt
 from typing import Literal
 
@@ -14,8 +15,8 @@ MOST_EMPTY_WITH_CANDIDATES = 10
 def grid_text(board: SudokuBoard, form: SudokuFormat) -> str:
     if form == "boxes":
         return _with_boxes(board)
-    width = len(str(board.size))
-    return "\n".join(" ".join(f"{number or '.':>{width}}" for number in row) for row in board.rows())
+    texts = _texts(board.size)
+    return "\n".join([" ".join([texts[number] for number in row]) for row in board.rows()])
 
 
 def progress_text(board: SudokuBoard) -> str:
@@ -29,16 +30,23 @@ def progress_text(board: SudokuBoard) -> str:
     return "\n".join(lines)
 
 
+@lru_cache(maxsize=3)
+def _texts(size: int) -> tuple[str, ...]:
+    """Of an empty cell and of each number, equally wide."""
+    width = len(str(size))
+    return tuple(f"{number or '.':>{width}}" for number in range(size + 1))
+
+
 def _name(board: SudokuBoard, cell: int) -> str:
     row, column = divmod(cell, board.size)
     return f"({row + 1},{column + 1})"
 
 
 def _with_boxes(board: SudokuBoard) -> str:
-    side, width = isqrt(board.size), len(str(board.size))
+    side, texts = isqrt(board.size), _texts(board.size)
     lines: list[str] = []
     for row in range(board.size):
-        cells = [_cell_text(board, row * board.size + column, width) for column in range(board.size)]
+        cells = [_cell_text(board, row * board.size + column, texts) for column in range(board.size)]
         groups = ["".join(cells[start : start + side]) for start in range(0, board.size, side)]
         lines.append("|".join(groups))
         if row % side == side - 1 and row < board.size - 1:
@@ -46,6 +54,6 @@ def _with_boxes(board: SudokuBoard) -> str:
     return "\n".join(lines)
 
 
-def _cell_text(board: SudokuBoard, cell: int, width: int) -> str:
-    text = f"{board.cells[cell] or '.':>{width}}"
+def _cell_text(board: SudokuBoard, cell: int, texts: tuple[str, ...]) -> str:
+    text = texts[board.cells[cell]]
     return f"[{text}]" if board.problem.givens[cell] else f" {text} "

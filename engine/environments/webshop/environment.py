@@ -195,6 +195,9 @@ class WebShop(Environment):
     def action_names(self) -> None:
         return None
 
+    def suggestions(self) -> list[str]:
+        return [] if self.over else ["search[]"] * self.can_search + [f"click[{label}]" for label in self.clicks]
+
     def describe(self) -> str:
         where = "on any page" if self.config.search_anywhere else "on the search page"
         return "\n".join(

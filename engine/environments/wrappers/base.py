@@ -47,6 +47,9 @@ class Wrapper(Environment):
     def action_names(self) -> list[str] | None:
         return self.inner.action_names()
 
+    def suggestions(self) -> list[str]:
+        return self.inner.suggestions()
+
     def describe(self) -> str:
         return self.inner.describe()
 

@@ -92,8 +92,10 @@ const isTiles = ({ columns, rows }) =>
  * @param {HTMLElement} made
  * @param {Table} table
  */
-function measure(made, { rows }) {
+function measure(made, { rows, caption }) {
   made.style.setProperty("--columns", String(rows[0].length || 1));
+  made.style.setProperty("--rows", String(rows.length));
+  if (caption) made.classList.add("board-table--captioned");
   made.style.setProperty("--characters", String(Math.max(2, ...rows.flat().map((cell) => cell.length))));
 }
 

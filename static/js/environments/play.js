@@ -5,9 +5,11 @@ import { describeBoard, drawBoard } from "./board.js";
 import { post, problemsOf } from "../core/requests.js";
 import { html } from "../core/html.js";
 import { played } from "../reader/surplus.js";
+import { showMessages } from "./messages.js";
+import { splitAtLast } from "./suggestions.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
-/** @import { Drawing, FormAnswer, Frame } from "../types.js" */
+/** @import { Drawing, FormAnswer, Frame, Message } from "../types.js" */
 
 /**
  * @typedef {object} PlayedTurn
@@ -27,6 +29,7 @@ import { showText, visibleString } from "../core/visible_text.js";
  * @property {string} stop
  * @property {boolean} success
  * @property {string[] | null} actions null where an action is free text
+ * @property {string[]} suggestions of free text, where they can be listed
  * @property {number} turns_left
  * @property {number} actions_left
  * @property {number} total_reward
@@ -36,6 +39,7 @@ import { showText, visibleString } from "../core/visible_text.js";
 /**
  * @typedef {object} Episode
  * @property {{ drawing: Drawing }} first
+ * @property {Message[]} prompt
  * @property {PlayState} now
  * @property {PlayedTurn[]} turns
  * @property {number} actions_per_turn
@@ -114,6 +118,7 @@ function show({ first, now, turns }) {
   part("stage").hidden = false;
   const frames = turns.flatMap((turn) => turn.frames);
   showBoard([first.drawing, ...frames.map((frame) => frame.drawing)]);
+  showTask();
   showAnswering(now);
   part("left").textContent = now.stop
     ? ""
@@ -136,21 +141,72 @@ function showAnswering(now) {
   const free = now.actions === null;
   part("free").hidden = !free;
   part("named").hidden = free;
-  if (free) showField(Boolean(now.stop));
+  if (free) showField(now);
   else showNames();
 }
 
-/** @param {boolean} over */
-function showField(over) {
-  const asked = episode?.answer_form ?? "answer";
+/** What the model is told before the first turn: open where one has to know what to write. */
+function showTask() {
+  showMessages(find(part("task"), ".messages"), episode?.prompt ?? []);
+  if (!responses.length) part("task").toggleAttribute("open", episode?.now.actions === null);
+}
+
+/** @param {PlayState} now */
+function showField({ stop, suggestions }) {
   const whole = episode?.separator === null;
   const most = allowance();
-  part("form-name").textContent = `Answer: ${visibleString(asked)}`;
-  const several = `Up to ${plural(most, "action")}, with ${episode?.separator} between them. Enter sends it.`;
-  if (whole) part("how").textContent = "All of it is one action. Ctrl+Enter sends it.";
-  else part("how").textContent = most === 1 ? "One action. Enter sends it." : several;
-  answerField.rows = whole ? 6 : 1;
-  answerField.disabled = button("answer").disabled = over;
+  const several = !whole && most > 1;
+  const long = whole && !suggestions.length;
+  const one = asShown(answerForm(suggestions));
+  part("form-name").textContent = several ? "Actions" : "Action";
+  answerField.placeholder = several ? `${one} ${episode?.separator} ${one}` : one;
+  part("how").textContent = several
+    ? `Up to ${plural(most, "action")}, with ${episode?.separator} between them. Enter sends it.`
+    : `${long ? "Ctrl+Enter" : "Enter"} sends it.`;
+  answerField.rows = long ? 3 : 1;
+  answerField.disabled = button("answer").disabled = Boolean(stop);
+  showSuggestions();
+}
+
+/**
+ * What the environment asks for; of one that only says `action`, an example.
+ * @param {string[]} suggestions
+ */
+function answerForm(suggestions) {
+  const asked = episode?.answer_form ?? "action";
+  return asked === "action" ? (suggestions[0] ?? asked) : asked;
+}
+
+/** Suggestions with what has been written of the present action; a click completes it. */
+function showSuggestions() {
+  const all = episode?.now.stop ? [] : (episode?.now.suggestions ?? []);
+  const [before, begun] = splitAtLast(answerField.value, episode?.separator ?? null);
+  const wanted = begun.trim().toLowerCase();
+  const fitting = all.filter((text) => text.toLowerCase().includes(wanted));
+  const buttons = fitting.slice(0, MOST_BUTTONS).map((text) => {
+    const made = html("button", "button button--small mono", { type: "button", textContent: asShown(text) });
+    made.addEventListener("click", () => fillIn(before, text));
+    return made;
+  });
+  part("suggestions").hidden = !buttons.length;
+  part("suggestions").replaceChildren(...buttons);
+}
+
+/**
+ * Empty brackets are for words of one's own.
+ * @param {string} text
+ */
+const asShown = (text) => visibleString(text.replace(/\[\]$/, "[…]"));
+
+/**
+ * @param {string} before
+ * @param {string} text
+ */
+function fillIn(before, text) {
+  answerField.value = `${before}${text}`;
+  answerField.focus();
+  const end = answerField.value.length - (text.endsWith("[]") ? 1 : 0);
+  answerField.setSelectionRange(end, end);
 }
 
 /** Buttons of the actions that the filter lets through. */
@@ -181,6 +237,7 @@ function sendAnswer() {
   if (button("answer").disabled || !answerField.value.trim()) return;
   const text = answerField.value;
   answerField.value = "";
+  showSuggestions();
   send([...responses, inTags(text)]);
 }
 
@@ -236,7 +293,8 @@ function logEntry(turn, index) {
   if (turn.answer) {
     const text = html("pre", "model-text");
     showText(text, turn.answer);
-    entry.append(html("details", "", {}, html("summary", "", { textContent: "What the model is shown" }), text));
+    const open = episode?.now.actions === null && index === episode.turns.length - 1;
+    entry.append(html("details", "", { open }, html("summary", "", { textContent: "What the model is shown" }), text));
   }
   return entry;
 }
@@ -264,6 +322,7 @@ answerField.addEventListener("keydown", (event) => {
   event.preventDefault();
   sendAnswer();
 });
+answerField.addEventListener("input", showSuggestions);
 filterField.addEventListener("input", showNames);
 button("clear").addEventListener("click", () => {
   chosen = [];

@@ -1,6 +1,6 @@
 // The pre-flight of an environment: its verdict, shares and matrix of rewards, which grow while it is being played.
 
-import { byId, element, jsonOf, svg } from "../core/dom.js";
+import { byId, element, find, jsonOf, svg } from "../core/dom.js";
 import { getJson } from "../core/requests.js";
 import { visibleString } from "../core/visible_text.js";
 import { matrixOf } from "./preflight_matrix.js";
@@ -19,6 +19,18 @@ function show(state) {
   if (!state.live) document.getElementById("preflight-stop")?.remove();
   if (state.report) byId("preflight-report").replaceChildren(...reportOf(state.report, state.asked.rollouts));
   else if (!state.live) byId("preflight-report").replaceChildren();
+  showRow(state);
+}
+
+/**
+ * Its row in the list below, which may have too many newer ones to have it.
+ * @param {Preflight} state
+ */
+function showRow({ label, report }) {
+  const row = document.getElementById("preflight-row");
+  if (!row) return;
+  find(row, '[data-shows="state"]').textContent = label;
+  find(row, '[data-shows="verdict"]').textContent = report ? visibleString(report.verdict.text) : "";
 }
 
 /** @param {Preflight} state */
@@ -62,8 +74,12 @@ function tilesOf(report) {
   const longest = lengths.length ? `shortest solutions ${Math.min(...lengths)} to ${Math.max(...lengths)} actions` : "";
   const unknown = report.unknown_solutions ? `unknown for ${report.unknown_solutions}` : "";
   const tiles = [
-    ["Success", percent(report.success), `mean reward ${short(report.mean)}`],
-    ["Problems with varied rewards", percent(report.varied), "the others have no gradient with GRPO"],
+    ["Success", percent(report.mean === null ? null : report.success), `mean reward ${short(report.mean)}`],
+    [
+      "Problems with varied rewards",
+      percent(report.mean === null ? null : report.varied),
+      "the others have no gradient with GRPO",
+    ],
     [
       "Variance within problems",
       short(within),

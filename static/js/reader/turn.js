@@ -22,7 +22,7 @@ const PARSE = {
   empty_response: "nothing but special tokens",
 };
 /** @type {Record<string, string>} */
-const STOPS = {
+export const STOPS = {
   success: "Solved.",
   terminated: "The environment ended the episode.",
   max_turns: "No turns were left.",

@@ -5,6 +5,7 @@ import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { showConnection } from "../core/connection_status.js";
 import { html } from "../core/html.js";
+import { STOPS } from "./turn.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
 /**
@@ -159,8 +160,13 @@ async function end(state) {
 }
 
 /** @param {TrajectoryRecord} trajectoryRecord */
-const outcomeOf = ({ success, return: total, turns }) =>
-  `${success ? "solved" : "not solved"}, return ${total.toFixed(2)}, ${turns.length} turns`;
+function outcomeOf({ success, return: total, turns, stop }) {
+  const count = `${turns.length} turn${turns.length === 1 ? "" : "s"}`;
+  const why = success
+    ? ""
+    : (STOPS[stop] ?? "").replace(/\.$/, "").replace(/^./, (first) => `; ${first.toLowerCase()}`);
+  return `${success ? "solved" : "not solved"}, return ${total.toFixed(2)}, ${count}${why}`;
+}
 
 function drawAll() {
   rows.replaceChildren();

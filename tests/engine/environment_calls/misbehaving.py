@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, step_info
 from engine.environments.spaces import AnyText
+from engine.errors import EnvironmentUnavailable
 
 
 class Config(EnvironmentParameters):
@@ -78,6 +79,11 @@ class Raises(Sound):
         raise LookupError("no such level")
 
 
+class Unreachable(Sound):
+    def misbehave(self) -> None:
+        raise EnvironmentUnavailable("The server of sounds cannot be reached.", remedy="Start it.")
+
+
 class Prints(Sound):
     def misbehave(self) -> None:
         sys.stdout.write("a line for stdout\n")
@@ -104,6 +110,11 @@ class EatsMemory(Sound):
 class Floods(Sound):
     def drawing(self) -> Drawing:
         return {"type": "text", "text": "x" * (20 << 20)}
+
+
+class Unplugged(Sound):
+    def step(self, action: Any) -> tuple[str, float, bool, bool, Info]:
+        raise EnvironmentUnavailable("The server of sounds cannot be reached.", remedy="Start it.")
 
 
 class Forgets(Sound):

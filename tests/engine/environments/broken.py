@@ -100,13 +100,13 @@ class AcceptsAnything(FrozenLake):
 
 class GoesOnAfterTheEnd(FrozenLake):
     def step(self, action: int) -> Step:
-        self.over = self.game is None
+        self.over = not self.lake
         return super().step(action)
 
 
 class StepsBeforeReset(FrozenLake):
     def step(self, action: int) -> Step:
-        if self.game is None:
+        if not self.lake:
             self.reset(seed=0)
         return super().step(action)
 

@@ -12,7 +12,7 @@ import pytest
 from engine.__main__ import main
 from engine.config import build_config
 from engine.environments import registry
-from engine.environments.scaffold.command import create
+from engine.environments.scaffold.command import create, interpreter
 from engine.errors import ConfigError
 
 
@@ -105,4 +105,12 @@ def test_the_command_says_what_to_do_next(
         "pyproject.toml",
         "test_my_maze.py",
     ]
-    assert "PYTHONPATH=my_maze python -m engine check-env my_maze:MyMaze" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"PYTHONPATH=my_maze {sys.executable} -m engine check-env my_maze:MyMaze" in said
+    assert f"uv pip install --python {sys.executable} -e my_maze" in said
+
+
+def test_the_interpreter_is_named_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv" / "bin" / "python"))
+    assert interpreter() == Path(".venv/bin/python")

@@ -108,6 +108,9 @@ def test_a_search_without_results_can_only_go_back() -> None:
     play(environment, "search[qqqqq]")
     assert "Page 1 (Total results: 0)" in page_of(environment)
     assert environment.legal_actions() == ["click[back to search]"]
+    assert environment.suggestions() == ["click[back to search]"]
+    play(environment, "click[back to search]")
+    assert environment.suggestions() == ["search[]"]
 
 
 def test_a_search_shows_50_results_at_most() -> None:

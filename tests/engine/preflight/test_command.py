@@ -40,6 +40,24 @@ def test_an_environment_that_raises_is_a_fault_of_each_rollout(tmp_path: Path) -
     assert "KeyError" in found["errors"][0]
 
 
+def test_an_environment_whose_server_is_missing_ends_it_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "environment.json"
+    config.write_text(json.dumps({"kind": "tests.engine.environment_calls.misbehaving:Unreachable"}))
+    assert main(["preflight", str(config), "--problems", "2", "--rollouts", "2"]) == 1
+    assert "error: The server of sounds cannot be reached. Start it." in capsys.readouterr().err
+
+
+def test_a_server_that_is_missing_only_during_episodes_ends_it_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "environment.json"
+    config.write_text(json.dumps({"kind": "tests.engine.environment_calls.misbehaving:Unplugged"}))
+    assert main(["preflight", str(config), "--player", "random", "--problems", "2", "--rollouts", "2"]) == 1
+    assert "cannot go on: The server of sounds cannot be reached. Start it." in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_model_plays_too(tmp_path: Path) -> None:
     found = run(tmp_path, {"kind": "frozen_lake"}, "--model", "tiny", "--problems", "4", "--rollouts", "2")

@@ -10,11 +10,13 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
 
+from engine.config import EnvironmentConfig
 from engine.environments import ENVIRONMENTS, environment_class
 from tests.builders.runs import build_run
 from tests.hostile import short
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+from webapp.environments.services import define_unmeasured
 from webapp.forms.fields import all_fields
 
 NEW = "/environments/new/?kind=frozen_lake"
@@ -137,6 +139,17 @@ def test_the_detail_page_shows_differences_between_versions(browser: Client, lak
     assert [(row.key, row.values) for row in page.context["differences"].differing if row.key == "max_turns"] == [
         ("max_turns", ["5", "4"])
     ]
+
+
+def test_the_definition_starts_with_what_differs_from_the_kind_and_leaves_out_blanks(browser: Client) -> None:
+    config = EnvironmentConfig(kind="webshop", tag="Shop", parameters={"num_products": 100}, max_turns=3)
+    version = define_unmeasured(name="Shop", config=config)
+    page = browser.get(f"/environments/{version.definition_id}/").content.decode()
+    rows = re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td><span class="mono">([^<]*)</span>([^\n]*)</td>', page)
+    assert [(label, value) for label, value, _ in rows[:2]] == [("Num products", "100"), ("Max turns", "3")]
+    assert "default 0" in rows[0][2]
+    assert ("Goals", "synthetic", "") in rows
+    assert "Directory" not in [label for label, _, _ in rows]
 
 
 def test_an_unknown_version_number_shows_the_newest(browser: Client, lake: EnvironmentVersion) -> None:

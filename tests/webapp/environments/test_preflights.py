@@ -23,7 +23,7 @@ def test_a_submitted_preflight_waits_with_the_configuration_of_its_version(
     assert (made.state, made.player, made.problems, made.rollouts) == (PreflightState.QUEUED, "random", 4, 2)
     assert made.config == lake.config
     shown = browser.get(answer["Location"]).content.decode()
-    assert "random, version 1" in shown
+    assert "<h2>Random player, version 1</h2>" in shown
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import environment_class
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
-from webapp.environments.services import define
+from webapp.environments.services import define, define_unmeasured
 from webapp.forms.run_config import flatten
 from webapp.launching.presets import run_presets
 from webapp.runs.models import Run
@@ -302,3 +302,13 @@ def test_a_type_chosen_without_scripts_shows_its_fields_before_it_launches(
     seen = {**posted_back(answer), "shown-variants": ["algorithm=ppo", "algorithm.credit=trajectory"]}
     assert browser.post(NEW, seen).status_code == 302
     assert Run.objects.get().parsed_config().algorithm.type == "ppo"
+
+
+def test_turns_that_may_fill_the_context_are_a_warning(browser: Client) -> None:
+    config = EnvironmentConfig(kind="webshop", tag="Shop", parameters={"num_products": 100})  # 9 turns of 200 tokens
+    shop = define_unmeasured(name="Shop", config=config)
+    warnings = browser.post(CHECK, filled_in(shop)).json()["warnings"]
+    assert any("Shop: 9 turns of up to 200 tokens may take 1,800 tokens" in one for one in warnings)
+    assert not browser.post(CHECK, filled_in(shop, rollout__max_context_tokens="1800")).json()["warnings"]
+    short = filled_in(shop, rollout__context__type="last_k_turns")
+    assert not [one for one in browser.post(CHECK, short).json()["warnings"] if "Shop" in one]

@@ -55,7 +55,7 @@ export class RolloutsTab {
       whyEmpty: "No response has been malformed so far.",
     });
     this.invalid = chart("Invalid actions, share of responses", { show: percent });
-    this.surplus = chart(`${label("rollout/surplus_actions")} per response`, {});
+    this.surplus = chart(label("rollout/surplus_actions"), {});
     this.turns = chart("Share of turns used", { high: 1, show: percent });
     const charts = [this.length, this.cut, this.parse, this.invalid, this.surplus, this.turns];
     part("curves").append(...charts.map((one) => one.panel));

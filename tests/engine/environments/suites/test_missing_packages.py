@@ -21,7 +21,7 @@ EXTRAS = {"reasoning_gym": "reasoning-gym", "textarena": "textarena", "verifiers
 def test_a_missing_package_is_named_with_its_extra(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, PACKAGES[kind], None)  # as if it were not installed
     monkeypatch.setattr(import_module(f"engine.environments.suites.{kind}"), "imported", imported.__wrapped__)
-    parameters = {"dataset": "gcd"} if kind == "reasoning_gym" else {}
+    parameters = {"dataset": "gcd", "items": 7} if kind == "reasoning_gym" else {}
     with pytest.raises(ConfigError, match=rf"The package {kind} cannot be imported") as raised:
         make_environment(kind, **parameters)
     assert f"pip install 'starboard[{EXTRAS[kind]}]'" in raised.value.remedy
