@@ -23,6 +23,7 @@ from engine.config import EnvironmentConfig
 from engine.environments import environment_of
 from engine.models.tiny import card, imitation_data, tokenizer
 from engine.models.tiny.recipes import RECIPES, TINY, Recipe
+from engine.policies.loading import load_tokenizer
 from engine.rollout.batching import Batch, collate, micro_batches
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.prompts import system_prompt
@@ -42,7 +43,12 @@ def main(argv: list[str] | None = None) -> int:
     recipe = RECIPES[options.model]
     torch.manual_seed(options.seed)
     words = learn_tokenizer(options.seed, recipe)
+    words.save_pretrained(options.out)
     model = new_model(words)
+    model.config.save_pretrained(options.out)
+    words = load_tokenizer(
+        str(options.out)
+    )  # which splits words as Qwen's tokenizer does, whatever ours was trained on
     chunks = 0
     for episodes in recipe.passes:
         imitate(model.float(), words, recipe, episodes=episodes, seed=options.seed, first_chunk=chunks)
@@ -50,7 +56,6 @@ def main(argv: list[str] | None = None) -> int:
         if recipe.half_precision:
             model = model.to(torch.bfloat16)
     model.save_pretrained(options.out, safe_serialization=True)
-    words.save_pretrained(options.out)
     card.write(options.out, recipe, seed=options.seed)
     return 0
 

@@ -18,7 +18,7 @@ CHAT_TEMPLATE = (
 def learn(
     texts: Iterable[str], *, vocabulary: int, split_digits: bool = False, phrases: Iterable[str] = ()
 ) -> PreTrainedTokenizerFast:
-    """`split_digits`: each digit is a token, with the space before it. Each of `phrases` is one token."""
+    """`split_digits`: each digit is a token. Each of `phrases` is one token."""
     tokenizer = Tokenizer(models.BPE())
     words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     digits = pre_tokenizers.Split(Regex(r" ?\d"), behavior="isolated")
