@@ -77,8 +77,11 @@ def train(preset: str, seed: int, directory: Path, overrides: list[str]) -> Outc
     sets = [part for override in [f"seed={seed}", *overrides] for part in ("--set", override)]
     command = [sys.executable, "-m", "engine", "train", str(CONFIGS / f"{preset}.toml"), "--run-dir", str(directory)]
     subprocess.run([*command, "--quiet", *sets], check=True)
-    events = [parse_event(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
-    return outcome(seed, events)
+    return recorded(seed, directory)
+
+
+def recorded(seed: int, directory: Path) -> Outcome:
+    return outcome(seed, [parse_event(line) for line in (directory / "events.jsonl").read_bytes().splitlines()])
 
 
 def outcome(seed: int, events: list[Event]) -> Outcome:

@@ -107,6 +107,10 @@ class Countdown(Environment):
             },
             "max_response_tokens": 40,
         },
+        "Countdown three numbers": {
+            "parameters": {"most_numbers": 3, "largest_number": 9, "largest_target": 27},
+            "max_response_tokens": 60,
+        },
         "Countdown three attempts": {
             "parameters": {
                 "fewest_numbers": 2,

@@ -102,6 +102,7 @@ class Game2048(Environment):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "2048": {},
         "game_2048": {"parameters": {"target": 1024}, "max_turns": 800, "max_actions": 700},
+        "2048 2x2 to 16": {"parameters": {"size": 2, "target": 16}, "max_turns": 20, "max_actions": 20},
         "2048 3x3 to 32": {"parameters": {"size": 3, "target": 32}, "max_turns": 30, "max_actions": 30},
         "2048 5x5": {"parameters": {"size": 5, "target": 512}, "max_turns": 400, "max_actions": 400},
     }

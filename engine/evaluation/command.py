@@ -26,7 +26,10 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         help="a run directory, whose latest checkpoint is evaluated, or a configuration (TOML, JSON)",
     )
-    add("--model", help="a checkpoint, a Hugging Face directory, or `tiny`; with --endpoint the model's name there")
+    add(
+        "--model",
+        help="a checkpoint, a Hugging Face directory, or a bundled model; with --endpoint the model's name there",
+    )
     add("--endpoint", metavar="URL", help="an OpenAI-compatible server, such as http://127.0.0.1:8000/v1")
     add("--key-env", metavar="NAME", help="environment variable with the endpoint's API key")
     add(

@@ -43,7 +43,7 @@ class EvaluatedModel(Protocol):
 
 
 class LocalModel:
-    """A Hugging Face directory, or `tiny`. Samples exactly like a trainer's own evaluation."""
+    """A Hugging Face directory, or a bundled model. Samples exactly like a trainer's own evaluation."""
 
     def __init__(self, config: RunConfig, path: str) -> None:
         import torch

@@ -45,8 +45,8 @@ def _loading(path: str) -> Iterator[None]:
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json, safetensors weights and a tokenizer, or a hub id that "
-            "is in the local Hugging Face cache or can be downloaded.",
+            remedy="Give the name of a bundled model, a directory with config.json, safetensors weights and a "
+            "tokenizer, or a hub id that is in the local Hugging Face cache or can be downloaded.",
         ) from error
 
 

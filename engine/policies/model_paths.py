@@ -6,12 +6,17 @@ from pathlib import Path
 
 from engine.errors import ModelError
 
-TINY = Path(__file__).parent.parent / "models" / "tiny" / "weights"
+_MODELS = Path(__file__).parent.parent / "models" / "tiny"
+BUNDLED: dict[str, Path] = {
+    "tiny": _MODELS / "weights",
+    "tiny-arithmetic": _MODELS / "arithmetic_weights",
+    "tiny-boards": _MODELS / "board_weights",
+}
 
 
 def model_source(path: str) -> str:
-    """A directory or hub id; `tiny` is the bundled model."""
-    return str(TINY) if path == "tiny" else path
+    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-boards`."""
+    return str(BUNDLED.get(path, path))
 
 
 def check_model_path(path: str) -> None:

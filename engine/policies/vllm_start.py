@@ -39,8 +39,8 @@ def read_config(path: str) -> Any:
     except Exception as error:
         raise ModelError(
             f"{path!r} has no readable configuration: {first_line(error)}",
-            remedy="Give `tiny`, a directory with config.json and safetensors weights, or a hub id that is in the "
-            "local Hugging Face cache or can be downloaded.",
+            remedy="Give the name of a bundled model, a directory with config.json and safetensors weights, or a "
+            "hub id that is in the local Hugging Face cache or can be downloaded.",
         ) from error
 
 

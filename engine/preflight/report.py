@@ -128,6 +128,12 @@ def verdict(problems: Sequence[Problem], *, budget: int) -> Verdict:
             level="warn",
             text=f"{text}, but {_malformed(played):.0%} of the responses are malformed: the format is learned first.",
         )
+    if not any(rollout.success for rollout in played):
+        return Verdict(
+            level="warn",
+            text=f"{text}, but no rollout succeeds: what differs is not success, and may be only a cost of actions. "
+            "Make the problems easier, reward parts of a solution, or start from a better model.",
+        )
     lengths = [problem.length for problem in problems if problem.length is not None]
     if lengths and sum(length > budget for length in lengths) > OVER_BUDGET * len(lengths):
         return Verdict(

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from engine.cluster.checks import check_cluster, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.errors import ModelError
-from engine.policies.model_paths import check_model_path
+from engine.policies.model_paths import BUNDLED, check_model_path
 from webapp.environments.measuring import measured_feasibility
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
@@ -116,8 +116,8 @@ def _check_budget(made: Draft, config: RunConfig) -> None:
 
 
 def _warn(made: Draft, config: RunConfig) -> None:
-    if config.optimizer.learning_rate >= 1e-3 and config.model.path == "tiny":
-        made.warnings.append("About half of all runs of the small model collapse at learning rates of 0.001 and above.")
+    if config.optimizer.learning_rate >= 1e-3 and config.model.path in BUNDLED:
+        made.warnings.append("About half of all runs of a small model collapse at learning rates of 0.001 and above.")
     critic = config.algorithm.critic_settings
     if critic is not None and critic.warmup_steps == 0:
         made.warnings.append("The critic starts untrained. Set its warmup_steps to train it before the policy.")

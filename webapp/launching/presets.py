@@ -12,7 +12,8 @@ from engine.config import RunConfig, build_config
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+    "starter", "collapse", "sokoban", "bandit", "countdown", "questions", "sudoku", "rubiks_cube", "game_2048",
+    "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 
@@ -22,6 +23,12 @@ class RunPreset:
     title: str
     description: str
     data: dict[str, Any]
+
+    @property
+    def environment(self) -> str:
+        """The name of the environment that it is made for; empty for a preset that suits any."""
+        named = self.data.get("environments")
+        return str(named[0]["tag"]) if named else ""
 
     def config(self) -> RunConfig:
         return build_config(self.data)

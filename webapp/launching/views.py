@@ -112,7 +112,7 @@ def _begun(request: HttpRequest) -> Filled:
         preset=preset,
         source=source,
         step=step,
-        version=_version(request.GET, source),
+        version=_version(request.GET, source, preset),
         values=_values_of(source, step),
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
         rules=_rules_of(source, preset),
@@ -129,7 +129,7 @@ def _posted(request: HttpRequest) -> Filled:
         preset=preset,
         source=source,
         step=None,
-        version=_version(request.POST, source),
+        version=_version(request.POST, source, preset),
         values=without_unseen(values, unseen),
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
@@ -226,13 +226,13 @@ def _versions() -> list[EnvironmentVersion]:
     return list(newest.values())
 
 
-def _version(data: QueryDict, source: Run | None) -> EnvironmentVersion | None:
-    """The selected version; else that of the source, else of FrozenLake, else any."""
+def _version(data: QueryDict, source: Run | None, preset: RunPreset) -> EnvironmentVersion | None:
+    """The selected version; else that of the source, else of the preset's environment or of FrozenLake, else any."""
     selected = whole_number(data.get("environment") or "")
     if selected is not None:
         return EnvironmentVersion.objects.select_related("definition").filter(pk=selected).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
     versions = _versions()
-    lakes = [version for version in versions if version.definition.name == "FrozenLake"]
-    return next(iter([*lakes, *versions]), None)
+    named = [version for version in versions if version.definition.name == (preset.environment or "FrozenLake")]
+    return next(iter([*named, *versions]), None)

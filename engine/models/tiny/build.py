@@ -1,4 +1,4 @@
-"""Builds the bundled model: `python -m engine.models.tiny.build --out DIR`. The same seed gives the same data.
+"""Builds a bundled model: `python -m engine.models.tiny.build --model NAME --out DIR`. Equal seeds give equal data.
 
 1. Train a tokenizer on the texts of players and environments.  2. Generate imperfect scripted play.  3. Imitate it with
 cross-entropy on the response tokens.  4. Evaluate on held-out problems and write the model card.
@@ -19,38 +19,57 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from engine.config import EnvironmentConfig
+from engine.environments import environment_of
 from engine.models.tiny import card, imitation_data, tokenizer
+from engine.models.tiny.recipes import RECIPES, TINY, Recipe
 from engine.rollout.batching import Batch, collate, micro_batches
 from engine.rollout.context_manager import ContextManager
+from engine.rollout.prompts import system_prompt
 from engine.rollout.types import Trajectory
 from engine.training.token_values import logprobs_and_entropies
 
 VOCABULARY, WIDTH, LAYERS, HEADS = 1024, 128, 2, 4
-CHUNK, ROWS_PER_UPDATE, PEAK_RATE = 4096, 64, 3e-3
+CHUNK, PEAK_RATE = 4096, 3e-3
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine.models.tiny.build", description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--model", choices=sorted(RECIPES), default=TINY.name)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--episodes", type=int, default=49152, help="scripted episodes to imitate")
     options = parser.parse_args(argv)
+    recipe = RECIPES[options.model]
     torch.manual_seed(options.seed)
-    words = learn_tokenizer(options.seed)
+    words = learn_tokenizer(options.seed, recipe)
     model = new_model(words)
-    imitate(model, words, episodes=options.episodes, seed=options.seed)
+    chunks = 0
+    for episodes in recipe.passes:
+        imitate(model.float(), words, recipe, episodes=episodes, seed=options.seed, first_chunk=chunks)
+        chunks += math.ceil(episodes / CHUNK)
+        if recipe.half_precision:
+            model = model.to(torch.bfloat16)
     model.save_pretrained(options.out, safe_serialization=True)
     words.save_pretrained(options.out)
-    card.write(options.out, episodes=options.episodes, seed=options.seed)
+    card.write(options.out, recipe, seed=options.seed)
     return 0
 
 
-def learn_tokenizer(seed: int) -> PreTrainedTokenizerFast:
+def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast:
     """Trained on 2,000 episodes that were written with a byte tokenizer."""
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
-    texts = [context.text(episode.ids) for episode in imitation_data.play(context, episodes=2000, seed=seed)]
-    return tokenizer.learn(texts, vocabulary=VOCABULARY)
+    texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
+    if not recipe.own_tokens:
+        return tokenizer.learn(texts, vocabulary=VOCABULARY)
+    return tokenizer.learn(texts, vocabulary=VOCABULARY, split_digits=True, phrases=_prompt_lines(recipe))
+
+
+def _prompt_lines(recipe: Recipe) -> list[str]:
+    """Lines of the system prompts, which a model of this size reads much faster as one token each."""
+    configs = [EnvironmentConfig.model_validate(component.config) for component in recipe.mix]
+    prompts = [system_prompt(config, environment_of(config), think=True) for config in configs]
+    return list(dict.fromkeys(line for prompt in prompts for line in prompt.splitlines()))
 
 
 def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
@@ -72,13 +91,21 @@ def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def imitate(model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, *, episodes: int, seed: int) -> None:
+def imitate(
+    model: Qwen2ForCausalLM,
+    words: PreTrainedTokenizerFast,
+    recipe: Recipe,
+    *,
+    episodes: int,
+    seed: int,
+    first_chunk: int,
+) -> None:
     """One pass over `episodes` scripted episodes, cosine learning rate."""
     context = ContextManager(words, think=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE, weight_decay=0.05, betas=(0.9, 0.98))
-    updates = episodes // ROWS_PER_UPDATE
+    updates = episodes // recipe.rows_per_update
     started = time.monotonic()
-    for update, batch in enumerate(_batches(context, episodes, seed), start=1):
+    for update, batch in enumerate(_batches(context, recipe, episodes, seed, first_chunk), start=1):
         for group in optimizer.param_groups:
             group["lr"] = PEAK_RATE * _schedule((update - 1) / updates)
         loss = _update(model, optimizer, batch)
@@ -87,12 +114,12 @@ def imitate(model: Qwen2ForCausalLM, words: PreTrainedTokenizerFast, *, episodes
             sys.stdout.flush()
 
 
-def _batches(context: ContextManager, episodes: int, seed: int) -> Iterator[Batch]:
-    for chunk in range(math.ceil(episodes / CHUNK)):
-        played: list[Trajectory] = imitation_data.play(context, episodes=CHUNK, seed=seed * 1000 + chunk)
+def _batches(context: ContextManager, recipe: Recipe, episodes: int, seed: int, first_chunk: int) -> Iterator[Batch]:
+    for chunk in range(first_chunk, first_chunk + math.ceil(episodes / CHUNK)):
+        played: list[Trajectory] = imitation_data.play(context, recipe, episodes=CHUNK, seed=seed * 1000 + chunk)
         order = np.random.default_rng([seed, chunk]).permutation(len(played))
-        for start in range(0, len(order), ROWS_PER_UPDATE):
-            yield collate([played[index] for index in order[start : start + ROWS_PER_UPDATE]])
+        for start in range(0, len(order), recipe.rows_per_update):
+            yield collate([played[index] for index in order[start : start + recipe.rows_per_update]])
 
 
 def _update(model: Any, optimizer: torch.optim.Optimizer, batch: Batch) -> float:

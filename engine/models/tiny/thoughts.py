@@ -1,15 +1,17 @@
-"""Thoughts of the scripted players: short, true sentences about the state, in several wordings."""
+"""Thoughts of the scripted players: short, true sentences about the state, in several wordings. `THINKERS` has them by
+kind; those of boards and of arithmetic are in files of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from engine.environments.base import Drawing
+from engine.environments.base import Drawing, Environment
+from engine.models.tiny import arithmetic_thoughts, board_thoughts
+from engine.models.tiny.wordings import PLAIN_WORDINGS, say
 
-Thinker = Callable[[Drawing, list[str], np.random.Generator], str]
+Thinker = Callable[[Environment, list[str], np.random.Generator], str]
 
 GRID_WORDINGS = (
     "I am at {me} and the goal is at {goal} so {plan}",
@@ -33,31 +35,43 @@ ARM_WORDINGS = (
 )
 
 
-def frozen_lake(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
+def frozen_lake(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    drawing = environment.drawing()
     me, goal = tuple(drawing["agent"]), _find(drawing, "goal")[0]
-    return _say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
+    return say(GRID_WORDINGS, rng, me=_at(me), goal=_at(goal), way=_way(me, goal), plan=" ".join(plan))
 
 
-def sokoban(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
+def sokoban(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    drawing = environment.drawing()
     me = tuple(drawing["agent"])
     boxes, targets = _find(drawing, "box"), _find(drawing, "target")
     box = min(boxes or [me], key=lambda cell: _distance(cell, me))
     target = min(targets or [me], key=lambda cell: _distance(cell, box))
-    return _say(
+    return say(
         PUSH_WORDINGS, rng, me=_at(me), box=_at(box), target=_at(target), way=_way(box, target), plan=" ".join(plan)
     )
 
 
-def bandit(drawing: Drawing, plan: list[str], rng: np.random.Generator) -> str:
-    first, second = (arm["name"] for arm in drawing["arms"])
-    return _say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
+def bandit(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    first, second = (arm["name"] for arm in environment.drawing()["arms"])
+    return say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
 
 
-THINKERS: dict[str, Thinker] = {"frozen_lake": frozen_lake, "sokoban": sokoban, "bandit": bandit}
+THINKERS: dict[str, Thinker] = {
+    "frozen_lake": frozen_lake,
+    "sokoban": sokoban,
+    "bandit": bandit,
+    "countdown": arithmetic_thoughts.countdown,
+    "sudoku": board_thoughts.sudoku,
+    "game_2048": board_thoughts.game_2048,
+    "rubiks_cube": board_thoughts.rubiks_cube,
+    "static": arithmetic_thoughts.question,
+}
 
 
-def _say(wordings: tuple[str, ...], rng: np.random.Generator, **words: Any) -> str:
-    return wordings[int(rng.integers(len(wordings)))].format(**words)
+def thought(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    thinker = THINKERS.get(environment.kind)
+    return thinker(environment, plan, rng) if thinker else say(PLAIN_WORDINGS, rng, plan=" ".join(plan))
 
 
 def _find(drawing: Drawing, name: str) -> list[tuple[int, int]]:

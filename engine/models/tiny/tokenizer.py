@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 END, START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
@@ -15,9 +15,14 @@ CHAT_TEMPLATE = (
 )
 
 
-def learn(texts: Iterable[str], *, vocabulary: int) -> PreTrainedTokenizerFast:
+def learn(
+    texts: Iterable[str], *, vocabulary: int, split_digits: bool = False, phrases: Iterable[str] = ()
+) -> PreTrainedTokenizerFast:
+    """`split_digits`: each digit is a token, with the space before it. Each of `phrases` is one token."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    digits = pre_tokenizers.Split(Regex(r" ?\d"), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, words]) if split_digits else words
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - len(TAGS),
@@ -27,6 +32,7 @@ def learn(texts: Iterable[str], *, vocabulary: int) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.add_tokens([AddedToken(tag, normalized=False, special=False) for tag in TAGS])
+    tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=TURN_END,

@@ -62,16 +62,17 @@ form.addEventListener("input", () => {
   timer = setTimeout(check, 250);
 });
 backend.addEventListener("change", showCluster);
-// another preset keeps the name and the environments that were selected
+// another preset keeps the name, and the environments that were selected unless it has one of its own
 for (const card of findAll(form, "a[data-preset-card]", HTMLAnchorElement)) {
   card.addEventListener("click", () => {
     const target = new URL(card.href);
     const values = new FormData(form);
-    for (const name of ["name", "environment", "environment-groups"]) {
+    const own = card.dataset["presetCard"] === "own-environment";
+    for (const name of own ? ["name"] : ["name", "environment", "environment-groups"]) {
       if (values.get(name)) target.searchParams.set(name, String(values.get(name)));
     }
     for (const [name, value] of values) {
-      if (name.startsWith("more-")) target.searchParams.append(name, String(value));
+      if (!own && name.startsWith("more-")) target.searchParams.append(name, String(value));
     }
     card.href = target.href;
   });

@@ -12,8 +12,10 @@ import pytest
 import engine
 from engine.algorithms.filters import TopK, TopP
 from engine.algorithms.presets import PRESETS, apply_preset, differences, find_preset
-from engine.config import RunConfig, build_config, read_config
+from engine.config import EnvironmentConfig, RunConfig, build_config, read_config
+from engine.environments import environment_class
 from engine.errors import ConfigError
+from engine.models.tiny.recipes import RECIPES
 
 CONFIGS = sorted((Path(engine.__file__).parent / "configs").glob("*.toml"))
 
@@ -114,3 +116,15 @@ def test_reading_presets_does_not_load_torch() -> None:
     code = f"import sys, {modules}; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=[path.stem for path in CONFIGS])
+def test_a_shipped_config_trains_a_bundled_model_on_examples_of_environments(path: Path) -> None:
+    """So that the page of a new run can select the environment that a preset is made for by its name."""
+    config = read_config(path)
+    known = RECIPES[config.model.path]
+    for environment in config.environments:
+        example = environment_class(environment.kind).examples[environment.tag]
+        fields = {"kind": environment.kind, "tag": environment.tag, **example}
+        assert environment == EnvironmentConfig.model_validate(fields)
+        assert environment.kind in {component.config["kind"] for component in known.mix}

@@ -29,7 +29,7 @@ from engine.cluster.memory import (
 from engine.config import RunConfig, build_config
 from engine.policies.adapter import add_adapter
 from engine.policies.batched_sampler import BatchedSampler
-from engine.policies.model_paths import TINY
+from engine.policies.model_paths import BUNDLED
 from engine.policies.model_shape import ModelShape, gated_decoder, model_shape
 from engine.policies.vllm_start import cpu_arguments
 from engine.training.learner import Learner
@@ -158,7 +158,7 @@ def test_a_sampler_of_vllm_on_two_gpus() -> None:
 
 
 def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
-    config = AutoConfig.from_pretrained(TINY)
+    config = AutoConfig.from_pretrained(BUNDLED["tiny"])
     arguments = cpu_arguments(config, rows=7, context_tokens=100, precision="float32", share=0.5)
     found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
     assert found.cache == arguments["kv_cache_memory_bytes"]

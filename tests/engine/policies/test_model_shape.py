@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from engine.errors import ModelError
 from engine.policies.loading import load_model
-from engine.policies.model_paths import TINY
+from engine.policies.model_paths import BUNDLED
 from engine.policies.model_shape import gated_decoder, model_shape
 from tests.engine.models import save_small_model, small_model
 
@@ -68,7 +68,7 @@ def test_without_weights_the_published_count_comes_out(tmp_path: Path) -> None:
 
 
 def test_the_names_made_up_without_weights_are_those_of_the_real_ones(tmp_path: Path) -> None:
-    bare = model_shape(folder_with(tmp_path, json.loads((TINY / "config.json").read_text())))
+    bare = model_shape(folder_with(tmp_path, json.loads((BUNDLED["tiny"] / "config.json").read_text())))
     assert dict(bare.weights) == dict(model_shape("tiny").weights)
 
 

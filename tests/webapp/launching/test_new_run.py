@@ -10,6 +10,7 @@ from django.test import Client
 
 from engine.cluster.checks import Machine
 from engine.config import EnvironmentConfig, RunConfig
+from engine.environments import environment_class
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.services import define, define_unmeasured
@@ -44,6 +45,16 @@ def test_a_preset_fills_the_fields(browser: Client) -> None:
     config = run_presets()["collapse"].config()
     page = browser.get(f"{NEW}?preset=collapse")
     assert field_of(page, "optimizer.learning_rate").value == str(config.optimizer.learning_rate)
+
+
+def test_a_preset_made_for_an_environment_selects_it(browser: Client, lake: EnvironmentVersion) -> None:
+    fields = {"kind": "countdown", **environment_class("countdown").examples["Countdown three numbers"]}
+    countdown = define(name="Countdown three numbers", config=EnvironmentConfig.model_validate(fields))
+    assert browser.get(f"{NEW}?preset=countdown").context["chosen"] == countdown
+    assert browser.get(f"{NEW}?preset=countdown&environment={lake.pk}").context["chosen"] == lake
+    page = browser.get(f"{NEW}?preset=grpo&environment={lake.pk}").content.decode()
+    assert 'href="?preset=countdown"' in page
+    assert f'href="?preset=ppo&amp;environment={lake.pk}"' in page
 
 
 def test_a_launch_creates_a_queued_run_from_the_form(browser: Client, lake: EnvironmentVersion) -> None:

@@ -1,0 +1,52 @@
+"""Thoughts about Countdown and arithmetic questions: sums with their true values, or a guess."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from engine.environments.arithmetic import evaluate
+from engine.models.tiny.wordings import PLAIN_WORDINGS, say
+
+TRIES = 0.3  # share of the thoughts about Countdown that discard an expression first
+GUESS_WORDINGS = ("maybe {plan}", "I guess {plan}")
+SUM_WORDINGS = ("{sum} = {value} so {plan}", "{sum} = {value}", "it is {plan}")
+_SUM = re.compile(r"What is ([-+*/() \d]+)\?")
+
+
+def countdown(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    """At most one expression that misses, and the one to answer, each with its value."""
+    target = environment.current.target
+    tried = [environment.random_action(rng)] if rng.random() < TRIES else []
+    missed = [one for one in tried if _value_of(one) != target]
+    return " ".join(f"{one} = {_text(_value_of(one))} {_verdict(one, target)}" for one in [*missed, plan[0]])
+
+
+def question(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
+    """For the right answer to a question that spells out a sum, that sum."""
+    asked = environment.question
+    if plan[0] != asked.answer:
+        return say(GUESS_WORDINGS, rng, plan=plan[0])
+    spelled = _SUM.search(asked.text)
+    if spelled is None:
+        return say(PLAIN_WORDINGS, rng, plan=plan[0])
+    return say(SUM_WORDINGS, rng, sum=spelled[1], value=_text(_value_of(spelled[1])), plan=plan[0])
+
+
+def _value_of(expression: str) -> Fraction | None:
+    found = evaluate(expression)
+    return found.value if found else None
+
+
+def _verdict(expression: str, target: int) -> str:
+    return "yes" if _value_of(expression) == target else "no"
+
+
+def _text(value: Fraction | None) -> str:
+    """Whole numbers in full; others are of no use to the player."""
+    if value is None:
+        return "none"
+    return str(value) if value.denominator == 1 else "a fraction"

@@ -1,0 +1,138 @@
+"""The models that ship: what each imitated, its size, and what its card measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixComponent:
+    """An environment of the imitation data and its share."""
+
+    share: float
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a model is made. `name` is its path in a configuration."""
+
+    name: str
+    title: str
+    imitated: str  # names of its environments, for the card
+    mix: tuple[MixComponent, ...]
+    measured: tuple[dict[str, Any], ...]  # environments of the card
+    random_share: float = 0.4  # of the scripted players' moves
+    passes: tuple[int, ...] = (49152,)  # episodes to imitate; each pass has a learning rate schedule of its own
+    max_context_tokens: int = 1024
+    rows_per_update: int = 64
+    own_tokens: bool = False  # each digit and each line of the system prompts is a token
+    half_precision: bool = False  # weights are stored in bfloat16
+
+    @property
+    def episodes(self) -> int:
+        return sum(self.passes)
+
+
+def _lake(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
+    return MixComponent(
+        share=share,
+        config={
+            "kind": "frozen_lake",
+            "parameters": parameters,
+            "max_actions_per_turn": turn,
+            "max_response_tokens": 60,
+        },
+    )
+
+
+def _sokoban(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
+    return MixComponent(
+        share=share,
+        config={"kind": "sokoban", "parameters": parameters, "max_actions_per_turn": turn, "max_response_tokens": 60},
+    )
+
+
+TINY = Recipe(
+    name="tiny",
+    title="Starboard tiny",
+    imitated="Bandit, FrozenLake and Sokoban",
+    mix=(
+        _lake(0.44),
+        _lake(0.08, turn=1),
+        _lake(0.04, turn=3),
+        _lake(0.04, success_rate=0.8),
+        _lake(0.03, format="grid_and_coordinates"),
+        _lake(0.03, format="coordinates"),
+        _sokoban(0.20),
+        _sokoban(0.04, turn=1),
+        _sokoban(0.03, turn=4),
+        _sokoban(0.02, format="grid_and_coordinates"),
+        MixComponent(share=0.04, config={"kind": "bandit"}),
+        MixComponent(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
+    ),
+    measured=(
+        {"kind": "frozen_lake", "tag": "FrozenLake"},
+        {"kind": "frozen_lake", "tag": "FrozenLake, slippery (0.8)", "parameters": {"success_rate": 0.8}},
+        {"kind": "sokoban", "tag": "Sokoban"},
+        {"kind": "bandit", "tag": "Bandit"},
+    ),
+)
+
+
+def _example(kind: str, name: str) -> dict[str, Any]:
+    """The configuration of an environment's example."""
+    from engine.environments.registry import environment_class
+
+    return {"kind": kind, "tag": name, **environment_class(kind).examples[name]}
+
+
+def _part(share: float, kind: str, name: str, **changed: Any) -> MixComponent:
+    """An example; `changed` are parameters."""
+    config = _example(kind, name)
+    return MixComponent(share=share, config={**config, "parameters": {**config.get("parameters", {}), **changed}})
+
+
+COUNTDOWN = ("countdown", "Countdown three numbers")
+QUESTIONS = ("static", "StaticQA arithmetic")
+SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
+CUBE = ("rubiks_cube", "Rubik's cube two turns")
+GAME_2048 = ("game_2048", "2048 2x2 to 16")
+
+ARITHMETIC = Recipe(
+    name="tiny-arithmetic",
+    title="Starboard tiny arithmetic",
+    imitated="Countdown and arithmetic questions",
+    mix=(
+        _part(0.7, *COUNTDOWN),
+        _part(0.1, "countdown", "Countdown two numbers"),
+        _part(0.2, *QUESTIONS),
+    ),
+    measured=(_example(*COUNTDOWN), _example(*QUESTIONS)),
+    random_share=0.25,
+    passes=(28672, 24576),
+    rows_per_update=32,
+    own_tokens=True,
+    half_precision=True,
+)
+
+BOARDS = Recipe(
+    name="tiny-boards",
+    title="Starboard tiny boards",
+    imitated="Sudoku, Rubik's cube and 2048",
+    mix=(
+        _part(0.46, *SUDOKU),
+        _part(0.34, *CUBE),
+        _part(0.10, *CUBE, depth=1),
+        _part(0.10, *GAME_2048),
+    ),
+    measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
+    random_share=0.2,
+    passes=(16384,),
+    rows_per_update=16,
+    own_tokens=True,
+    half_precision=True,
+)
+
+RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, BOARDS)}

@@ -1,0 +1,136 @@
+"""The models that ship: their paths, their size, their cards, and the scripted play that they imitated."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+from engine.config import EnvironmentConfig
+from engine.environments.registry import environment_of, make_environment
+from engine.errors import ModelError
+from engine.models.tiny import imitation_data, tokenizer
+from engine.models.tiny.recipes import ARITHMETIC, RECIPES, Recipe
+from engine.models.tiny.thoughts import thought
+from engine.policies.loading import load_model, load_tokenizer
+from engine.policies.model_paths import BUNDLED, check_model_path
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.prompts import system_prompt
+from engine.rollout.types import Trajectory
+
+MOST_BYTES = 3_000_000
+OWN_TOKENS = [recipe for recipe in RECIPES.values() if recipe.own_tokens]
+SUM = re.compile(r"(\d+) ([+-]) (\d+) ([+-]) (\d+) = (-?\d+) (yes|no)")
+
+
+@lru_cache(maxsize=2)
+def played(recipe: Recipe) -> list[Trajectory]:
+    context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
+    return imitation_data.play(context, recipe, episodes=100, seed=2)
+
+
+def said(kind: str, plan: list[str], seed: int = 1, **parameters: object) -> list[str]:
+    """Forty thoughts about one problem."""
+    environment = make_environment(kind, **parameters)
+    environment.reset(seed=seed)
+    return [thought(environment, plan, np.random.default_rng(draw)) for draw in range(40)]
+
+
+def test_there_is_a_recipe_for_each_bundled_model() -> None:
+    assert set(RECIPES) == set(BUNDLED)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_model_is_found_by_its_name_and_is_small(name: str) -> None:
+    check_model_path(name)
+    model, words = load_model(name)
+    assert 500_000 < model.num_parameters() < 1_000_000
+    assert (BUNDLED[name] / "model.safetensors").stat().st_size < MOST_BYTES
+    assert words.decode(words.encode("Make 24 of 3 8", add_special_tokens=False)) == "Make 24 of 3 8"
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_its_card_states_its_size_its_data_and_its_success_on_each_environment(name: str) -> None:
+    card = (BUNDLED[name] / "README.md").read_text()
+    recipe = RECIPES[name]
+    with safe_open(BUNDLED[name] / "model.safetensors", "pt") as weights:
+        parameters = sum(weights.get_tensor(key).numel() for key in weights.keys())  # noqa: SIM118
+    assert f"# {recipe.title}\n" in card
+    assert f"{parameters:,} parameters" in card
+    assert f"{recipe.episodes:,} scripted episodes" in card
+    for environment in recipe.measured:
+        row = next(line for line in card.splitlines() if line.startswith(f"| {environment['tag']} |"))
+        assert re.search(r"\| [01]\.\d{3} \| [01]\.\d{3} to [01]\.\d{3} \|", row)
+
+
+def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
+    with pytest.raises(ModelError, match="does not exist"):
+        check_model_path("./tiny-boards")
+
+
+@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+def test_a_digit_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
+    words = load_tokenizer(recipe.name)
+    assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [" 3", "0", "5", "\n"]
+    for component in recipe.mix:
+        config = EnvironmentConfig.model_validate(component.config)
+        prompt = system_prompt(config, environment_of(config), think=True)
+        line_ends = prompt.count("\n")
+        assert len(words.encode(prompt, add_special_tokens=False)) == 2 * line_ends + 1
+
+
+@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+def test_scripted_players_write_well_formed_responses_and_often_succeed(recipe: Recipe) -> None:
+    episodes = played(recipe)
+    assert {one.kind for one in episodes} == {component.config["kind"] for component in recipe.mix}
+    assert {turn.parsed.case for one in episodes for turn in one.turns} == {"ok"}
+    assert not any(one.stop in ("fault", "context_full") for one in episodes)
+    assert np.mean([one.success for one in episodes]) > 0.5
+
+
+def test_some_of_their_moves_are_random() -> None:
+    assert not all(one.success for one in played(ARITHMETIC))
+
+
+def test_the_same_seed_gives_the_same_play() -> None:
+    context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
+    again = imitation_data.play(context, ARITHMETIC, episodes=100, seed=2)
+    assert [one.ids for one in again] == [one.ids for one in played(ARITHMETIC)]
+
+
+def test_a_thought_about_countdown_has_true_sums_and_a_verdict_for_each() -> None:
+    """Seed 0 of these parameters: 6 7 2, to make 11. 6 - 2 + 7 = 11."""
+    problem = {"fewest_numbers": 3, "most_numbers": 3, "largest_number": 9, "largest_target": 27}
+    thoughts = said("countdown", ["6 - 2 + 7"], seed=0, **problem)
+    assert all(one.endswith("6 - 2 + 7 = 11 yes") for one in thoughts)
+    sums = [SUM.findall(one) for one in thoughts]
+    assert {len(found) for found in sums} == {1, 2}
+    for a, first, b, second, c, value, verdict in chain.from_iterable(sums):
+        total = int(a) + (int(b) if first == "+" else -int(b)) + (int(c) if second == "+" else -int(c))
+        assert (total, verdict) == (int(value), "yes" if total == 11 else "no")
+
+
+def test_a_thought_about_sudoku_lists_the_row_of_its_cell() -> None:
+    """Seed 1: the first row is 4 . 3 . before it is filled."""
+    assert set(said("sudoku", ["(1,2,2)"], empty_cells=3)) == {
+        "row 1 column 2 has 4 3 so 2",
+        "row 1 column 2 is 2",
+    }
+
+
+def test_a_right_answer_to_a_question_is_computed_and_a_wrong_one_is_a_guess() -> None:
+    """Seed 0: 93 + 33, and A is 126."""
+    assert set(said("static", ["A"], seed=0, topic="arithmetic")) == {
+        "93 + 33 = 126 so A",
+        "93 + 33 = 126",
+        "it is A",
+    }
+    assert set(said("static", ["B"], seed=0, topic="arithmetic")) == {"maybe B", "I guess B"}
+
+
+def test_an_environment_without_thoughts_of_its_own_gets_plain_ones() -> None:
+    assert "I try Observe" in said("spatial", ["Observe"])
