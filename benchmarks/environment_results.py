@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def read() -> Record:
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {"players": {}, "training": {}}
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {"players": {}, "training": {}, "notes": {}}
 
 
 def record(part: str, name: str, found: Record) -> None:

@@ -24,6 +24,10 @@ with other work, so the minutes are upper bounds.
 | preset | environment | model | steps | before | seed: after | difference | in training | minutes |
 |---|---|---|---|---|---|---|---|---|
 """
+NEGATIVE = """
+What did not learn, from the notes in `results.json`:
+
+"""
 PLAYERS = """
 ## Scripted and random players
 
@@ -52,7 +56,9 @@ def tables(results: Record) -> str:
         for entry in players.values()
         for name, example in (entry["examples"] or {"": {"not_run": f"needs {entry['needs']}"}}).items()
     )
-    return f"{INTRODUCTION}{training}\n{PLAYERS.format(large=large)}{rows}\n"
+    notes = "\n".join(f"* {text}" for text in results["notes"].values())
+    negative = f"{NEGATIVE}{notes}\n" if notes else ""
+    return f"{INTRODUCTION}{training}\n{negative}{PLAYERS.format(large=large)}{rows}\n"
 
 
 def _training_row(entry: Record) -> str:

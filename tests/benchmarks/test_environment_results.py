@@ -26,7 +26,7 @@ def test_the_table_has_a_run_of_each_seed_and_the_difference_to_the_start() -> N
     0.25 + sqrt(0.082^2 + 0.148^2) = 0.419."""
     run = {"before": HALF, "after": MOST, "in_training": [0.5, 0.7], "minutes": 2.0}
     entry = {"title": "Lake", "kind": "frozen_lake", "example": "FrozenLake", "model": "tiny", "steps": 9}
-    text = tables({"players": {}, "training": {"lake": {**entry, "seeds": {"1": run, "2": run}}}})
+    text = tables({"players": {}, "training": {"lake": {**entry, "seeds": {"1": run, "2": run}}}, "notes": {}})
     assert "| Lake | FrozenLake | tiny | 9 | 0.500 [0.352, 0.648] " in text
     assert "1: 0.750 [0.598, 0.858]<br>2: 0.750 [0.598, 0.858]" in text
     assert "| +0.068 to +0.419 | 0.500 to 0.700 | 2, 2 |" in text
@@ -34,8 +34,9 @@ def test_the_table_has_a_run_of_each_seed_and_the_difference_to_the_start() -> N
 
 def test_an_environment_that_could_not_be_played_says_why() -> None:
     entry = {"title": "Lean", "needs": "a server", "examples": {"Lean": {"not_run": "No server answers."}}}
-    text = tables({"players": {"lean": entry}, "training": {}})
+    text = tables({"players": {"lean": entry}, "training": {}, "notes": {"lean": "Lean was not tried."}})
     assert "| Lean | Lean | 0 | | | not run: No server answers. | |" in text
+    assert "* Lean was not tried.\n" in text
     assert "In Lean only a real language model can act" in text
 
 

@@ -12,7 +12,7 @@ from engine.config import RunConfig, build_config
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "sokoban", "bandit", "countdown", "questions", "sudoku", "rubiks_cube", "game_2048",
+    "starter", "collapse", "sokoban", "countdown", "questions", "rubiks_cube", "game_2048",
     "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
