@@ -67,6 +67,13 @@ def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(
     expect(page.locator("[name='parameters.size']")).to_have_value("99")
 
 
+def test_a_board_of_tiles_is_shown_whole(page: Page) -> None:
+    page.goto("/environments/new/?kind=sudoku")
+    expect(page.locator(".preview-state .board-table--tiles")).to_have_count(4)
+    hidden = "boxes => boxes.map(box => box.scrollHeight - box.clientHeight)"
+    assert page.locator(".preview-state .board-sheet").evaluate_all(hidden) == [0] * 4
+
+
 def test_actions_clicked_faster_than_the_server_responds_are_all_played(page: Page) -> None:
     page.route("**/play/", lambda route: (page.wait_for_timeout(300), route.continue_())[1])
     page.goto("/environments/")
@@ -119,8 +126,10 @@ def test_free_text_is_written_into_a_field_and_sent_whole(page: Page) -> None:
     page.fill("[name=answer]", "no || yes\nreally")
     page.press("[name=answer]", "Control+Enter")
     expect(page.locator(".play-board")).to_contain_text("no || yes")
-    page.fill("[name=answer]", "yes")
-    page.click("[data-act=answer]")
+    page.fill("[name=answer]", "y")
+    expect(page.locator(".play-suggestions button")).to_have_text(["yes"])
+    page.click(".play-suggestions button")
+    page.press("[name=answer]", "Enter")
     expect(page.locator(".play-end")).to_have_text("Solved. Return 1, penalty 0.")
     expect(page.locator("[name=answer]")).to_be_disabled()
 

@@ -117,6 +117,10 @@ class EnvironmentForm:
         return max(used, default=0) + 1
 
     @property
+    def fields_to_fix(self) -> int:
+        return len(self.errors.keys() - {""})
+
+    @property
     def name(self) -> str:
         return self.name_field.value.strip()
 

@@ -145,7 +145,7 @@ function showAnswering(now) {
   else showNames();
 }
 
-/** What the model is told before the first turn: open where one has to know what to write. */
+/** The first prompt: open where one has to know what to write. */
 function showTask() {
   showMessages(find(part("task"), ".messages"), episode?.prompt ?? []);
   if (!responses.length) part("task").toggleAttribute("open", episode?.now.actions === null);

@@ -17,7 +17,8 @@ function show(state) {
   panel.setAttribute("aria-busy", String(state.live));
   byId("preflight-state").textContent = [progressOf(state), visibleString(state.message)].filter(Boolean).join(". ");
   if (!state.live) document.getElementById("preflight-stop")?.remove();
-  if (state.report) byId("preflight-report").replaceChildren(...reportOf(state.report, state.asked.rollouts));
+  if (state.report)
+    byId("preflight-report").replaceChildren(...reportOf(state.report, state.asked.rollouts, state.live));
   else if (!state.live) byId("preflight-report").replaceChildren();
   showRow(state);
 }
@@ -26,11 +27,11 @@ function show(state) {
  * Its row in the list below, which may have too many newer ones to have it.
  * @param {Preflight} state
  */
-function showRow({ label, report }) {
+function showRow({ label, live, report }) {
   const row = document.getElementById("preflight-row");
   if (!row) return;
   find(row, '[data-shows="state"]').textContent = label;
-  find(row, '[data-shows="verdict"]').textContent = report ? visibleString(report.verdict.text) : "";
+  find(row, '[data-shows="verdict"]').textContent = report && !live ? visibleString(report.verdict.text) : "";
 }
 
 /** @param {Preflight} state */
@@ -41,8 +42,9 @@ function progressOf({ label, live, report, asked }) {
 /**
  * @param {PreflightReport} report
  * @param {number} asked
+ * @param {boolean} live
  */
-function reportOf(report, asked) {
+function reportOf(report, asked, live) {
   const { verdict } = report;
   const words = element("p", { class: BANNERS[verdict.level] ?? "banner" }, visibleString(verdict.text));
   const errors = report.errors.map((error) => element("p", { class: "field-error" }, visibleString(error)));
@@ -60,7 +62,7 @@ function reportOf(report, asked) {
     element("p", { class: "muted" }, "A dot is a problem. On the floor, all its rollouts have the same reward."),
   );
   return [
-    words,
+    ...(live && report.rollouts < 2 ? [] : [words]), // rewards of one rollout cannot differ
     ...errors,
     tilesOf(report),
     sharesOf(report),

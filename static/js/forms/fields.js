@@ -94,10 +94,11 @@ export function markChanged(form) {
 
 /**
  * `Fix 2 fields.`, and what is wrong beyond the fields of the form.
- * @param {number} count
+ * @param {number} count of errors; those of `others` without a name belong to no field
  * @param {[string, string][]} others
  */
 export function fixText(count, others) {
   const rest = others.map(([name, why]) => (name ? `${name}: ${why}` : why));
-  return [`Fix ${count} field${count === 1 ? "" : "s"}.`, ...rest].join(" ");
+  const fields = count - others.filter(([name]) => !name).length;
+  return [...(fields ? [`Fix ${fields} field${fields === 1 ? "" : "s"}.`] : []), ...rest].join(" ");
 }

@@ -55,6 +55,9 @@ class Sound(Environment):
     def action_names(self) -> None:
         return None
 
+    def suggestions(self) -> list[str]:
+        return ["yes", "no"]
+
     def random_action(self, rng: np.random.Generator) -> str:
         return "maybe"
 

@@ -29,7 +29,7 @@ def play(helper: Helper, name: str, *, seconds: float = 10.0, responses: list[st
 def test_free_text_is_played_whole_and_its_form_is_named(helper: Helper) -> None:
     answer = play(helper, "Sound", responses=["<think></think><answer>no || yes</answer>"])
     assert (answer["now"]["actions"], answer["separator"], answer["answer_form"]) == (None, None, "words")
-    assert answer["now"]["suggestions"] == []
+    assert answer["now"]["suggestions"] == ["yes", "no"]
     assert answer["turns"][0]["executed"] == ["no || yes"]
     answer = play(helper, "Sound", responses=["<think></think><answer>yes</answer>"])
     assert (answer["now"]["stop"], answer["now"]["total_reward"]) == ("success", 1.0)

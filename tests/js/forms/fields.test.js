@@ -13,5 +13,6 @@ test("an error that no field of the form has is shown with its name", () => {
     ["environments.2", "missing"],
     ["", "The run has ended."],
   ]);
-  assert.equal(fixText(2, others), "Fix 2 fields. environments.2: missing The run has ended.");
+  assert.equal(fixText(2, others), "Fix 1 field. environments.2: missing The run has ended.");
+  assert.equal(fixText(1, [["", "The run has ended."]]), "The run has ended.");
 });

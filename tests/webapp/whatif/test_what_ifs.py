@@ -40,7 +40,9 @@ def test_the_form_has_the_turn_as_it_was_and_the_checkpoints(browser: Client, ro
     assert turn["prompt"].splitlines()[0].replace("<", "&lt;").replace(">", "&gt;") in page
 
 
-def test_the_form_lists_what_may_be_written_where_actions_are_free_text(browser: Client, rows: list[Trajectory]) -> None:
+def test_the_form_lists_what_may_be_written_where_actions_are_free_text(
+    browser: Client, rows: list[Trajectory]
+) -> None:
     row = rows[0]
     shop = {"kind": "webshop", "tag": row.environment, "parameters": {"num_products": 100}}
     Run.objects.filter(pk=row.run_id).update(config={**row.run.config, "environments": [shop]})
