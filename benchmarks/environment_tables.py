@@ -25,7 +25,7 @@ with other work, so the minutes are upper bounds.
 |---|---|---|---|---|---|---|---|---|
 """
 NEGATIVE = """
-What did not learn, from the notes in `results.json`:
+What did not learn or was not measured, from the notes in `results.json`:
 
 """
 PLAYERS = """

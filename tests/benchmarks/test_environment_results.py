@@ -22,14 +22,14 @@ def test_a_scripted_player_solves_every_problem_through_the_whole_rollout() -> N
 
 def test_the_table_has_a_run_of_each_seed_and_the_difference_to_the_start() -> None:
     """Wilson's interval of 20 of 40 is 0.352 to 0.648, and of 30 of 40 is 0.598 to 0.858; that of 60 of 80 is 0.645 to
-    0.832. Newcombe's of 60 of 80 against 20 of 40: 0.25 - sqrt(0.105^2 + 0.148^2) = 0.068, and
+    0.832. Newcombe's of 60 of 80 against 20 of 40: 0.25 - sqrt(0.1048^2 + 0.1480^2) = 0.0686, and
     0.25 + sqrt(0.082^2 + 0.148^2) = 0.419."""
     run = {"before": HALF, "after": MOST, "in_training": [0.5, 0.7], "minutes": 2.0}
     entry = {"title": "Lake", "kind": "frozen_lake", "example": "FrozenLake", "model": "tiny", "steps": 9}
     text = tables({"players": {}, "training": {"lake": {**entry, "seeds": {"1": run, "2": run}}}, "notes": {}})
     assert "| Lake | FrozenLake | tiny | 9 | 0.500 [0.352, 0.648] " in text
     assert "1: 0.750 [0.598, 0.858]<br>2: 0.750 [0.598, 0.858]" in text
-    assert "| +0.068 to +0.419 | 0.500 to 0.700 | 2, 2 |" in text
+    assert "| +0.069 to +0.419 | 0.500 to 0.700 | 2, 2 |" in text
 
 
 def test_an_environment_that_could_not_be_played_says_why() -> None:

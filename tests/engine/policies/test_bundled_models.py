@@ -13,7 +13,7 @@ from safetensors import safe_open
 from engine.config import EnvironmentConfig
 from engine.environments.registry import environment_of, make_environment
 from engine.errors import ModelError
-from engine.models.tiny import imitation_data, tokenizer
+from engine.models.tiny import imitation_data
 from engine.models.tiny.recipes import ARITHMETIC, RECIPES, Recipe
 from engine.models.tiny.thoughts import thought
 from engine.policies.loading import load_model, load_tokenizer
@@ -29,7 +29,7 @@ SUM = re.compile(r"(\d+) ([+-]) (\d+) ([+-]) (\d+) = (-?\d+) (yes|no)")
 
 @lru_cache(maxsize=2)
 def played(name: str) -> list[Trajectory]:
-    context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
+    context = ContextManager(load_tokenizer(name), think=True)
     return imitation_data.play(context, RECIPES[name], episodes=100, seed=2)
 
 
@@ -103,7 +103,7 @@ def test_some_of_their_moves_are_random() -> None:
 
 
 def test_the_same_seed_gives_the_same_play() -> None:
-    context = ContextManager(tokenizer.learn([], vocabulary=300), think=True)
+    context = ContextManager(load_tokenizer(ARITHMETIC.name), think=True)
     again = imitation_data.play(context, ARITHMETIC, episodes=100, seed=2)
     assert [one.ids for one in again] == [one.ids for one in played(ARITHMETIC.name)]
 
