@@ -209,7 +209,7 @@ def test_response_format_curves_are_shown_by_environment(page: Page, run: Run) -
     view = visit(page, run, "rollouts")
     expect(view.locator("#rollouts-summary")).to_contain_text("of responses are well-formed")
     curves = view.locator("#rollouts-curves .lines")
-    expect(curves).to_have_count(5)
+    expect(curves).to_have_count(6)
     expect(curves.nth(0).locator(".lines-key")).to_contain_text("95th percentile")
     expect(curves.nth(3).locator(".lines-key")).to_contain_text("Lake")
     expect(curves.nth(4).locator(".lines-plot polyline")).to_have_count(1)
