@@ -41,8 +41,8 @@ environment alone, with random actions and resets, per second of processor time.
 |---|---|---|---|---|---|---|
 """
 LARGE = (
-    "In {names} only a real language model can act: neither small model knows them, and no preset trains on them. "
-    "Their scripted player stands for one, through the whole rollout."
+    "In {names} only a real language model can act: no small model knows them, and no preset trains on them. "
+    "Where a row below has numbers, their scripted player stands for one, through the whole rollout."
 )
 
 

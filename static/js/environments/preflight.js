@@ -17,9 +17,9 @@ function show(state) {
   panel.setAttribute("aria-busy", String(state.live));
   byId("preflight-state").textContent = [progressOf(state), visibleString(state.message)].filter(Boolean).join(". ");
   if (!state.live) document.getElementById("preflight-stop")?.remove();
-  if (state.report)
+  if (state.report) {
     byId("preflight-report").replaceChildren(...reportOf(state.report, state.asked.rollouts, state.live));
-  else if (!state.live) byId("preflight-report").replaceChildren();
+  } else if (!state.live) byId("preflight-report").replaceChildren();
   showRow(state);
 }
 
