@@ -31,6 +31,7 @@ from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Response, Trajectory
 from tests.engine.cluster.lakes import LakeActor
 from tests.engine.cluster.runs import needs_ray, ray_config
+from tests.engine.models import words
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, say
 
 DOWN = "go</think><answer>Down</answer>"
@@ -60,6 +61,12 @@ def test_a_new_rollout_of_a_sampler_discards_its_earlier_one(tmp_path: Path) -> 
         1, mp_context=multiprocessing.get_context("spawn")
     ) as process:  # an actor changes its process
         assert process.submit(rows_left, str(tmp_path)).result() == ([7], [0], [7])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _learned() -> None:
+    """The tests' tokenizer is learned from play on lakes, so before any test replaces the lake by another."""
+    words()
 
 
 @pytest.fixture
