@@ -6,20 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
+from engine.environments.wrappers.settings import LAYERS, Layer
 
-from engine.environments.base import Environment
-from engine.environments.wrappers.actions import ActionMask, ActionNoise, TimeLimit
-from engine.environments.wrappers.observations import History
-from engine.environments.wrappers.rewards import RewardShaping, StepPenalty
-from engine.section import union_variants
+if TYPE_CHECKING:
+    from engine.environments.base import Environment
 
-Layer = Annotated[
-    History | RewardShaping | StepPenalty | ActionNoise | TimeLimit | ActionMask, Field(discriminator="type")
-]
-LAYERS = union_variants(Layer)
+__all__ = ["LAYERS", "Layer", "wrapped"]
 
 
 def wrapped(environment: Environment, layers: Sequence[Layer]) -> Environment:

@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from engine.environments.base import UNKNOWN, Action, Environment, Info, Solution
 from engine.environments.spaces import discrete
 from engine.environments.wrappers.base import Step, Wrapper
-from engine.section import Section
+from engine.environments.wrappers.settings import ActionMask, ActionNoise, TimeLimit
 
 NOISE_STREAM = 11
-
-
-class ActionNoise(Section):
-    """Actions that are replaced by random ones now and then, as in sticky or slippery variants of a task."""
-
-    type: Literal["action_noise"] = "action_noise"
-    probability: float = Field(0.1, ge=0, le=1, description="Chance that an action is replaced by a random one.")
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithActionNoise(environment, self)
-
-
-class ActionMask(Section):
-    """Actions that are not available, by name."""
-
-    type: Literal["action_mask"] = "action_mask"
-    hidden: list[str] = Field(
-        default_factory=list, max_length=100, description="Names of actions to take away, in any case."
-    )
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithActionMask(environment, self)
-
-
-class TimeLimit(Section):
-    """An end after a number of actions, within the environment: the episode is truncated there."""
-
-    type: Literal["time_limit"] = "time_limit"
-    actions: int = Field(50, ge=1, le=100_000, description="Actions after which the episode is truncated.")
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithTimeLimit(environment, self)
 
 
 class WithActionNoise(Wrapper):

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from engine.environments.base import Action, Environment, Info
 from engine.environments.spaces import AnyText
 from engine.environments.wrappers.base import Step, Wrapper
-from engine.section import Section
-
-
-class History(Section):
-    """The last actions and their rewards in each observation, for context windows that drop earlier turns."""
-
-    type: Literal["history"] = "history"
-    actions: int = Field(3, ge=1, le=100, description="Number of last actions that each observation lists.")
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithHistory(environment, self)
+from engine.environments.wrappers.settings import History
 
 
 class WithHistory(Wrapper):

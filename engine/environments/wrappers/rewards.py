@@ -2,52 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from engine.environments.base import UNKNOWN, Action, Environment, Info
 from engine.environments.wrappers.base import Step, Wrapper
-from engine.section import Section
-
-
-class StepPenalty(Section):
-    """A constant cost of every action, so that shorter solutions return more."""
-
-    type: Literal["step_penalty"] = "step_penalty"
-    penalty: float = Field(-0.01, ge=-100, le=0, description="Added to the reward of every action.")
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithStepPenalty(environment, self)
-
-
-class RewardShaping(Section):
-    """Rewards scaled, clipped, and shaped by progress.
-
-    Progress is a potential: the number of actions that a shortest solution still takes, with a minus sign. Adding its
-    difference to the reward leaves the optimal policies what they are (Ng, Harada and Russell, ICML 1999).
-    """
-
-    type: Literal["reward_shaping"] = "reward_shaping"
-    scale: float = Field(1.0, ge=-1000, le=1000, description="Factor of the environment's reward.")
-    low: float = Field(-1e6, ge=-1e6, le=1e6, description="Least reward of an action, after scaling.")
-    high: float = Field(1e6, ge=-1e6, le=1e6, description="Largest reward of an action, after scaling.")
-    progress: float = Field(
-        0.0,
-        ge=0,
-        le=100,
-        description="Added for each action fewer that a shortest solution takes, and subtracted for each one more. 0 "
-        "turns it off. Only environments that know solutions have it.",
-    )
-    lost: int = Field(
-        20,
-        ge=1,
-        le=10_000,
-        description="progress: distance from success, in actions, of a state without a solution.",
-    )
-
-    def wrap(self, environment: Environment) -> Environment:
-        return WithRewardShaping(environment, self)
+from engine.environments.wrappers.settings import RewardShaping, StepPenalty
 
 
 class WithStepPenalty(Wrapper):

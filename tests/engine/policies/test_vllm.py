@@ -77,8 +77,9 @@ def test_kept_log_probabilities_are_those_that_a_learner_computes(
     engine: VllmEngine, temperature: float, window: dict[str, Any]
 ) -> None:
     batch = collate(roll_out(engine, temperature=temperature, **window))
+    model, _ = tiny()
     with torch.no_grad():
-        logprobs, _ = logprobs_and_entropies(tiny()[0], batch.ids, batch.mask, batch.contexts, temperature=temperature)
+        logprobs, _ = logprobs_and_entropies(model, batch.ids, batch.sampled, batch.contexts, temperature=temperature)
     assert batch.mask.sum() > 100
     torch.testing.assert_close(batch.logprobs, logprobs, atol=1e-4, rtol=0)
 
