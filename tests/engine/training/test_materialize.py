@@ -55,8 +55,10 @@ def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(built: Any
     for found in built[1]:
         # its half, and the one weight that is being read
         assert found["peaks"]["loading"] < 0.75 * size
-    # 713 words make a first half of 357 rows of 512 in embedding and head each, and a second of 356
-    assert [2 * found["peaks"]["weights"] - size for found in built[1]] == [2 * 512 * 4, -2 * 512 * 4]
+    # an odd vocabulary, of 713 tokens say, has 357 rows of 512 in the first half of embedding and head, and 356 in the
+    # second; an even one has equal halves
+    odd = len(words()) % 2
+    assert [2 * found["peaks"]["weights"] - size for found in built[1]] == [odd * 2 * 512 * 4, -odd * 2 * 512 * 4]
     # the first holds a file's worth while it writes, which is all of so small a model; the other nothing
     assert built[1][1]["peaks"]["saving"] < 0.4 * size
 

@@ -41,7 +41,8 @@ def backend_of(config: RunConfig) -> LocalBackend:
 
 def test_groups_of_equal_returns_are_followed_by_fresh_problems_as_often_as_allowed() -> None:
     # one turn of one action, on a lake where the goal is far: every return is 0
-    config = config_of(refill=2, max_turns=1, max_actions_per_turn=1, format_penalty=0.0)
+    large = {"size": 9, "frozen_probability": 1.0}
+    config = config_of(refill=2, max_turns=1, max_actions_per_turn=1, format_penalty=0.0, parameters=large)
     found = rolled_out(config)
     assert {trajectory.raw_return for trajectory in found.trajectories} == {0.0}
     assert sorted({trajectory.group for trajectory in found.trajectories}) == list(range(9))
@@ -63,7 +64,7 @@ def test_when_all_greedy_episodes_fail_trajectories_are_compared_with_their_grou
     manager = EnvStateManager(config.environments, groups=2, group_size=2, seed=1)
     specs = manager.training_batch(1)
     trajectories = rolled_out(config).trajectories
-    monkeypatch.setattr("engine.rollout.episode.make_environment", lambda kind, **_: BrokenReset())
+    monkeypatch.setattr("engine.rollout.episode.environment_of", lambda config: BrokenReset())
     found, _ = greedy_baselines(backend_of(config), specs, trajectories)
     scores = [trajectory.score for trajectory in trajectories]
     assert found == pytest.approx({0: (scores[0] + scores[1]) / 2, 1: (scores[2] + scores[3]) / 2})
