@@ -29,6 +29,10 @@ MEASURING = HelperPool(1, withheld=WITHHELD, nice=10)
 _one_at_a_time = threading.Lock()
 
 
+class _ShuttingDown(Exception):
+    """The worker ends; what is not measured yet is measured by the next one."""
+
+
 def answer_call(key: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
     """Answers one call; the first message says only that it was taken up."""
     client = redis.Redis.from_url(settings.REDIS_URL)
@@ -45,13 +49,25 @@ def measure_environments(shutdown: threading.Event) -> None:
     """The facts of every newest version that lacks them: pictures first, since all cards show one."""
     if not _one_at_a_time.acquire(blocking=False):
         return
+
+    def ask(call: str, config: dict[str, Any]) -> dict[str, Any]:
+        if shutdown.is_set():
+            raise _ShuttingDown
+        try:
+            return dict(MEASURING.call(call, config, {}, seconds=FACTS_SECONDS))
+        except CallFailed:
+            if shutdown.is_set():  # the helper was stopped, which is no fact about the environment
+                raise _ShuttingDown from None
+            raise
+
     try:
         for step in (measuring.look, measuring.measure):
             for pk in measuring.lacking(step):
                 version = EnvironmentVersion.objects.filter(pk=pk).first()
-                if shutdown.is_set() or version is None:
-                    continue
-                step(version, _ask)
+                if version is not None:
+                    step(version, ask)
+    except _ShuttingDown:
+        return
     finally:
         _one_at_a_time.release()
 
@@ -63,10 +79,6 @@ def warm_up() -> None:
 def stop() -> None:
     CALLS.stop()
     MEASURING.stop()
-
-
-def _ask(call: str, config: dict[str, Any]) -> dict[str, Any]:
-    return dict(MEASURING.call(call, config, {}, seconds=FACTS_SECONDS))
 
 
 def _send(client: Any, key: str, message: dict[str, Any]) -> None:
