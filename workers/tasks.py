@@ -88,7 +88,8 @@ def housekeep() -> None:
 def stop_supervisors(**_: Any) -> None:
     """Supervisors end within a round; their engines continue."""
     SHUTDOWN.set()
-    environment_calls.stop()
+    # a signal may have come while this very thread reads from a helper, whose pipe it would wait for
+    threading.Thread(target=environment_calls.stop, daemon=True).start()
 
 
 @worker_ready.connect
