@@ -147,5 +147,10 @@ class HelperPool:
         self.helpers[-1].warm_up()
 
     def stop(self) -> None:
+        """Kills the processes. A call in progress sees the end of its pipe and fails; it closes the pipe itself, as
+        one that is closed under it would never wake it."""
         for helper in self.helpers:
-            helper.stop()
+            process = helper.process
+            if process is not None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
