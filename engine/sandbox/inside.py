@@ -88,7 +88,8 @@ def _run_forked(code: str, case: dict[str, Any], limits: dict[str, Any]) -> dict
 
 
 def _be_the_child(code: str, case: dict[str, Any], limits: dict[str, Any], source: int, writers: list[int]) -> None:
-    """Never returns."""
+    """Never returns. Copies that the code forks come back here too; only the case itself reports."""
+    case_process = os.getpid()
     try:
         for target, fd in enumerate([os.dup2(fd, 100 + index) for index, fd in enumerate((source, *writers))]):
             os.dup2(fd, target)
@@ -98,12 +99,13 @@ def _be_the_child(code: str, case: dict[str, Any], limits: dict[str, Any], sourc
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         _limit(limits)
         report = execute(code, case)
-        data = json.dumps(report).encode()
+        data = json.dumps(report).encode() if os.getpid() == case_process else b""
         while data:
             data = data[os.write(RESULT_FD, data) :]
         os._exit(0)
     except MemoryError:
-        os.write(RESULT_FD, b'{"ended": "out_of_memory", "error": "MemoryError", "value": null}')
+        if os.getpid() == case_process:
+            os.write(RESULT_FD, b'{"ended": "out_of_memory", "error": "MemoryError", "value": null}')
     finally:
         os._exit(NOT_STARTED)
 

@@ -318,6 +318,21 @@ while True:
 
 
 @pytest.mark.parametrize("level", FORKING)
+def test_copies_that_a_program_forks_do_not_report_for_it(level: str) -> None:
+    code = """
+import os
+if os.fork() == 0:
+    raise ValueError("the copy's")
+os.wait()
+print("parent")
+"""
+    result = run(level, code)
+    assert (result.outcome, result.stdout, result.error) == (Outcome.FINISHED, "parent\n", "")
+    result = run(level, code + "raise KeyError('its own')")
+    assert (result.outcome, result.error) == (Outcome.RAISED, "KeyError: 'its own' (line 7)")
+
+
+@pytest.mark.parametrize("level", FORKING)
 def test_a_crash_is_reported_as_one(level: str) -> None:
     result = run(level, "import ctypes\nctypes.string_at(0)")
     assert (result.outcome, result.error) == (Outcome.KILLED, "signal SIGSEGV")
