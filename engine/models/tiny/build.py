@@ -23,7 +23,6 @@ from engine.config import EnvironmentConfig
 from engine.environments import environment_of
 from engine.models.tiny import card, imitation_data, tokenizer
 from engine.models.tiny.recipes import RECIPES, TINY, Recipe
-from engine.policies.loading import load_tokenizer
 from engine.rollout.batching import Batch, collate, micro_batches
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.prompts import system_prompt
@@ -45,10 +44,6 @@ def main(argv: list[str] | None = None) -> int:
     words = learn_tokenizer(options.seed, recipe)
     words.save_pretrained(options.out)
     model = new_model(words)
-    model.config.save_pretrained(options.out)
-    words = load_tokenizer(
-        str(options.out)
-    )  # which splits words as Qwen's tokenizer does, whatever ours was trained on
     chunks = 0
     for episodes in recipe.passes:
         imitate(model.float(), words, recipe, episodes=episodes, seed=options.seed, first_chunk=chunks)
@@ -65,9 +60,8 @@ def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
     texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
-    if not recipe.own_tokens:
-        return tokenizer.learn(texts, vocabulary=VOCABULARY)
-    return tokenizer.learn(texts, vocabulary=VOCABULARY, split_digits=True, phrases=_prompt_lines(recipe))
+    phrases = _prompt_lines(recipe) if recipe.prompt_tokens else []
+    return tokenizer.learn(texts, vocabulary=VOCABULARY, phrases=phrases)
 
 
 def _prompt_lines(recipe: Recipe) -> list[str]:

@@ -26,10 +26,16 @@ FIRST_SEED = 2_100_000_000  # beyond training and held-out seeds
 
 
 class ScriptedSampler:
-    """A `ResponseSampler` whose responses a scripted `player` writes instead of a model."""
+    """A `ResponseSampler` whose responses a scripted `player` writes instead of a model, the same for all episodes or
+    one for each."""
 
     def __init__(
-        self, episodes: Mapping[int, Episode], context: ContextManager, rng: np.random.Generator, *, player: Player
+        self,
+        episodes: Mapping[int, Episode],
+        context: ContextManager,
+        rng: np.random.Generator,
+        *,
+        player: Player | Mapping[int, Player],
     ) -> None:
         self.episodes = episodes
         self.context = context
@@ -51,13 +57,15 @@ class ScriptedSampler:
         pass
 
     def _response(self, row: int) -> Response:
-        ids = [*self.context.encode(self._write(self.episodes[row])), self.context.tokenizer.eos_token_id]
+        ids = [*self.context.encode(self._write(row)), self.context.tokenizer.eos_token_id]
         zeros = [0.0] * len(ids)
         return Response(row=row, ids=ids, logprobs=zeros, entropies=zeros, ended=True)
 
-    def _write(self, episode: Episode) -> str:
+    def _write(self, row: int) -> str:
+        episode = self.episodes[row]
         environment = episode.environment
-        plan = self.player(environment, episode.config.max_actions_per_turn, self.rng)
+        player = self.player[row] if isinstance(self.player, Mapping) else self.player
+        plan = player(environment, episode.config.max_actions_per_turn, self.rng)
         answer = f" {environment.separator} ".join(plan)
         return f"{thought(environment, plan, self.rng)}</think><answer>{answer}</answer>"
 
@@ -89,6 +97,7 @@ def play(context: ContextManager, recipe: Recipe, *, episodes: int, seed: int) -
     shares = np.array([component.share for component in recipe.mix])
     kinds = rng.choice(len(recipe.mix), size=episodes, p=shares / shares.sum())
     configs = [EnvironmentConfig.model_validate(component.config) for component in recipe.mix]
+    shares_of_random = [recipe.random_share if c.random_share is None else c.random_share for c in recipe.mix]
     specs = [
         EpisodeSpec(environment=configs[kind], group=i, member=0, seed=FIRST_SEED + seed * 1_000_000 + i, chance_seed=i)
         for i, kind in enumerate(kinds)
@@ -96,6 +105,7 @@ def play(context: ContextManager, recipe: Recipe, *, episodes: int, seed: int) -
     proxy = AgentProxy(context, think=True, max_context_tokens=recipe.max_context_tokens)
     players = proxy.players(specs)
     with local_environments(0) as environments:
-        sampler = ScriptedSampler(environments.episodes, context, rng, player=imperfect(recipe.random_share))
+        each = {row: imperfect(shares_of_random[kind]) for row, kind in enumerate(kinds)}
+        sampler = ScriptedSampler(environments.episodes, context, rng, player=each)
         proxy.play(sampler, players, environments=environments)
     return [player.trajectory for player in players]

@@ -8,10 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixComponent:
-    """An environment of the imitation data and its share."""
+    """An environment of the imitation data and its share. `random_share`: of the players' moves; None is the
+    recipe's."""
 
     share: float
     config: dict[str, Any]
+    random_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,7 @@ class Recipe:
     passes: tuple[int, ...] = (49152,)  # episodes to imitate; each pass has a learning rate schedule of its own
     max_context_tokens: int = 1024
     rows_per_update: int = 64
-    own_tokens: bool = False  # each digit and each line of the system prompts is a token
+    prompt_tokens: bool = False  # each line of the system prompts is a token
     half_precision: bool = False  # weights are stored in bfloat16
 
     @property
@@ -54,6 +56,12 @@ def _sokoban(share: float, turn: int = 2, **parameters: Any) -> MixComponent:
     )
 
 
+def _bandit(share: float, **parameters: Any) -> MixComponent:
+    """All names and what they suggest, those of evaluation too, as any language model knows them; the choice is
+    random, so nothing says which arm pays more."""
+    return MixComponent(share=share, config={"kind": "bandit", "parameters": parameters}, random_share=1.0)
+
+
 TINY = Recipe(
     name="tiny",
     title="Starboard tiny",
@@ -69,8 +77,9 @@ TINY = Recipe(
         _sokoban(0.04, turn=1),
         _sokoban(0.03, turn=4),
         _sokoban(0.02, format="grid_and_coordinates"),
-        MixComponent(share=0.04, config={"kind": "bandit"}),
-        MixComponent(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
+        _bandit(0.05),
+        _bandit(0.04, split="test"),
+        _bandit(0.01, reversed=True),
     ),
     measured=(
         {"kind": "frozen_lake", "tag": "FrozenLake"},
@@ -94,8 +103,15 @@ def _part(share: float, kind: str, name: str, **changed: Any) -> MixComponent:
     return MixComponent(share=share, config={**config, "parameters": {**config.get("parameters", {}), **changed}})
 
 
+def _practised(share: float, name: str, kind: str, example: str) -> MixComponent:
+    """An example with the questions of a class of `practice_questions`, of which there are more than ship."""
+    config = _example(kind, example)
+    return MixComponent(share=share, config={**config, "kind": f"engine.models.tiny.practice_questions:{name}"})
+
+
 COUNTDOWN = ("countdown", "Countdown three numbers")
 QUESTIONS = ("static", "StaticQA arithmetic")
+WORD_PROBLEMS = ("metamathqa", "MetamathQA one step")
 SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
 CUBE = ("rubiks_cube", "Rubik's cube two turns")
 GAME_2048 = ("game_2048", "2048 2x2 to 16")
@@ -103,17 +119,18 @@ GAME_2048 = ("game_2048", "2048 2x2 to 16")
 ARITHMETIC = Recipe(
     name="tiny-arithmetic",
     title="Starboard tiny arithmetic",
-    imitated="Countdown and arithmetic questions",
+    imitated="Countdown, arithmetic questions and word problems of one step",
     mix=(
-        _part(0.7, *COUNTDOWN),
-        _part(0.1, "countdown", "Countdown two numbers"),
-        _part(0.2, *QUESTIONS),
+        _part(0.40, *COUNTDOWN),
+        _part(0.05, "countdown", "Countdown two numbers"),
+        _practised(0.25, "ArithmeticQuestions", *QUESTIONS),
+        _practised(0.30, "WordProblems", *WORD_PROBLEMS),
     ),
-    measured=(_example(*COUNTDOWN), _example(*QUESTIONS)),
+    measured=(_example(*COUNTDOWN), _example(*QUESTIONS), _example(*WORD_PROBLEMS)),
     random_share=0.25,
-    passes=(28672, 24576),
+    passes=(40960, 24576),
     rows_per_update=32,
-    own_tokens=True,
+    prompt_tokens=True,
     half_precision=True,
 )
 
@@ -129,9 +146,9 @@ BOARDS = Recipe(
     ),
     measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
     random_share=0.2,
-    passes=(16384,),
+    passes=(16384, 16384),
     rows_per_update=16,
-    own_tokens=True,
+    prompt_tokens=True,
     half_precision=True,
 )
 

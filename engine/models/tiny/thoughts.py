@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engine.environments.bandit import TEST_PAIRS, TRAIN_PAIRS
 from engine.environments.base import Drawing, Environment
 from engine.models.tiny import arithmetic_thoughts, board_thoughts
 from engine.models.tiny.wordings import PLAIN_WORDINGS, say
 
+SAFE_SOUNDING = frozenset(safe for safe, _ in (*TRAIN_PAIRS, *TEST_PAIRS))
 Thinker = Callable[[Environment, list[str], np.random.Generator], str]
 
 GRID_WORDINGS = (
@@ -28,10 +30,10 @@ PUSH_WORDINGS = (
     "the box must go {way} I am at {me} {plan}",
 )
 ARM_WORDINGS = (
-    "{first} sounds safe and {second} sounds risky I take {plan}",
-    "{first} or {second} I choose {plan}",
+    "{safe} sounds safe and {risky} sounds risky I take {plan}",
+    "{risky} is a gamble and {safe} is not so {plan}",
+    "{safe} pays little for sure I choose {plan}",
     "I try {plan}",
-    "{plan} may pay more",
 )
 
 
@@ -53,8 +55,10 @@ def sokoban(environment: Environment, plan: list[str], rng: np.random.Generator)
 
 
 def bandit(environment: Environment, plan: list[str], rng: np.random.Generator) -> str:
+    """What the names suggest, whichever arm it is that pays more."""
     first, second = (arm["name"] for arm in environment.drawing()["arms"])
-    return say(ARM_WORDINGS, rng, first=first, second=second, plan=" ".join(plan))
+    safe, risky = (first, second) if first in SAFE_SOUNDING else (second, first)
+    return say(ARM_WORDINGS, rng, safe=safe, risky=risky, plan=" ".join(plan))
 
 
 THINKERS: dict[str, Thinker] = {
@@ -66,6 +70,7 @@ THINKERS: dict[str, Thinker] = {
     "game_2048": board_thoughts.game_2048,
     "rubiks_cube": board_thoughts.rubiks_cube,
     "static": arithmetic_thoughts.question,
+    "metamathqa": arithmetic_thoughts.word_problem,
 }
 
 

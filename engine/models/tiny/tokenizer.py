@@ -1,11 +1,14 @@
-"""A byte-level BPE tokenizer trained on the environments' texts. It encodes any text, and common words as one token."""
+"""A byte-level BPE tokenizer trained on the environments' texts. It encodes any text, and common words as one token.
+
+It splits text as Qwen2's tokenizer does, each digit by itself, since transformers loads it as one with a Qwen2 model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer
 
 END, START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
@@ -15,14 +18,12 @@ CHAT_TEMPLATE = (
 )
 
 
-def learn(
-    texts: Iterable[str], *, vocabulary: int, split_digits: bool = False, phrases: Iterable[str] = ()
-) -> PreTrainedTokenizerFast:
-    """`split_digits`: each digit is a token. Each of `phrases` is one token."""
+def learn(texts: Iterable[str], *, vocabulary: int, phrases: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+    """Each of `phrases` is one token."""
     tokenizer = Tokenizer(models.BPE())
-    words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    digits = pre_tokenizers.Split(Regex(r" ?\d"), behavior="isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, words]) if split_digits else words
+    qwen2 = Qwen2Tokenizer().backend_tokenizer
+    tokenizer.normalizer = qwen2.normalizer
+    tokenizer.pre_tokenizer = qwen2.pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - len(TAGS),

@@ -23,7 +23,7 @@ from engine.rollout.prompts import system_prompt
 from engine.rollout.types import Trajectory
 
 MOST_BYTES = 3_000_000
-OWN_TOKENS = [recipe for recipe in RECIPES.values() if recipe.own_tokens]
+PROMPT_TOKENS = [recipe for recipe in RECIPES.values() if recipe.prompt_tokens]
 SUM = re.compile(r"(\d+) ([+-]) (\d+) ([+-]) (\d+) = (-?\d+) (yes|no)")
 
 
@@ -72,7 +72,7 @@ def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
         check_model_path("./tiny-boards")
 
 
-@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", PROMPT_TOKENS, ids=lambda recipe: recipe.name)
 def test_a_digit_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
     words = load_tokenizer(recipe.name)
     assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [
@@ -89,7 +89,7 @@ def test_a_digit_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe
         assert len(words.encode(prompt, add_special_tokens=False)) == 2 * line_ends + 1
 
 
-@pytest.mark.parametrize("recipe", OWN_TOKENS, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", PROMPT_TOKENS, ids=lambda recipe: recipe.name)
 def test_scripted_players_write_well_formed_responses_and_often_succeed(recipe: Recipe) -> None:
     episodes = played(recipe.name)
     assert {one.kind for one in episodes} == {component.config["kind"] for component in recipe.mix}
