@@ -38,8 +38,8 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice=f"Read some responses: they may be truncated, or noise. {_GENTLER}",
     ),
     FallsFromBestConfig(
-        name="success_fell", metric="rollout/success", severity="critical", steps=1,
-        recovery=5, window=10, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
+        name="success_fell", metric="rollout/success", severity="critical", steps=3,
+        window=5, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
     ),
     RewardStdCollapsedConfig(
         name="within_group_std_low", metric="reward/within_group_std", severity="warn",

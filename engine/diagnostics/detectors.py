@@ -138,11 +138,14 @@ def _detection(alerts: list[AlertDraft]) -> Detection:
     forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.since, default=None)
     if forking is not None:
         reason = f"{forking.rule}: {forking.message} {FORK_NOTE.format(forking.since)}"
-        return Detection(alerts=alerts, stop=reason, ending=forking.ending, fork_before=forking.since)
+        return Detection(
+            alerts=alerts, stop=reason, ending=forking.ending, rule=forking.rule, fork_before=forking.since
+        )
     stopping = next((alert for alert in alerts if alert.action == "stop"), None)
     if stopping is None:
         return Detection(alerts=alerts)
-    return Detection(alerts=alerts, stop=f"{stopping.rule}: {stopping.message}", ending=stopping.ending)
+    reason = f"{stopping.rule}: {stopping.message}"
+    return Detection(alerts=alerts, stop=reason, ending=stopping.ending, rule=stopping.rule)
 
 
 def _reads_the_same(one: RuleConfig, other: RuleConfig) -> bool:

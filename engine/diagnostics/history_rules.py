@@ -39,6 +39,8 @@ class Windowed(Rule[WithWindow]):
 class Spike(Windowed[SpikeConfig]):
     """Above `limit` times the median of the readings before."""
 
+    compared_with = "median"
+
     usual: float | None = None
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
@@ -59,6 +61,8 @@ class Spike(Windowed[SpikeConfig]):
 @dataclass(slots=True)
 class ZScore(Windowed[ZScoreConfig]):
     """More than `limit` standard deviations, and more than `floor`, from the mean of the readings before."""
+
+    compared_with = "mean"
 
     mean: float | None = None
 
@@ -83,21 +87,29 @@ class ZScore(Windowed[ZScoreConfig]):
 
 @dataclass(slots=True)
 class FallsFromBest(Windowed[FallsFromBestConfig]):
-    """The mean of the last readings is below `limit` times the best such mean, which was at least `floor`."""
+    """Below `limit` times the best mean of `window` readings in a row, which was at least `floor`.
+
+    While there are fewer readings, theirs is a candidate too: a fall that begins at once has no other best.
+    """
+
+    compared_with = "best"
 
     best: float = 0.0
 
+    def _reading(self, metrics: Metrics) -> float | None:
+        if self.config.metric in metrics:
+            self.remember(metrics[self.config.metric])
+            self.best = max(self.best, statistics.fmean(self.window))
+        return super(FallsFromBest, self)._reading(metrics)
+
     def is_breached(self, value: float, metrics: Metrics) -> bool:
-        self.remember(value)
-        if len(self.window) < self.config.window:
-            return False
-        mean = statistics.fmean(self.window)
-        self.best = max(self.best, mean)
-        return self.best >= self.config.floor and mean < self.config.limit * self.best
+        return self.best >= self.config.floor and value < self.config.limit * self.best
 
     def finding(self, value: float) -> str:
-        mean = statistics.fmean(self.window)
-        return f"fell to {mean:.3g} over {self.config.window} {self.readings}, from its best of {self.best:.3g}"
+        return (
+            f"{self.described(value)}, below {self.config.limit:g} times its best of {self.best:.3g} over "
+            f"{self.config.window} {self.readings},{self.streak}".rstrip(",")
+        )
 
     def reference(self) -> float | None:
         return self.best

@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, cast
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from engine.diagnostics.held_out import AREA as HELD_OUT
-from engine.events import Severity
 from engine.metrics import describe
 from engine.section import Section, union_variants
+from engine.verdict.types import Severity
 
 Action = Literal["notify", "checkpoint", "pause", "stop", "fork"]
 RuleAction = Literal["by_severity", Action]
@@ -177,12 +177,13 @@ class GainsConfig(SmoothedRule, BaselineRule):
         return reference + self.limit
 
 
-class FallsFromBestConfig(ScaledRule, WindowRule, FloorRule):
-    """The mean of the last window of readings is below the limit times the best such mean."""
+class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
+    """Below the limit times the best mean of a window of readings; of fewer while there are no more."""
 
     condition = "below {limit} × its best"
     kind: Literal["falls_from_best"] = "falls_from_best"
     limit: Share = Field(description="Share of the best mean.")
+    window: int = Field(5, ge=1, le=1000, description="Readings in a row that the best mean is of.")
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
 
 

@@ -25,3 +25,8 @@ class RunVerdict:
         if verdict is not None and verdict != self.reported:
             self.reported = verdict
             self.events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
+
+    def end(self) -> None:
+        """What is true of a run that continues may not be true of one that is over."""
+        self.assessor.end()
+        self.report()

@@ -218,7 +218,7 @@ class Trainer:
             self.events.emit(draft.event(step))
         self.progress.detectors = self.detectors.state_dict()
         if detection.stop is not None:
-            self.progress.ending = {"outcome": detection.ending, "reason": detection.stop}
+            self.progress.ending = {"outcome": detection.ending, "reason": detection.stop, "rule": detection.rule}
             if detection.fork_before is not None:
                 self.progress.ending["fork_before"] = self.fork_before = detection.fork_before
         if detection.requests("checkpoint"):
@@ -333,7 +333,7 @@ class Trainer:
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
-        self.verdict.report()
+        self.verdict.end()
         self.events.emit(ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:

@@ -24,7 +24,7 @@ from engine.verdict.types import Label, Verdict
 from webapp.runs.models import Run
 from webapp.runs.states import RESTARTING, RunState
 
-EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised")
+EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
 OUTDATED = Q(step__gt=0) & (Q(verdict__rules_version__isnull=True) | ~Q(verdict__rules_version=RULES_VERSION))
 ICONS: dict[Label, str] = {
     "in_progress": "running",
@@ -36,6 +36,8 @@ ICONS: dict[Label, str] = {
     "collapsing": "collapsing",
     "collapsed": "crashed",
     "no_signal": "crashed",
+    "degraded": "collapsing",
+    "too_short": "finished",
 }
 
 
@@ -82,7 +84,7 @@ def _of_state(key: str, label: str, reason: str) -> Status:
 def reassess(run: Run) -> Verdict | None:
     """Replaces the verdict of a run by that of the rules which are installed, unless its rows change meanwhile."""
     settings = Settings.of(run.parsed_config(), total_steps=run.total_steps)
-    verdict = assess(counted(_events(run)), settings)
+    verdict = assess(counted(_events(run), settings), settings)
     stored = verdict.model_dump(mode="json") if verdict is not None else {}
     Run.objects.filter(pk=run.pk, last_seq=run.last_seq).update(verdict=stored)
     return verdict

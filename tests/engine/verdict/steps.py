@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from engine.config import DetectorsConfig
+from engine.config import EnvironmentConfig, RunConfig
 from engine.verdict.assessor import Assessor, Settings
 from engine.verdict.course import Metrics
 from engine.verdict.held_out import Evaluation
-from engine.verdict.regimes import regime_rule
 from engine.verdict.types import Verdict
 
 LAKE = "Lake"
@@ -19,8 +18,7 @@ def steps(*successes: float, std: float = 0.4, parse: float = 1.0) -> list[Metri
 
 
 def assessor(*, total_steps: int = 100) -> Assessor:
-    rule = regime_rule(DetectorsConfig())
-    return Assessor(Settings(total_steps=total_steps, environment=LAKE, regime_rule=rule))
+    return Assessor(Settings.of(RunConfig(environments=[EnvironmentConfig(tag=LAKE)]), total_steps=total_steps))
 
 
 def verdict_on(
