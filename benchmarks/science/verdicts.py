@@ -2,8 +2,9 @@
 
 The runs are those of `docs/findings/*.json`: success at every step, a few other curves, evaluations, and the alerts
 that were raised. The rules on success and on held-out success are replayed on the curves, since they may have changed.
-Runs are collapsed, degraded or kept, as `benchmarks.science.detection` has it. A hit is a first sign before the collapse
-ends; the lead counts steps up to it. Prints a Markdown table.
+Runs are collapsed, degraded or neither, as `benchmarks.science.detection` has it; of the last, those at five or ten
+times the starter rate lost success and recovered it, so a sign there need not be false. A hit is a first sign before
+the step from which success is gone, the lead is the number of steps in between, and a late sign comes after it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.science.__main__ import FINDINGS, ROOT
 from benchmarks.science.catalogue import EXPERIMENTS
-from benchmarks.science.detection import is_degraded
+from benchmarks.science.detection import CALM, REVERSED, family_of, is_degraded
 from benchmarks.science.runs import directory_of
 from engine.config import DetectorsConfig, RunConfig
 from engine.diagnostics.default_rules import DEFAULT_RULES
@@ -32,6 +32,7 @@ from engine.verdict.types import Label, Severity, Verdict
 
 REPLAYED = frozenset({"success_fell", "held_out_fell"})
 RULES = DetectorsConfig(rules=tuple(rule for rule in DEFAULT_RULES if rule.name in REPLAYED))
+OTHERS = ("intact", "recovered", "degraded")
 WORSE: dict[str, frozenset[Label]] = {
     "verdict: at risk": frozenset({"at_risk", "broken_format", "collapsing", "collapsed", "no_signal"}),
     "verdict: collapsing": frozenset({"collapsing", "collapsed"}),
@@ -44,7 +45,7 @@ class RecordedRun:
     """`verdicts` are those after each step, with its alerts and evaluations."""
 
     name: str
-    config: RunConfig
+    family: str
     recording: Recording
     alerts: dict[str, int]  # the step of each rule's first alert
     verdicts: dict[int, Verdict]
@@ -54,7 +55,9 @@ class RecordedRun:
     def kind(self) -> str:
         if self.recording.collapsed_at is not None:
             return "collapsed"
-        return "degraded" if is_degraded(self.recording) else "kept"
+        if is_degraded(self.recording):
+            return "degraded"
+        return "intact" if self.family in (CALM, REVERSED) else "recovered"
 
     @property
     def success(self) -> list[tuple[int, float]]:
@@ -77,21 +80,25 @@ class RecordedRun:
         return {name: step for name, step in stages.items() if step is not None} | self.alerts
 
 
-def recorded_runs(findings: Path = FINDINGS) -> list[RecordedRun]:
+def recorded_runs(experiments: Sequence[str] = tuple(EXPERIMENTS)) -> list[RecordedRun]:
     """Every run once, whichever experiments share it."""
     found: dict[str, RecordedRun] = {}
-    for experiment in EXPERIMENTS.values():
-        results = json.loads((findings / f"{experiment.name}.json").read_text())
+    for experiment in map(EXPERIMENTS.__getitem__, experiments):
+        results = json.loads((FINDINGS / f"{experiment.name}.json").read_text())
         by_run = {(one["arm"], one["seed"]): one for one in results}
         for arm, seed, config in experiment.runs():
             name = directory_of(config, ROOT).name
             if (arm.label, seed) in by_run and name not in found:
                 title = f"{experiment.name}, {arm.label}, seed {seed}"
-                found[name] = recorded_run(title, config, by_run[arm.label, seed])
+                found[name] = recorded_run(title, family_of(experiment, arm), config, by_run[arm.label, seed])
     return list(found.values())
 
 
-def recorded_run(name: str, config: RunConfig, result: dict[str, Any]) -> RecordedRun:
+def recorded_run(
+    name: str, family: str, config: RunConfig, result: dict[str, Any], *, rules: DetectorsConfig = RULES
+) -> RecordedRun:
+    """Raises the recorded alerts but those of the `rules`, which are replayed."""
+    replayed = {rule.name for rule in rules.rules}
     steps: dict[int, dict[str, float]] = defaultdict(dict)
     for metric, points in result["curves"].items():
         for step, value in points:
@@ -99,8 +106,8 @@ def recorded_run(name: str, config: RunConfig, result: dict[str, Any]) -> Record
     evaluations = [_evaluation(one) for one in result["evaluations"]]
     readings = [(one.step, held_out_metrics([one])) for one in evaluations]
     recording = Recording(name=name, steps=sorted(steps.items()), evaluations=readings)
-    alerts = [_recorded_alert(*one) for one in result["alerts"] if one[2] not in REPLAYED]
-    alerts += [firing.alert.event(firing.step) for firing in replay(recording, RULES)]
+    alerts = [_recorded_alert(*one) for one in result["alerts"] if one[2] not in replayed]
+    alerts += [firing.alert.event(firing.step) for firing in replay(recording, rules)]
     assessor = Assessor(Settings.of(config))
     verdicts: dict[int, Verdict] = {}
     for event in _in_order(recording, evaluations, alerts):
@@ -111,7 +118,7 @@ def recorded_run(name: str, config: RunConfig, result: dict[str, Any]) -> Record
     final = assessor.verdict()
     assert final is not None
     firsts = {alert.rule: alert.step for alert in sorted(alerts, key=lambda one: -one.step)}
-    return RecordedRun(name, config, recording, firsts, verdicts, final)
+    return RecordedRun(name, family, recording, firsts, verdicts, final)
 
 
 def _in_order(
@@ -137,12 +144,13 @@ def _recorded_alert(step: int, severity: Severity, rule: str) -> AlertRaised:
 def table(runs: Sequence[RecordedRun]) -> str:
     collapsed = [run for run in runs if run.kind == "collapsed"]
     rows = sorted({name for run in runs for name in run.signs()} - set(WORSE))
-    lines = ["| first sign | hits | median lead | late | false alarms | degraded, warned |", "|---|---|---|---|---|---|"]
+    columns = ("first sign", "hits", "median lead", "late", *(f"{kind} runs" for kind in OTHERS))
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name in (*WORSE, *rows):
         pairs = [(run.recording.collapsed_at or 0, run.signs().get(name)) for run in collapsed]
         leads = [end - first for end, first in pairs if first is not None and first < end]
         late = sum(first is not None and first >= end for end, first in pairs)
-        counts = [_share(name, [run for run in runs if run.kind == kind]) for kind in ("kept", "degraded")]
+        counts = [_share(name, [run for run in runs if run.kind == kind]) for kind in OTHERS]
         lead = f"{statistics.median(leads):g}" if leads else "–"
         lines.append(f"| {name} | {len(leads)}/{len(collapsed)} | {lead} | {late} | {' | '.join(counts)} |")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Detection, Metrics
-from engine.diagnostics.history_rules import FallsFromBest, Spike, ZScore
+from engine.diagnostics.history_rules import FallsFromBest, FallsSignificantly, Spike, ZScore
 from engine.diagnostics.joint_rules import (
     FIRING,
     Agreement,
@@ -31,6 +31,7 @@ KINDS: dict[str, type[Rule[Any]]] = {
     "rises": Rises,
     "gains": Gains,
     "falls_from_best": FallsFromBest,
+    "falls_significantly": FallsSignificantly,
     "spike": Spike,
     "z_score": ZScore,
     "reward_std_collapsed": RewardStdCollapsed,

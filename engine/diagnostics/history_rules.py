@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from engine.diagnostics.alerts import Metrics
-from engine.diagnostics.rule_config import FallsFromBestConfig, SpikeConfig, WindowRule, ZScoreConfig
+from engine.diagnostics.rule_config import (
+    FallsFromBestConfig,
+    FallsSignificantlyConfig,
+    SpikeConfig,
+    WindowRule,
+    ZScoreConfig,
+)
 from engine.diagnostics.rules import Rule
+from engine.statistics.proportions import difference_of_rates
 
 WithWindow = TypeVar("WithWindow", bound=WindowRule)
 
@@ -103,7 +111,8 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return super(FallsFromBest, self)._reading(metrics)
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
-        return self.best >= self.config.floor and value < self.config.limit * self.best
+        limit = self.config.limit * self.best
+        return self.best >= self.config.floor and value < limit and not math.isclose(value, limit)  # means are rounded
 
     def finding(self, value: float) -> str:
         return (
@@ -120,3 +129,61 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
         self.best = state["best"]
+
+
+class Rate(NamedTuple):
+    """A success rate and its 95% interval."""
+
+    success: float
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.success:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+    def is_below(self, other: Rate) -> bool:
+        """Whether the 95% interval of the difference is below 0."""
+        _, high = difference_of_rates(self.success, self[1:], other.success, other[1:])
+        return float(high) < 0
+
+
+@dataclass(slots=True)
+class FallsSignificantly(Rule[FallsSignificantlyConfig]):
+    """Below the evaluation whose interval has the highest lower end, or below the first."""
+
+    compared_with = "best"
+
+    first: Rate | None = None
+    best: Rate | None = None
+    newest: Rate | None = None
+    before: Rate | None = None  # the one that the newest is below
+
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
+        metric = self.config.metric
+        if f"{metric}_low" not in metrics or f"{metric}_high" not in metrics:
+            return False
+        newest = self.newest = Rate(value, metrics[f"{metric}_low"], metrics[f"{metric}_high"])
+        earlier = [one for one in (self.best, self.first) if one is not None]
+        self.before = next((one for one in earlier if newest.is_below(one)), None)
+        self.first = self.first or newest
+        if self.best is None or newest.low > self.best.low:
+            self.best = newest
+        return self.before is not None
+
+    def finding(self, value: float) -> str:
+        newest = self.newest.text if self.newest else f"{value:.3g}"
+        before = self.before.text if self.before else ""
+        when = "in the first evaluation" if self.before == self.first else "at its best"
+        return f"is {newest}, significantly below {before} {when}{self.streak}"
+
+    def reference(self) -> float | None:
+        return self.before.success if self.before else None
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {name: None if one is None else list(one) for name, one in (("first", self.first), ("best", self.best))}
+        return {**super(FallsSignificantly, self).state_dict(), **own}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super(FallsSignificantly, self).load_state_dict(state)
+        self.first, self.best = (Rate(*state[name]) if state[name] else None for name in ("first", "best"))

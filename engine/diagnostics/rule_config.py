@@ -32,7 +32,14 @@ def _of_training(metric: str) -> str:
     return metric
 
 
+def _held_out_success(metric: str) -> str:
+    if not (metric.startswith(HELD_OUT) and metric.endswith("/success")):
+        raise ValueError("this kind reads held-out success. Use eval/success, or eval/<tag>/success of an environment.")
+    return metric
+
+
 Metric = Annotated[str, AfterValidator(_known)]
+HeldOutSuccess = Annotated[Metric, AfterValidator(_held_out_success)]
 TrainingMetric = Annotated[Metric, AfterValidator(_of_training)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Factor = Annotated[float, Field(gt=1)]
@@ -187,6 +194,14 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
 
 
+class FallsSignificantlyConfig(RuleBase):
+    """Held-out success whose difference from the best or the first evaluation has a 95% interval below 0."""
+
+    condition = "significantly below its best"
+    kind: Literal["falls_significantly"] = "falls_significantly"
+    metric: HeldOutSuccess = Field("eval/success", description="eval/success, or eval/<tag>/success.")
+
+
 class SpikeConfig(ScaledRule, WindowRule):
     """Above the limit times the median of the window of readings before."""
 
@@ -254,6 +269,7 @@ RuleConfig = Annotated[
     | RisesConfig
     | GainsConfig
     | FallsFromBestConfig
+    | FallsSignificantlyConfig
     | SpikeConfig
     | ZScoreConfig
     | RewardStdCollapsedConfig

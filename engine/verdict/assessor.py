@@ -66,6 +66,7 @@ class Assessor:
         self.ended = False
         self.settled: Label | None = None  # the label after the step before this one
         self.since = 0
+        self._newest: Labelled | None = None  # None once something has changed
 
     def observe(self, event: Event) -> None:
         match event:
@@ -75,6 +76,7 @@ class Assessor:
                 self.add_evaluation(event.environment, Evaluation(event.success, event.low, event.high, event.step))
                 self.alerts.read(self.step, self.pooled.add(event))
             case AlertRaised():
+                self._newest = None
                 self.alerts.add(event)
             case RunFinished():
                 self.end()
@@ -84,6 +86,7 @@ class Assessor:
     def add_step(self, step: int, metrics: Metrics) -> None:
         """What an alert or an evaluation says of the step before is known by now, so its label is settled."""
         self._settle()
+        self._newest = None
         self.step = step
         self.course.add(metrics)
         if SUCCESS in metrics:
@@ -93,11 +96,13 @@ class Assessor:
         self.format.add(step, metrics)
 
     def add_evaluation(self, environment: str, evaluation: Evaluation) -> None:
+        self._newest = None
         if environment == self.settings.environment:
             self.held_out.add(evaluation)
 
     def end(self) -> None:
         """The run is over."""
+        self._newest = None
         self.ended = True
 
     def verdict(self) -> Verdict | None:
@@ -125,15 +130,16 @@ class Assessor:
         )
 
     def _labelled(self) -> Labelled:
-        return label_of(
-            Facts(
+        if self._newest is None:
+            facts = Facts(
                 course=self.course,
                 success=self.success,
                 held_out=self.held_out,
                 alerts=self.alerts.counting(self.step),
                 ended=self.ended,
             )
-        )
+            self._newest = label_of(facts)
+        return self._newest
 
     def _settle(self) -> None:
         if not self.course.steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import fmean
 from typing import NamedTuple
 
 from engine.diagnostics.joint_rules import without_signal
@@ -69,7 +69,7 @@ def _without_signal(facts: Facts) -> Labelled | None:
 def _lost(facts: Facts) -> Labelled | None:
     best, now, recent = facts.success.best, facts.success.now, facts.course.recent
     gone = facts.success.stage == "collapsed" or (_fails(recent) and _best_of(facts) >= LEAST_BEST)
-    if best is None or not (gone or facts.success.stage == "collapsing"):
+    if best is None or now is None or not (gone or facts.success.stage == "collapsing"):
         return None
     parse = _parse(recent)
     format_too = f" {parse:.0%} of responses are well-formed." if parse is not None and parse < BROKEN_FORMAT else ""
@@ -104,8 +104,8 @@ def _fell(facts: Facts) -> Labelled | None:
     """Beyond the intervals of training success or of held-out success."""
     best, held_out = facts.success.best, facts.held_out
     label: Label = "degraded" if facts.ended else "at_risk"
-    if facts.success.stage == "fell" and best is not None:
-        now = facts.success.now
+    now = facts.success.now
+    if facts.success.stage == "fell" and best is not None and now is not None:
         return Labelled(label, f"{_over(now)}, below {best.success:.2f} at its best ({best.steps}).")
     before = held_out.fell_from
     if before is None or held_out.newest is None:
@@ -152,11 +152,12 @@ def _early(facts: Facts) -> Labelled:
     if facts.ended:
         count = "1 step is" if course.steps == 1 else f"{course.steps} steps are"
         return Labelled("too_short", f"{count} too few for a trend, which takes {2 * TREND_STEPS}.")
-    until = f"trend can be read from step {2 * TREND_STEPS} on."
+    until = f"trend can be read from step {2 * TREND_STEPS} on"
     std = mean_of(course.recent, REWARD_STD)
-    if course.steps < 2 or not std or not course.recent_mean(SUCCESS):
-        return Labelled("in_progress", f"A {until}")
-    return Labelled("learning", f"Returns within groups differ (std {std:.2f}), so updates have a signal; a {until}")
+    if course.steps < 2 or std == 0 or not course.recent_mean(SUCCESS):
+        return Labelled("in_progress", f"A {until}.")
+    differ = "Some trajectories succeed" if std is None else f"Returns within groups differ (std {std:.2f})"
+    return Labelled("learning", f"{differ}, so updates have a signal; a {until}.")
 
 
 def _fails(recent: Sequence[Metrics]) -> bool:
@@ -182,6 +183,12 @@ def steps_without_update(recent: Sequence[Metrics]) -> int:
     return 0 if any(GRAD_NORM in step or not step[SKIPPED] for step in attempted) else len(attempted)
 
 
+def _variance(values: Sequence[float]) -> float:
+    """As `statistics.variance`, whose exact fractions take a millisecond."""
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
 def rise_of(values: Sequence[float]) -> tuple[float, float]:
     """The mean of the last steps minus that of the first, and twice the standard error of the difference.
 
@@ -191,5 +198,5 @@ def rise_of(values: Sequence[float]) -> tuple[float, float]:
     if count < 2:
         return 0.0, 1.0
     before, after = values[:count], values[-count:]
-    error = math.sqrt((variance(before) + variance(after)) / count)
+    error = math.sqrt((_variance(before) + _variance(after)) / count)
     return fmean(after) - fmean(before), max(LEAST_MARGIN, STANDARD_ERRORS * error)

@@ -34,47 +34,51 @@ class Window(NamedTuple):
 
 @dataclass(slots=True)
 class LostSuccess:
-    """`stage` after the newest step. Once collapsing, success has recovered when three steps in a row are above half of
-    its best; in between a run may collapse, but is not called collapsing again because of a few better steps."""
+    """`stage` after the newest step, and the newest steps `now` that it is read from: three, in small batches ten.
+
+    Lost success has recovered when three steps in a row are above half of its best. Until then a run that was
+    collapsing may collapse, and one that collapsed is not called anything better because of a few better steps.
+    """
 
     groups: int  # of a step
     newest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     best: Window | None = None  # has the highest lower end
+    now: Window | None = None
     stage: Stage = "kept"
 
     def add(self, step: int, success: float) -> None:
         self.newest.append((step, success))
-        self._keep_best()
-        self.stage = self._stage()
+        latest = list(self.newest)
+        self.now = self._window(latest[-NEWEST_STEPS[0] :])
+        self._keep_best(latest[: -NEWEST_STEPS[0]])
+        if self.best is not None:
+            self._compare(self.best, latest)
 
-    @property
-    def now(self) -> Window:
-        """The newest three steps."""
-        return self._window(list(self.newest)[-NEWEST_STEPS[0] :])
-
-    def _keep_best(self) -> None:
-        earlier = list(self.newest)[: -NEWEST_STEPS[0]]
+    def _keep_best(self, earlier: list[tuple[int, float]]) -> None:
         for width in range(1, min(BEST_STEPS, len(earlier)) + 1):
             window = self._window(earlier[-width:])
             if self.best is None or window.low > self.best.low:
                 self.best = window
 
-    def _stage(self) -> Stage:
-        best, latest = self.best, list(self.newest)
-        if best is None:
-            return "kept"
+    def _compare(self, best: Window, latest: list[tuple[int, float]]) -> None:
         windows = [self._window(latest[-width:]) for width in NEWEST_STEPS if len(latest) >= width]
         falls = [window for window in windows if best.last < window.first and is_below(window, best)]
         limit = COLLAPSING_SHARE * best.success
-        if best.success >= LEAST_BEST:
-            if any(window.success < COLLAPSED for window in falls):
-                return "collapsed"
-            recovered = all(success >= limit for _, success in latest[-NEWEST_STEPS[0] :])
-            if self.stage in ("collapsing", "collapsed") and not recovered:
-                return self.stage
-            if any(window.success < limit for window in falls):
-                return "collapsing"
-        return "fell" if any(window.high < best.low for window in falls) else "kept"
+        recovered = all(success >= limit for _, success in latest[-NEWEST_STEPS[0] :])
+        lost = best.success >= LEAST_BEST and not recovered
+        gone = [window for window in falls if lost and window.success < COLLAPSED]
+        halved = [window for window in falls if lost and window.success < limit]
+        fell = [window for window in falls if window.high < best.low]
+        if gone:
+            self.stage, self.now = "collapsed", gone[0]
+        elif lost and self.stage in ("collapsing", "collapsed"):
+            pass
+        elif halved:
+            self.stage, self.now = "collapsing", halved[0]
+        elif fell:
+            self.stage, self.now = "fell", fell[0]
+        else:
+            self.stage = "kept"
 
     def _window(self, steps: list[tuple[int, float]]) -> Window:
         success = fmean(value for _, value in steps)

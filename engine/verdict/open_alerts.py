@@ -1,4 +1,4 @@
-"""Alerts that still count: until their metric has been within its limit for ten steps. Bounded by the number of rules."""
+"""Alerts that still count: until their metric has been within its limit for ten steps. One for each rule."""
 
 from __future__ import annotations
 

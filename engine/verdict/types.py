@@ -61,7 +61,8 @@ class _Part(BaseModel):
 class Evidence(_Part):
     """One metric behind the label: means of its first and newest three steps, the best mean, and its limits.
 
-    Of fewer than six steps the first and the newest mean are of half each, so they never overlap. For held-out success the numbers are single evaluations, and `low` to `high` is the newest one's 95% interval.
+    Of fewer than six steps the first and the newest mean are of half each, so they never overlap. For held-out success
+    the numbers are single evaluations, and `low` to `high` is the newest one's 95% interval.
     """
 
     metric: str

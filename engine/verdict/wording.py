@@ -40,8 +40,8 @@ def alert_reason(alerts: Sequence[OpenAlert]) -> str:
     """Of the first, with the names of the others."""
     alert, raised = alerts[0], alerts[0].raised
     others = [one.raised.rule for one in alerts[1:]]
-    rest = f", after {_listed(others)}" if others else ""
-    name = f"Alert {raised.rule}, step {raised.step}{rest}."
+    also = f", and {_listed(others)} fired too" if others else ""
+    name = f"Alert {raised.rule} at step {raised.step}{also}."
     reference = raised.baseline if raised.baseline is not None else raised.limit
     if reference is None or raised.limit is None:
         return f"{raised.message.partition('. ')[0].rstrip('.')}. {name}"
