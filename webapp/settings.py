@@ -83,7 +83,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"page": "webapp.page_tags"},
+            "libraries": {"page": "webapp.page_tags", "run_states": "webapp.runs.state_tags"},
         },
     }
 ]

@@ -26,7 +26,7 @@ class RunVerdict:
             self.reported = verdict
             self.events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
 
-    def end(self) -> None:
-        """What is true of a run that continues may not be true of one that is over."""
-        self.assessor.end()
+    def end(self, rule: str) -> None:
+        """What is true of a run that continues may not be true of one that is over; `rule` ended it, if one did."""
+        self.assessor.end(rule)
         self.report()

@@ -333,7 +333,7 @@ class Trainer:
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
-        self.verdict.end()
+        self.verdict.end(ending.rule)
         self.events.emit(ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:

@@ -63,7 +63,7 @@ class Assessor:
         self.regimes = RegimeTracker(settings.regime_rule)
         self.format = FormatTracker(settings.total_steps)
         self.step = 0
-        self.ended = False
+        self.ended, self.ended_by = False, ""
         self.settled: Label | None = None  # the label after the step before this one
         self.since = 0
         self._newest: Labelled | None = None  # None once something has changed
@@ -79,7 +79,7 @@ class Assessor:
                 self._newest = None
                 self.alerts.add(event)
             case RunFinished():
-                self.end()
+                self.end(event.rule)
             case _:
                 pass
 
@@ -100,10 +100,10 @@ class Assessor:
         if environment == self.settings.environment:
             self.held_out.add(evaluation)
 
-    def end(self) -> None:
-        """The run is over."""
+    def end(self, rule: str = "") -> None:
+        """The run is over; `rule` is the alert rule that ended it, if one did."""
         self._newest = None
-        self.ended = True
+        self.ended, self.ended_by = True, rule
 
     def verdict(self) -> Verdict | None:
         """None before the first step."""
@@ -120,6 +120,7 @@ class Assessor:
             step=self.step,
             since=self.since if found.label == self.settled else self.step,
             ended=self.ended,
+            ended_by=self.ended_by,
             alert=found.alert.basis() if found.alert is not None else None,
             evidence=evidence_of(self.course, self.success, self.held_out),
             regime=self.regimes.regime,

@@ -133,7 +133,7 @@ class FormatChange(_Part):
 class Verdict(_Part):
     """What the rules of `rules_version` make of a run after `step`. `since` is the first step with this label.
 
-    `alert` is set where the label stands on one. `ended`: the run is over.
+    `alert` is set where the label stands on one. `ended`: the run is over, by the alert rule `ended_by` if it has one.
     """
 
     label: Label
@@ -144,6 +144,7 @@ class Verdict(_Part):
     step: int
     since: int
     ended: bool = False
+    ended_by: str = ""
     alert: AlertBasis | None = None
     evidence: list[Evidence]
     regime: Regime | None = None

@@ -32,23 +32,25 @@ ICONS: dict[Label, str] = {
     "flat": "running",
     "converged": "finished",
     "at_risk": "alert",
-    "broken_format": "alert",
+    "broken_format": "broken_format",
     "collapsing": "collapsing",
-    "collapsed": "crashed",
-    "no_signal": "crashed",
-    "degraded": "collapsing",
-    "too_short": "finished",
+    "collapsed": "collapsed",
+    "no_signal": "no_signal",
+    "degraded": "degraded",
+    "too_short": "stopped",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict."""
+    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict; `alert` is the
+    number of the event of the alert that the verdict stands on."""
 
     key: str
     label: str
     reason: str
     icon: str
+    alert: int | None = None
 
 
 def recorded_verdict(run: Run) -> Verdict | None:
@@ -69,11 +71,25 @@ def status_of(run: Run) -> Status:
         return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
     if verdict is None:
         return _of_state("queued", "Waiting", run.wait_reason or "No steps yet.")
+    return _of_verdict(verdict)
+
+
+def health_of(run: Run) -> Status | None:
+    """The verdict alone, for lists that have a column of states beside it. None before the first step, and of a run
+    that failed before it could be judged."""
+    verdict = recorded_verdict(run)
+    if verdict is None or (run.is_terminal and verdict.label == "in_progress"):
+        return None
+    return _of_verdict(verdict)
+
+
+def _of_verdict(verdict: Verdict) -> Status:
     return Status(
         key=verdict.level,
         label=verdict.title,
         reason=f"{verdict.reason} {verdict.summary}",
         icon=ICONS[verdict.label],
+        alert=verdict.alert.seq if verdict.alert is not None else None,
     )
 
 

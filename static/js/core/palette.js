@@ -1,8 +1,11 @@
 // Ctrl K: pages and recent runs by name, and words in all trajectories, selected with arrows and Enter.
 
-import { byId, element, find } from "./dom.js";
+import { byId, element, find, icon } from "./dom.js";
 
-/** @type {[name: string, address: string][]} */
+/** @import { RunState } from "../types.js" */
+/** @typedef {[name: string, address: string, run?: RunState]} Entry */
+
+/** @type {Entry[]} */
 const PAGES = [
   ["Runs", "/runs/"],
   ["New run", "/runs/new/"],
@@ -14,7 +17,7 @@ const PAGES = [
   ["Style guide", "/styleguide/"],
 ];
 
-/** @type {[name: string, address: string][]} */
+/** @type {Entry[]} */
 let entries = PAGES;
 let selected = 0;
 
@@ -29,14 +32,14 @@ export async function openPalette() {
   show(input.value);
 }
 
-/** @returns {Promise<[name: string, address: string][]>} */
+/** @returns {Promise<Entry[]>} */
 async function recentRuns() {
   try {
     const answer = await fetch("/api/v1/runs/", { headers: { Accept: "application/json" } });
     if (!answer.ok) return [];
-    /** @type {{ runs: { name: string, id: string }[] }} */
+    /** @type {{ runs: RunState[] }} */
     const { runs } = await answer.json();
-    return runs.map((run) => [run.name, `/runs/${run.id}/`]);
+    return runs.map((run) => [run.name, `/runs/${run.id}/`, run]);
   } catch {
     return [];
   }
@@ -51,7 +54,7 @@ function show(text) {
   }
   selected = Math.min(selected, Math.max(0, found.length - 1));
   list.replaceChildren(
-    ...found.map(([name, address], index) =>
+    ...found.map(([name, address, run], index) =>
       element(
         "li",
         { role: "presentation" },
@@ -65,13 +68,31 @@ function show(text) {
             tabindex: -1,
             "aria-selected": index === selected ? "true" : "false",
           },
-          name,
+          element("span", { class: "palette-name" }, name),
+          ...(run ? chips(run) : []),
         ),
       ),
     ),
   );
   byId("palette-input").setAttribute("aria-activedescendant", `palette-${selected}`);
 }
+
+/**
+ * The state of a run, and its health where that says more.
+ * @param {RunState} run
+ */
+function chips({ shown_as: shownAs, label, health }) {
+  const shown = [chip(shownAs, label, icon(shownAs))];
+  if (health && health.label !== shownAs) shown.push(chip(health.level, health.title));
+  return shown;
+}
+
+/**
+ * @param {string} key
+ * @param {string} words
+ * @param {Node[]} before
+ */
+const chip = (key, words, ...before) => element("span", { class: `chip chip--${key}` }, ...before, words);
 
 export function preparePalette() {
   const input = document.getElementById("palette-input");

@@ -6,7 +6,7 @@ import { label } from "../core/glossary.js";
 import { showControls } from "./controls.js";
 import { hasEnded } from "./states.js";
 
-/** @import { Evidence, RunState, Verdict } from "../types.js" */
+/** @import { Evidence, RunState, Status, Verdict } from "../types.js" */
 /** @import { RunStore } from "./store.js" */
 
 const LIVE = ["running", "paused", "stalled", "lost"];
@@ -78,8 +78,16 @@ export function showVerdict(state) {
   chip.className = `chip chip--${status.key}`;
   chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
   byId("verdict-reason").textContent = status.reason;
+  showAlert(status);
   byId("verdict-more").hidden = !verdict;
   if (verdict) showEvidence(verdict);
+}
+
+/** @param {Status} status */
+function showAlert({ alert }) {
+  const link = byId("verdict-alert", HTMLAnchorElement);
+  link.hidden = alert === null;
+  if (alert !== null) link.href = `${link.dataset.alerts}${alert}/`;
 }
 
 /** @param {Verdict} verdict */
