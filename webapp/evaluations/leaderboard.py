@@ -40,6 +40,7 @@ class Entry:
     protocol: tuple[Any, ...]
     rank: int = 0
     tied: bool = False  # not significantly different from the best
+    ended_as: str = ""  # how its run is shown, of shown entries
     protocol_difference: str = ""  # from the ranked rows, where there is one
 
     @property

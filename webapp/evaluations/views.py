@@ -14,6 +14,7 @@ from engine.statistics.means import t_quantile
 from webapp.environments.differences import differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import same_config
+from webapp.evaluations.endings import add_endings
 from webapp.evaluations.first_curves import first_curves
 from webapp.evaluations.leaderboard import tables
 from webapp.evaluations.same_config import Pair
@@ -31,6 +32,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     everything = request.GET.get("rows") == str(MOST_ROWS)
     for table in shown if everything else []:
         table.most_rows = MOST_ROWS
+    add_endings(shown)
     context = {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
     return render(request, "evaluations/leaderboard.html", context)
 

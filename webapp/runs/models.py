@@ -14,14 +14,13 @@ from engine.config import CheckpointConfig, RunConfig
 from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.states import (
-    ENDED_BY_ALERT,
-    FINISHED_AS,
     RESTARTING,
     SHOWN_LABELS,
     SUPERVISED,
     TERMINAL,
     Request,
     RunState,
+    finished_as,
 )
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -123,10 +122,7 @@ class Run(models.Model):
             return RESTARTING
         if self.state != RunState.FINISHED:
             return self.state
-        if self.ended_by:
-            return ENDED_BY_ALERT
-        label: str = self.verdict.get("label", "")
-        return label if label in FINISHED_AS else self.state
+        return finished_as(self.verdict.get("label", ""), self.ended_by)
 
     @property
     def ended_by(self) -> str:

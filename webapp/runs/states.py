@@ -68,6 +68,13 @@ MOVES: dict[RunState, frozenset[RunState]] = {
 }
 
 
+def finished_as(label: str, ended_by: str) -> str:
+    """How a finished run is shown, by the label of its verdict and the alert rule that ended it, if one did."""
+    if ended_by:
+        return ENDED_BY_ALERT
+    return label if label in FINISHED_AS else RunState.FINISHED
+
+
 def sources_of(target: RunState) -> list[RunState]:
     """The states from which a run may move to `target`."""
     return [source for source, targets in MOVES.items() if target in targets]

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.runs import add_evaluation, build_run
 from webapp.runs.models import Run
 from webapp.runs.states import SHOWN_LABELS, RunState
 
@@ -61,6 +62,18 @@ def test_list_page_and_api_show_the_end_and_the_health(recorded: RecordedRun, br
     [listed] = browser.get("/api/v1/runs/").json()["runs"]
     assert (listed["shown_as"], listed["label"]) == ("collapsed", "Finished · collapsed")
     assert listed["health"] == {key: run.verdict[key] for key in ("label", "title", "level", "reason")}
+
+
+def test_the_leaderboard_shows_ends_that_are_not_plain(browser: Client) -> None:
+    for verdict, name in (({}, "plain"), ({"label": "collapsed"}, "gone"), ({"ended_by": "kl_high"}, "stopped")):
+        run = build_run(name=name)
+        add_evaluation(run, successes=100)
+        Run.objects.filter(pk=run.pk).update(verdict=verdict)
+    page = browser.get("/leaderboard/").content.decode()
+    rows = {name: page.partition(f">{name}</a>")[2].partition("</td>")[0] for name in ("plain", "gone", "stopped")}
+    assert "chip" not in rows["plain"]
+    assert "Finished · collapsed" in rows["gone"]
+    assert "Ended by alert" in rows["stopped"]
 
 
 def test_the_list_has_no_health_of_a_run_without_steps(recorded: RecordedRun, browser: Client) -> None:
