@@ -64,6 +64,12 @@ def test_list_page_and_api_show_the_end_and_the_health(recorded: RecordedRun, br
     assert listed["health"] == {key: run.verdict[key] for key in ("label", "title", "level", "reason")}
 
 
+def test_a_run_that_an_alert_ended_names_it_in_the_list(recorded: RecordedRun, browser: Client) -> None:
+    recorded.succeed(*HEALTHY)
+    recorded.finish(rule="kl_high", reason="kl_high: KL is 0.44, above 0.1.")
+    assert "kl_high: KL is 0.44, above 0.1." in browser.get("/runs/rows/").content.decode()
+
+
 def test_the_leaderboard_shows_ends_that_are_not_plain(browser: Client) -> None:
     for verdict, name in (({}, "plain"), ({"label": "collapsed"}, "gone"), ({"ended_by": "kl_high"}, "stopped")):
         run = build_run(name=name)
