@@ -24,9 +24,9 @@ COMPARED: dict[ComparedWith, str] = {
 
 
 def number(value: float) -> str:
-    """Two decimals, or two digits of what is smaller: 0.44, 0.0031, 12.50, 1840."""
-    if abs(value) >= 1000:
-        return f"{value:.0f}"
+    """Two decimals, fewer of what is larger, two digits of what is smaller: 0.44, 12.5, 1840, 0.0031."""
+    if abs(value) >= 10:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}"
     return f"{value:.2f}" if abs(value) >= 0.1 or value == 0 else f"{value:.2g}"
 
 

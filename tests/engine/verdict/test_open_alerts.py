@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.events import EvaluationCompleted
 from engine.verdict.types import AlertBasis
+from engine.verdict.wording import number
 from tests.engine.verdict.steps import LAKE, alert, assessor, steps, verdict_on
 
 RISING = steps(*[0.2] * 10, *[0.5] * 10)
@@ -34,6 +37,14 @@ def test_a_number_that_fell_from_its_start_or_its_best_comes_with_that() -> None
     assert reason(**fell, compared_with="best") == (
         "Training success is 0.023 (0.46 at its best). Alert success_fell at step 20."
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.44, "0.44"), (0.0031, "0.0031"), (12.54, "12.5"), (1840.2, "1840"), (0, "0.00"), (-2.5, "-2.50")],
+)
+def test_numbers_are_as_exact_as_they_are_read(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_an_alert_without_a_limit_is_quoted() -> None:

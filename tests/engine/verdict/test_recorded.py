@@ -89,6 +89,15 @@ def test_an_attempt_without_a_checkpoint_starts_over(run: Recorder) -> None:
     assert (run.verdict().label, run.verdict().evidence[0].best) == ("in_progress", 0.1)
 
 
+def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
+    run.take(0.4, 0.4, 0.4)
+    run.emit("run_finished", outcome="stopped", reason="Stopped on request.")
+    assert (run.verdict().label, run.verdict().ended) == ("too_short", True)
+    run.attempt = 2
+    run.start(3)
+    assert (run.verdict().label, run.verdict().ended) == ("learning", False)
+
+
 def test_damaged_lines_are_passed_over(run: Recorder) -> None:
     run.take(*[0.2] * 10)
     with run.events.open("a") as file:
