@@ -47,8 +47,12 @@ class Facts:
 
 
 def label_of(facts: Facts) -> Labelled:
-    """Lost success first, then broken format, lost updates, alerts and falls, and last the trend."""
-    checks = (_without_signal, _lost, _broken_format, _without_updates, _alerted, _fell, _without_success)
+    """Lost success first, then broken format, lost updates, alerts and falls, and last the trend.
+
+    Alerts warn of falls, so in a run that is over a fall counts first.
+    """
+    warnings = (_fell, _alerted) if facts.ended else (_alerted, _fell)
+    checks = (_without_signal, _lost, _broken_format, _without_updates, *warnings, _without_success)
     found = next((labelled for check in checks if (labelled := check(facts)) is not None), None)
     return found or _trend(facts)
 

@@ -38,7 +38,7 @@ TITLES: dict[Label, str] = {
     "degraded": "Degraded",
     "too_short": "Too short",
 }
-ENDED_TITLES: dict[Label, str] = {"learning": "Learned"}  # of runs that are over, where they differ
+ENDED_TITLES: dict[Label, str] = {"learning": "Learned", "at_risk": "Ended at risk"}  # of runs that are over
 LEVELS: dict[Label, Level] = {
     "in_progress": "neutral",
     "learning": "good",

@@ -133,6 +133,15 @@ def test_an_alert_comes_before_missing_success() -> None:
     assert (verdict.label, verdict.alert is not None) == ("at_risk", True)
 
 
+def test_in_a_run_that_is_over_a_fall_comes_before_the_alert_on_it() -> None:
+    fallen = steps(*[0.6] * 10, *[0.33] * 3)
+    alerts = (alert(step=13),)
+    assert verdict_on(fallen, alerts=alerts).label == "at_risk"
+    assert verdict_on(fallen, alerts=alerts, ended=True).label == "degraded"
+    only_alerted = verdict_on(RISING, alerts=(alert(step=20),), ended=True)
+    assert (only_alerted.label, only_alerted.title) == ("at_risk", "Ended at risk")
+
+
 def test_an_alert_after_its_step_belongs_to_that_step() -> None:
     watching = assessor()
     for step, one in enumerate(steps(*[0.3] * 24), start=1):
