@@ -190,7 +190,7 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     condition = "below {limit} × its best"
     kind: Literal["falls_from_best"] = "falls_from_best"
     limit: Share = Field(description="Share of the best mean.")
-    window: int = Field(5, ge=1, le=1000, description="Readings in a row that the best mean is of.")
+    window: int = Field(10, ge=1, le=1000, description="Readings in a row that the best mean is of.")
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
 
 
