@@ -10,6 +10,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from engine.errors import CheckpointError
+from engine.rescue import Remedy
+from webapp.alerts.rescue import rescue, shown
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
@@ -38,6 +40,7 @@ class Filled:
     more: list[more_environments.Row]
     rules: Any
     unseen: dict[str, str] = field(default_factory=dict)
+    changes: list[Remedy] = field(default_factory=list)  # that an alert of `source` suggests, already in `values`
 
     def draft(self) -> drafts.Draft:
         if self.unseen:
@@ -108,12 +111,14 @@ def _begun(request: HttpRequest) -> Filled:
     source = _source(request.GET)
     preset = _preset(request.GET, source)
     step = _step(request.GET.get("step", ""))
+    values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")))
     return Filled(
         preset=preset,
         source=source,
         step=step,
         version=_version(request.GET, source, preset),
-        values=_values_of(source, step),
+        values=values,
+        changes=changes,
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
         rules=_rules_of(source, preset),
     )
@@ -151,6 +156,7 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "kept": more_environments.kept_choices(filled.source),
         "source": filled.source,
         "fork": _fork(filled.values),
+        "changes": shown(filled.changes),
         "rule_editor": editor_data(),
         "rules": shown_rules(filled.rules),
         "errors": errors,
@@ -178,14 +184,17 @@ def _step(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
-    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now."""
+def _values_of(source: Run | None, step: int | None, alert: int | None) -> tuple[dict[str, str], list[Remedy]]:
+    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now. With
+    an alert they have the changes that it suggests, which are returned as well."""
     if source is None:
-        return {}
-    if step is None:
-        return run_config.flatten(source.config)
-    values = run_config.flatten(current(source).model_dump(mode="json"))
-    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
+        return {}, []
+    raised = source.alerts.filter(seq=alert).first() if alert is not None else None
+    if step is None and raised is None:
+        return run_config.flatten(source.config), []
+    config = current(source) if step is None else forks.started_at(source, step)
+    config, changes = rescue(raised, config) if raised is not None else (config, [])
+    return run_config.flatten(config.model_dump(mode="json")), changes
 
 
 def _rules_of(source: Run | None, preset: RunPreset) -> Any:
