@@ -44,7 +44,7 @@ EVALUATION_VALUES = (
     "first_seed", "temperature",
 )  # fmt: skip
 EVALUATION_FIELDS = (*EVALUATION_KEYS, *EVALUATION_VALUES)
-CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time", "kept", "best")
+CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time")
 
 
 @dataclass(slots=True)

@@ -115,10 +115,10 @@ def _requesting_rule(run: Run) -> str:
 
 
 def _why_not(run: Run, generation: int, rule: str) -> str:
+    if generation > run.restart_budget:
+        led = f"{generation - 1} forks by rules led to this run, and " if generation > 1 else ""
+        return f"{led}checkpoint.restarts allows {run.restart_budget or 'none'}"
     launched = _launch_of(run)
-    if launched is not None and generation > ALIKE and launched.detail["rule"] == rule:
-        return f"{ALIKE} rescues in a row ended by {rule}, so another is unlikely to help. Change more than its rates"
-    if generation <= run.restart_budget:
-        return ""
-    led = f"{generation - 1} forks by rules led to this run, and " if generation > 1 else ""
-    return f"{led}checkpoint.restarts allows {run.restart_budget or 'none'}"
+    if launched is not None and generation > ALIKE and rule and launched.detail["rule"] == rule:
+        return f"the last {ALIKE} forks by rules both ended by {rule}, so another like them is unlikely to help"
+    return ""

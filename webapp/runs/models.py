@@ -267,8 +267,6 @@ class Checkpoint(models.Model):
     bytes = models.BigIntegerField()
     reason = models.CharField(max_length=10)
     time = models.FloatField()
-    kept = models.JSONField(default=list)  # steps of all that were on disk after it was saved
-    best = models.IntegerField(null=True)  # of them the one with the highest held-out success
 
     class Meta:
         ordering = ["-step"]

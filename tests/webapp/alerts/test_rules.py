@@ -202,7 +202,8 @@ def test_a_rule_on_held_out_success_is_tested_on_the_evaluations(browser: Client
     for step, solved in ((0, 5), (2, 2), (4, 2)):
         evaluated(run, step, lake=solved, box=solved)
     [firing] = try_on(browser, run, [HELD]).json()["firings"]
-    assert (firing["step"], firing["since"], firing["value"]) == (4, 2, pytest.approx(0.2))
+    # it was good at step 0, so it may have fallen from step 1 on
+    assert (firing["step"], firing["since"], firing["value"]) == (4, 1, pytest.approx(0.2))
 
 
 def test_the_form_offers_a_mean_for_thresholds_and_changes_and_held_out_success() -> None:

@@ -146,7 +146,7 @@ def test_a_clone_or_fork_keeps_its_source_s_label_and_baseline(
     page = browser.get(f"{NEW}?clone={source.pk}{way}")
     assert page.context["preset"].key == "starpo_s"
     changed = [one.name for section in page.context["sections"] for one in section.fields if one.changed]
-    start = ["model.start_from.run", "model.start_from.step"] if way else []
+    start = [f"model.start_from.{name}" for name in ("run", "step", "steps_before")] if way else []
     assert changed == [*start, "optimizer.learning_rate"]
     without_start = {name: "" if name.endswith(".run") else "0" for name in start}
     answer = browser.post(NEW, posted_back(page, clone=source.pk, **without_start))

@@ -13,14 +13,4 @@ class Migration(migrations.Migration):
             name='fork_before',
             field=models.IntegerField(null=True),
         ),
-        migrations.AddField(
-            model_name='checkpoint',
-            name='best',
-            field=models.IntegerField(null=True),
-        ),
-        migrations.AddField(
-            model_name='checkpoint',
-            name='kept',
-            field=models.JSONField(default=list),
-        ),
     ]
